@@ -1,0 +1,19 @@
+"""What a pipeline is: the pipeline file and the window language, validated and frozen.
+
+Depends on pydantic and PyYAML alone, so that Airflow can read pipelines while it parses DAGs.
+"""
+
+from windowing.spec.errors import PipelineError, Problem, WindowError
+from windowing.spec.pipeline import Pipeline, Query, load_pipeline, parse_pipeline
+from windowing.spec.window import Window
+
+__all__ = [
+    "Pipeline",
+    "PipelineError",
+    "Problem",
+    "Query",
+    "Window",
+    "WindowError",
+    "load_pipeline",
+    "parse_pipeline",
+]

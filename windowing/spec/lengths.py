@@ -1,0 +1,145 @@
+"""Lengths as people write them (`30 seconds`, `1.5 h`, `500 rows`), read exactly.
+
+A length of time becomes an integer number of microseconds; nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+
+INT64_MIN = -(2**63)
+INT64_MAX = 2**63 - 1
+
+_US_PER_UNIT = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+_ALIASES = {
+    "sec": "s",
+    "microsecond": "us",
+    "millisecond": "ms",
+    "second": "s",
+    "minute": "min",
+    "hour": "h",
+    "day": "d",
+    "row": "rows",
+    "rows": "rows",
+}
+_LENGTH = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)?\s*")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Length:
+    """A number with an optional unit, exactly as written.
+
+    Attributes:
+        number: the exact value before the unit is applied.
+        unit: canonical unit (`us ms s min h d rows`) or None.
+        text: the spelling, for messages.
+    """
+
+    number: Fraction
+    unit: str | None
+    text: str
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the unit is one of time."""
+        return self.unit in _US_PER_UNIT
+
+    def scaled(self) -> Fraction:
+        """The value in microseconds for a unit of time, else the bare number."""
+        return self.number * _US_PER_UNIT.get(self.unit or "", 1)
+
+
+def canonical_unit(word: str) -> str | None:
+    """Return the canonical name of a unit word in any case, singular or plural; None if unknown."""
+    low = word.lower()
+    if low in _US_PER_UNIT:
+        return low
+    return _ALIASES.get(low) or (_ALIASES.get(low[:-1]) if low.endswith("s") else None)
+
+
+def parse_length(text: str) -> Length:
+    """Read `number [unit]`.
+
+    Raises:
+        ValueError: not of that form, or an unknown unit.
+    """
+    match = _LENGTH.fullmatch(text)
+    if match is None:
+        msg = f"{text!r} is not a length: write a number and a unit, such as 30 seconds"
+        raise ValueError(msg)
+    number, word = match.groups()
+    unit = canonical_unit(word) if word else None
+    if word and unit is None:
+        msg = f"{text!r} has the unknown unit {word!r}: use us, ms, s, min, h, d (or their names) or rows"
+        raise ValueError(msg)
+    return Length(Fraction(number), unit, text.strip())
+
+
+def duration_us(value: object, *, minimum_us: int = 0) -> int:
+    """Read a length of time as integer microseconds.
+
+    Args:
+        value: text such as `3 hours`.
+        minimum_us: the smallest legal value, inclusive.
+
+    Raises:
+        ValueError: no unit of time, a fraction of a microsecond, or out of range.
+    """
+    if not isinstance(value, str):
+        msg = f"{value!r} is not a length of time: it needs a unit, such as '30 seconds'"
+        raise ValueError(msg)
+    length = parse_length(value)
+    if not length.is_time:
+        msg = f"{value!r} is not a length of time: it needs a unit such as seconds"
+        raise ValueError(msg)
+    exact = length.scaled()
+    if exact.denominator != 1:
+        msg = f"{value!r} is not a whole number of microseconds"
+        raise ValueError(msg)
+    if not minimum_us <= exact <= INT64_MAX:
+        bound = "positive" if minimum_us == 1 else f"at least {minimum_us} us"
+        msg = f"{value!r} is out of range: it must be {bound} and fit 64 bits of microseconds"
+        raise ValueError(msg)
+    return int(exact)
+
+
+def instant_us(value: object) -> int:
+    """Read an instant, given as an ISO time or a date, as microseconds since 1970 in UTC.
+
+    Raises:
+        ValueError: not an ISO time or date.
+    """
+    text = value.isoformat() if hasattr(value, "isoformat") else value
+    if not isinstance(text, str):
+        msg = f"{value!r} is not an instant: write an ISO date or time, such as '2024-03-01'"
+        raise ValueError(msg)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        msg = (
+            f"{text!r} is not an instant: write an ISO date or time, such as '2024-03-01' ({error})"
+        )
+        raise ValueError(msg) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def spell_us(us: int) -> str:
+    """Spell a length of time with its largest whole unit: `3_600_000_000` is `1 h`."""
+    for unit in ("d", "h", "min", "s", "ms"):
+        size = _US_PER_UNIT[unit]
+        if us and us % size == 0:
+            return f"{us // size} {unit}"
+    return f"{us} us"

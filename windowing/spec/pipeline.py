@@ -1,0 +1,336 @@
+"""The pipeline file: one YAML document, validated as a whole, frozen.
+
+Every mistake is reported with file, line, field, rule and example; all mistakes at once. The names
+are those of the file; times are integer microseconds, with the unit in the name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from windowing.spec import disorder as _disorder
+from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
+from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.spec.problems import describe
+from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
+from windowing.spec.yaml_lines import line_of, load_with_lines
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
+
+
+def _named(value: object) -> object:
+    if isinstance(value, str) and not _NAME.fullmatch(value):
+        msg = f"{value!r} is not a name: use letters, digits, _ . - (not first)"
+        raise ValueError(msg)
+    return value
+
+
+def _positive_us(value: object) -> int:
+    return duration_us(value, minimum_us=1)
+
+
+Name = Annotated[str, BeforeValidator(_named)]
+Instant = Annotated[int, BeforeValidator(instant_us)]
+Duration = Annotated[int, BeforeValidator(duration_us)]
+PositiveDuration = Annotated[int, BeforeValidator(_positive_us)]
+Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, ignored_types=(cached_property,)
+    )
+
+
+class EventTime(_Model):
+    """Where a record's event time stands and which instants are legal.
+
+    Attributes:
+        field: name of the field; it need not stand in `fields`.
+        unit: `us`, `ms`, `s` (a JSON integer) or `iso` (text).
+        min_us, max_us: legal is `min_us <= ts_us < max_us`.
+        max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not judged.
+    """
+
+    field: str
+    unit: Literal["us", "ms", "s", "iso"]
+    min_us: Instant = Field(default=INT64_MIN, alias="min")
+    max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
+    max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> EventTime:
+        if self.min_us >= self.max_us:
+            msg = "min must lie before max, as min: '1970-01-01', max: '2100-01-01'"
+            raise ValueError(msg)
+        return self
+
+
+class Source(_Model):
+    """The log that a pipeline reads.
+
+    Attributes:
+        topic: name of the topic; lanes are named `topic/partition`.
+        partitions: how many lanes there are; fixed for the pipeline's life.
+        fields: the fields of a record beside the event time, and their types.
+        disorder: the generator that turns a lane's records into progress.
+        unknown_fields: what becomes of a record with a field that is not declared.
+        dense: offsets have no holes; a gap is then an error.
+    """
+
+    topic: Name
+    partitions: Annotated[int, Field(strict=True, ge=1, le=100_000)]
+    format: Literal["json"]
+    event_time: EventTime
+    fields: dict[str, Type]
+    disorder: Annotated[_disorder.Disorder, BeforeValidator(_disorder.parse_disorder)]
+    unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
+    dense: bool = False
+
+    @property
+    def attributes(self) -> dict[str, AttributeType]:
+        """The fields that a window may name, with their types in the window language."""
+        known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
+        return {**known, self.event_time.field: "time"}
+
+    def lane(self, partition: int) -> str:
+        """The name of a partition's lane."""
+        return f"{self.topic}/{partition}"
+
+
+class Late(_Model):
+    """What becomes of late records.
+
+    Attributes:
+        policy: drop (counted), dead_letter, or update (later revisions).
+        mode: generous: late for each window by itself; consistent: late for all or for none.
+        every_us: length of a late epoch; given with `update` and only then.
+    """
+
+    policy: Literal["drop", "dead_letter", "update"] = "dead_letter"
+    mode: Literal["generous", "consistent"] = "generous"
+    every_us: PositiveDuration | None = Field(default=None, alias="every")
+
+    @model_validator(mode="after")
+    def _epoch(self) -> Late:
+        if (self.policy == "update") != (self.every_us is not None):
+            rule = (
+                "update needs every" if self.policy == "update" else "every goes with update only"
+            )
+            msg = f"E_EPOCH: {rule}, as late: {{policy: update, every: 1 hour}}"
+            raise ValueError(msg)
+        return self
+
+
+class _QueryFile(_Model):
+    """A query as it stands in the file."""
+
+    window: str | dict[str, Any]
+    group_by: list[str] = []
+    aggregates: dict[str, Any]
+    late: Late | None = None
+    retention_us: Duration | None = Field(default=None, alias="retention")
+
+
+class Query(_Model):
+    """One window over the stream and the aggregates of its extents; all defaults applied.
+
+    Attributes:
+        name: the query's name in the file and in every row.
+        window: the window.
+        group_by: fields that make up the row's key, in this order.
+        aggregates: in the order of the file.
+        late: what becomes of late records.
+        retention_us: how long after its end a window takes late records; None unless `update`.
+    """
+
+    name: str
+    window: Window
+    group_by: tuple[str, ...]
+    aggregates: tuple[Aggregate, ...]
+    late: Late
+    retention_us: int | None
+
+
+class Sink(_Model):
+    """Where rows go: a table of this name under the tables' folder."""
+
+    table: Name
+
+
+class Pipeline(_Model):
+    """A pipeline: one source stream and its queries.
+
+    Attributes:
+        shards: how many parts the keys are spread over; fixed for the pipeline's life.
+        schedule: `continuous`, or a cron expression for increments.
+        quality: expectations by name and arguments.
+    """
+
+    name: Name
+    source: Source
+    late: Late = Late()
+    retention_us: Duration | None = Field(default=None, alias="retention")
+    shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
+    query_files: dict[Name, _QueryFile] = Field(alias="queries", min_length=1)
+    sink: Sink | None = None
+    schedule: str = "continuous"
+    quality: list[dict[str, Any]] = []
+    _text: str = PrivateAttr(default="")
+
+    @field_validator("query_files")
+    @classmethod
+    def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
+        for name, query in value.items():
+            if not query.aggregates:
+                msg = f"query {name}: aggregates is empty: add one, as {{records: count}}"
+                raise ValueError(msg)
+        return value
+
+    @property
+    def text(self) -> str:
+        """The YAML document that this pipeline was read from."""
+        return self._text
+
+    @cached_property
+    def queries(self) -> tuple[Query, ...]:
+        """The queries, validated against the source, in the order of the file."""
+        return tuple(_resolve(self, name, query) for name, query in self.query_files.items())
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that decides the result; a checkpoint belongs to one fingerprint."""
+        decisive = repr((self.source, self.shards, self.queries))
+        return hashlib.sha256(decisive.encode()).hexdigest()[:16]
+
+
+class _FieldError(ValueError):
+    """A rule broken across fields; carries the path of the field to blame."""
+
+    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
+        self.path = path
+        super().__init__(message)
+
+
+def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
+    source, here = pipeline.source, ("queries", name)
+    try:
+        window = parse_window(query.window, source.attributes)
+    except ValueError as error:
+        raise _FieldError((*here, "window"), str(error)) from None
+    if window.kind is not WindowClass.SLIDING or window.attribute != source.event_time.field:
+        msg = (
+            f"windows of class {window.kind} over {window.attribute} are not in this release: use "
+            f"RANGE … SLIDE … WATTR {source.event_time.field}"
+        )
+        raise _FieldError((*here, "window"), msg)
+    if window.pattr is not None:
+        msg = "PATTR is not in this release: use group_by, which gives the same rows here"
+        raise _FieldError((*here, "window"), msg)
+    late = query.late or pipeline.late
+    retention_us = pipeline.retention_us if query.retention_us is None else query.retention_us
+    if late.policy == "update" and retention_us is None:
+        msg = "late: {policy: update} needs a retention, as retention: 12 hours"
+        raise _FieldError((*here, "late") if query.late else ("late",), msg)
+    return Query(
+        name=name,
+        window=window,
+        group_by=_group_by(query, source, here),
+        aggregates=_aggregates(query, source, here),
+        late=late,
+        retention_us=retention_us if late.policy == "update" else None,
+    )
+
+
+def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
+    for index, field in enumerate(query.group_by):
+        if field not in source.fields:
+            msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({_known(source)})"
+            raise _FieldError((*here, "group_by", index), msg)
+        if field in query.group_by[:index]:
+            msg = f"{field!r} stands twice: keep one"
+            raise _FieldError((*here, "group_by", index), msg)
+    return tuple(query.group_by)
+
+
+def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:
+    result = []
+    for name, text in query.aggregates.items():
+        path = (*here, "aggregates", name)
+        try:
+            aggregate = parse_aggregate(name, text)
+        except ValueError as error:
+            raise _FieldError(path, str(error)) from None
+        if aggregate.field is not None:
+            type_ = source.fields.get(aggregate.field)
+            if type_ is None:
+                msg = f"{aggregate.field!r} is not under source.fields ({_known(source)})"
+                raise _FieldError(path, msg)
+            if type_.kind == "string":
+                msg = (
+                    f"{text!r}: {aggregate.field} is a string; {aggregate.function} needs a number"
+                )
+                raise _FieldError(path, msg)
+        result.append(aggregate)
+    return tuple(result)
+
+
+def _known(source: Source) -> str:
+    return "known: " + (", ".join(source.fields) or "none")
+
+
+def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
+    """Read a pipeline from YAML text.
+
+    Args:
+        text: the document.
+        file: its name, for messages.
+
+    Raises:
+        PipelineError: with every problem that was found.
+    """
+    value, lines = load_with_lines(text, file)
+    if not isinstance(value, dict):
+        example = "a mapping that begins with name: and source:"
+        raise PipelineError([Problem(file, 1, "", f"a pipeline file is {example}")])
+    try:
+        pipeline = Pipeline.model_validate(value)
+        pipeline._text = text
+        pipeline.queries  # noqa: B018 - resolved here, so that mistakes surface now
+    except ValidationError as error:
+        raise PipelineError(describe(error, file, lines)) from None
+    except _FieldError as error:
+        dotted = ".".join(map(str, error.path))
+        problem = Problem(file, line_of(error.path, lines), dotted, str(error))
+        raise PipelineError([problem]) from None
+    return pipeline
+
+
+def load_pipeline(path: str | FilePath) -> Pipeline:
+    """Read a pipeline file.
+
+    Raises:
+        PipelineError: the file is missing, unreadable, or breaks a rule.
+    """
+    try:
+        text = FilePath(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PipelineError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from None
+    return parse_pipeline(text, str(path))
