@@ -1,0 +1,406 @@
+"""The log as an independent witness sees it: every record, with nothing interpreted.
+
+The checks compare what a job wrote with what the definition makes of the log, so the log has to be
+read by a path that shares no code with the job. There are two: `read_topic` from a broker and
+`read_events` from an EVENTS.jsonl file. Both yield the same `LogRecord`s for the same log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+CONTROL_HEADER: Final = "slackwater-control"
+"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
+
+_LOG_APPEND_TIME: Final = 1
+_INT64_MAX: Final = 2**63 - 1
+
+
+class LogError(RuntimeError):
+    """The log cannot be read: no broker, no topic, no file, or no progress."""
+
+
+class EnvelopeError(LogError):
+    """A line of an EVENTS.jsonl file that is not an event.
+
+    Attributes:
+        path: the file.
+        line: the number of the line, from 1.
+    """
+
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        self.path = path
+        self.line = line
+        super().__init__(f"{path}:{line}: {problem}")
+
+
+class LogRecord(msgspec.Struct, frozen=True, gc=False):
+    """One record of the log; `(source, partition, offset)` is its identity.
+
+    Attributes:
+        source: the topic.
+        partition: its number.
+        offset: rises within a partition; may leave holes.
+        value: the bytes still to be decoded; None for a control record and for a null value.
+        control: the control as JSON bytes; None for every other record.
+        append_us: when the broker appended it, microseconds since the epoch; None if no broker
+            says so (a topic with the producers' own times, a file without `append_us`).
+    """
+
+    source: str
+    partition: int
+    offset: int
+    value: bytes | None
+    control: bytes | None
+    append_us: int | None
+
+
+# --- from a broker ---------------------------------------------------------------------------
+
+
+def committed_ends(bootstrap: str, topic: str) -> dict[int, int]:
+    """Return, for each partition, the offset after the last one that is settled.
+
+    It is the last stable offset: records of a transaction still open lie beyond it.
+
+    Raises:
+        LogError: no broker answers, or the topic does not exist.
+    """
+    consumer = _consumer(bootstrap)
+    try:
+        lanes = _lanes(consumer, bootstrap, topic)
+        ends = consumer.end_offsets(lanes)
+        return {lane.partition: ends[lane] for lane in lanes}
+    except KafkaError as error:
+        raise _unreachable(bootstrap, error) from error
+    finally:
+        consumer.close()
+
+
+def read_topic(
+    bootstrap: str,
+    topic: str,
+    *,
+    ends: Mapping[int, int] | None = None,
+    stall_s: float = 30.0,
+) -> Iterator[LogRecord]:
+    """Yield the committed records of a topic, from each partition's beginning to its end.
+
+    Joins no group and commits nothing, so that it leaves no trace on the broker. A partition is
+    over when the reader's *position* reaches its end: the last offsets may be markers or aborted
+    records, which are never delivered. Records of one partition come in offset order; how the
+    partitions interleave means nothing.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        topic: its name.
+        ends: first offset not to be read, by partition; default: `committed_ends` now.
+        stall_s: how long to wait, in seconds, while no partition moves.
+
+    Raises:
+        LogError: no broker answers, the topic or a partition does not exist, or an end is not
+            reached although the reader waited `stall_s`.
+    """
+    consumer = _consumer(bootstrap)
+    try:
+        lanes = _lanes(consumer, bootstrap, topic)
+        if ends is None:
+            current = consumer.end_offsets(lanes)
+            ends = {lane.partition: current[lane] for lane in lanes}
+        if absent := sorted(set(ends) - {lane.partition for lane in lanes}):
+            message = f"topic {topic!r} has {len(lanes)} partitions, none of them {absent}"
+            raise LogError(message)
+        yield from _read_lanes(
+            consumer, [lane for lane in lanes if lane.partition in ends], ends, stall_s
+        )
+    except KafkaError as error:
+        raise _unreachable(bootstrap, error) from error
+    finally:
+        consumer.close()
+
+
+def _read_lanes(
+    consumer: Any, lanes: list[Any], ends: Mapping[int, int], stall_s: float
+) -> Iterator[LogRecord]:
+    """Poll until each lane's position has reached its end."""
+    consumer.assign(lanes)
+    consumer.seek_to_beginning(*lanes)
+    positions = {lane: consumer.position(lane) for lane in lanes}
+    still = {lane for lane in lanes if positions[lane] < ends[lane.partition]}
+    consumer.pause(*(lane for lane in lanes if lane not in still))
+    moved_s = time.monotonic()
+    while still:
+        for lane, records in consumer.poll(timeout_ms=500).items():
+            end = ends[lane.partition]
+            for record in records:
+                if record.offset < end:
+                    yield _from_kafka(record)
+        for lane in list(still):
+            position = consumer.position(lane)
+            if position != positions[lane]:
+                positions[lane] = position
+                moved_s = time.monotonic()
+            if position >= ends[lane.partition]:
+                still.remove(lane)
+                consumer.pause(lane)
+        if still and time.monotonic() - moved_s > stall_s:
+            raise LogError(_stalled(still, positions, ends, stall_s))
+
+
+def _from_kafka(record: Any) -> LogRecord:
+    control: bytes | None = None
+    for name, content in record.headers:
+        if name == CONTROL_HEADER:
+            control = content or b""
+    by_broker = record.timestamp_type == _LOG_APPEND_TIME
+    return LogRecord(
+        record.topic,
+        record.partition,
+        record.offset,
+        record.value if control is None else None,
+        control,
+        record.timestamp * 1000 if by_broker else None,
+    )
+
+
+def _consumer(bootstrap: str) -> Any:
+    try:
+        return KafkaConsumer(
+            bootstrap_servers=bootstrap,
+            bootstrap_timeout_ms=10_000,
+            isolation_level="read_committed",
+            group_id=None,
+            enable_auto_commit=False,
+            allow_auto_create_topics=False,
+            max_poll_records=10_000,
+            fetch_max_bytes=64 << 20,
+            max_partition_fetch_bytes=16 << 20,
+        )
+    except (KafkaError, ValueError) as error:
+        raise _unreachable(bootstrap, error) from error
+
+
+def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
+    partitions = consumer.partitions_for_topic(topic)
+    if not partitions:
+        message = f"topic {topic!r} does not exist on {bootstrap}: create it, or correct its name"
+        raise LogError(message)
+    return [TopicPartition(topic, partition) for partition in sorted(partitions)]
+
+
+def _unreachable(bootstrap: str, error: Exception) -> LogError:
+    return LogError(
+        f"no Kafka broker answers on {bootstrap} ({type(error).__name__}: {error}): "
+        "start one with `slackwater up`, or correct the address"
+    )
+
+
+def _stalled(
+    still: set[Any], positions: Mapping[Any, int], ends: Mapping[int, int], stall_s: float
+) -> str:
+    lanes = ", ".join(
+        f"{lane.topic}/{lane.partition} stands at {positions[lane]} of {ends[lane.partition]}"
+        for lane in sorted(still)
+    )
+    return (
+        f"nothing came for {stall_s:g} s: {lanes}; "
+        "is the broker down, or does the end lie in an open transaction?"
+    )
+
+
+# --- from a file -----------------------------------------------------------------------------
+
+
+_ABSENT: Final = msgspec.Raw(b"")
+
+
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """One line of EVENTS.jsonl. Raw keeps spelling: 5000.0 is not 5000, 1e400 stays 1e400."""
+
+    source: str
+    partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    offset: Annotated[int, msgspec.Meta(ge=0, le=_INT64_MAX)]
+    value: msgspec.Raw = _ABSENT
+    raw: msgspec.Raw = _ABSENT
+    control: msgspec.Raw = _ABSENT
+    append_us: int | msgspec.UnsetType = msgspec.UNSET
+
+
+_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+
+
+def read_events(path: str | Path) -> Iterator[LogRecord]:
+    """Yield the records of an EVENTS.jsonl file in the order of its lines.
+
+    A value keeps its bytes as they are spelled in the line, whatever they hold; `raw` text is
+    encoded as UTF-8, a lone surrogate as the three bytes that no UTF-8 decoder accepts.
+
+    Raises:
+        EnvelopeError: a line is not an object with `source`, `partition`, `offset`, exactly one of
+            `value`, `raw` and `control`, and at most `append_us` besides.
+        LogError: the file cannot be opened.
+    """
+    file = Path(path)
+    decode = _ENVELOPE.decode
+    try:
+        lines = file.open("rb")
+    except OSError as error:
+        message = f"cannot read the events file {file}: {error.strerror}"
+        raise LogError(message) from error
+    with lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                envelope = decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                envelope = _tolerant(line, file, number, error)
+            content, control = _content(envelope, file, number)
+            append_us = envelope.append_us
+            yield LogRecord(
+                envelope.source,
+                envelope.partition,
+                envelope.offset,
+                content,
+                control,
+                None if append_us is msgspec.UNSET else append_us,
+            )
+
+
+def _content(envelope: _Envelope, file: Path, number: int) -> tuple[bytes | None, bytes | None]:
+    """Return (value, control)."""
+    value, raw, control = envelope.value, envelope.raw, envelope.control
+    if (value is not _ABSENT) + (raw is not _ABSENT) + (control is not _ABSENT) != 1:
+        problem = 'exactly one of "value", "raw" and "control" must be given'
+        raise EnvelopeError(file, number, problem)
+    if value is not _ABSENT:
+        return bytes(value), None
+    if control is not _ABSENT:
+        spelled = bytes(control)
+        if not spelled.startswith(b"{"):
+            problem = f'"control" must be an object such as {{"end":true}}, not {_short(spelled)}'
+            raise EnvelopeError(file, number, problem)
+        return None, spelled
+    spelled = bytes(raw)
+    if not spelled.startswith(b'"'):
+        problem = f'"raw" must be a string, not {_short(spelled)}'
+        raise EnvelopeError(file, number, problem)
+    return _text(spelled, file, number), None
+
+
+def _text(spelled: bytes, file: Path, number: int) -> bytes:
+    try:
+        text: str = json.loads(spelled)
+    except ValueError as error:
+        problem = f'"raw" is not a string of JSON: {error}'
+        raise EnvelopeError(file, number, problem) from error
+    return text.encode("utf-8", "surrogatepass")
+
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+_DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
+_NAMED: Final = {"source", "partition", "offset", "append_us"}
+# Numbers are not converted: only where a value begins and ends is wanted.
+_SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
+
+def _tolerant(line: bytes, file: Path, number: int, reason: Exception) -> _Envelope:
+    """Read a line whose envelope may be sound although the strict decoder refused it.
+
+    A lone surrogate, a NaN or a byte that is no UTF-8 inside the value makes a bad value, which is
+    a dead letter; only a broken envelope stops the run.
+    """
+    if isinstance(reason, msgspec.ValidationError):
+        raise EnvelopeError(file, number, str(reason)) from reason
+    text = line.decode("utf-8", "surrogateescape")
+    try:
+        pieces = _pieces(text)
+        outer = b",".join(
+            json.dumps(name).encode() + b":" + pieces[name].encode()
+            for name in pieces
+            if name in _NAMED
+        )
+        inner = {
+            name: msgspec.Raw(spelled.encode("utf-8", "surrogateescape"))
+            for name, spelled in pieces.items()
+            if name not in _NAMED
+        }
+        envelope = _ENVELOPE.decode(b"{" + outer + b"}")
+        if unknown := set(inner) - {"value", "raw", "control"}:
+            problem = f"unknown field {sorted(unknown)[0]!r}"
+            raise EnvelopeError(file, number, problem)
+    except (ValueError, RecursionError) as error:
+        closer = error if isinstance(error, msgspec.ValidationError) else reason
+        problem = f"not an event: {closer}"
+        raise EnvelopeError(file, number, problem) from error
+    return msgspec.structs.replace(envelope, **inner)
+
+
+def _pieces(text: str) -> dict[str, str]:
+    """Cut an object into its members: name to value as spelled.
+
+    Raises:
+        ValueError: it is not one object.
+    """
+    pieces: dict[str, str] = {}
+    at = _expect(text, 0, "{")
+    while True:
+        name, at = _scan(text, at)
+        if not isinstance(name, str) or name in pieces:
+            message = "a name must be a string and occur once"
+            raise ValueError(message)
+        begin = _skip(text, _expect(text, at, ":"))
+        at = _end(text, begin)
+        pieces[name] = text[begin:at]
+        at = _skip(text, at)
+        if text[at : at + 1] != ",":
+            break
+        at += 1
+    if _skip(text, _expect(text, at, "}")) != len(text):
+        message = "text after the object"
+        raise ValueError(message)
+    return pieces
+
+
+def _end(text: str, at: int) -> int:
+    """Return where the value that begins at `at` ends."""
+    try:
+        return _scan(text, at)[1]
+    except RecursionError:
+        # Nested deeper than the scanner goes: count brackets instead, outside of strings.
+        depth = 0
+        for mark in _BRACKETS.finditer(text, at):
+            depth += _DEPTH.get(mark.group(), 0)
+            if depth == 0:
+                return mark.end()
+        raise
+
+
+def _scan(text: str, at: int) -> tuple[object, int]:
+    return _SCANNER.raw_decode(text, _skip(text, at))
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _expect(text: str, at: int, mark: str) -> int:
+    at = _skip(text, at)
+    if text[at : at + 1] != mark:
+        message = f"{mark} expected"
+        raise ValueError(message)
+    return at + 1
+
+
+def _short(spelled: bytes) -> str:
+    text = spelled.decode("utf-8", "replace")
+    return text if len(text) <= 40 else text[:40] + "…"
