@@ -16,7 +16,11 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError
+from kafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+)
 
 CONTROL_HEADER: Final = "slackwater-control"
 """The Kafka header that makes a record a control record; its bytes are the control as JSON."""
@@ -198,10 +202,12 @@ def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
 
 
 def _unreachable(bootstrap: str, error: Exception) -> LogError:
-    return LogError(
-        f"no Kafka broker answers on {bootstrap} ({type(error).__name__}: {error}): "
-        "start one with `slackwater up`, or correct the address"
-    )
+    if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
+        return LogError(
+            f"no Kafka broker answers on {bootstrap} ({type(error).__name__}): start one with "
+            "`slackwater up`, or correct the address"
+        )
+    return LogError(f"the Kafka broker on {bootstrap} refused: {type(error).__name__}: {error}")
 
 
 def _stalled(

@@ -1,0 +1,211 @@
+"""Topics: made as a pipeline declares them, and asked where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+)
+
+if TYPE_CHECKING:
+    from windowing.spec import Pipeline
+
+BOOTSTRAP_TIMEOUT_MS = 10_000
+"""How long a client looks for a broker before it gives up."""
+
+
+class BrokerError(RuntimeError):
+    """No broker answers, or it refuses."""
+
+
+class TopicError(RuntimeError):
+    """A topic is not as the pipeline needs it."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic as it stands on the broker.
+
+    Attributes:
+        name: its name.
+        partitions: how many it has.
+        created: True if this call made it.
+        append_times: True if the broker stamps records itself when it appends them. Without
+            these times `max_ahead` cannot be judged.
+    """
+
+    name: str
+    partitions: int
+    created: bool
+    append_times: bool
+
+
+def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
+    """Make the source topic of a pipeline, unless it is there as declared.
+
+    Args:
+        pipeline: whose `source` names the topic and the number of its partitions.
+        bootstrap: `host:port` of a broker.
+
+    Returns:
+        The topics of the pipeline, whether made now or found.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic exists with another number of partitions.
+    """
+    source = pipeline.source
+    return [create_topic(bootstrap, source.topic, source.partitions)]
+
+
+def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
+    """Make one topic, unless it exists with this number of partitions.
+
+    A new topic keeps its records for ever (the log is what results are checked against) and takes
+    the broker's own append time as the time of a record, which `max_ahead` is measured from.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic exists with another number of partitions.
+    """
+    with _broker(bootstrap), _closing(_admin(bootstrap)) as admin:
+        created = False
+        if _partitions(admin, name) == 0:
+            configs = {"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}
+            wanted = {"num_partitions": partitions, "replication_factor": -1, "configs": configs}
+            try:
+                admin.create_topics({name: wanted}, wait_for_metadata=True)
+                created = True
+            except TopicAlreadyExistsError:
+                pass  # Someone else was quicker; whether theirs fits is judged below.
+        found = _partitions(admin, name)
+        if found != partitions:
+            message = (
+                f"topic {name!r} has {found} partitions, the pipeline declares {partitions}: the "
+                "set of partitions is fixed, because how a topic is partitioned decides which "
+                "records are late; declare the number it has, or name another topic"
+            )
+            raise TopicError(message)
+        return Topic(name, found, created, _append_times(admin, name))
+
+
+def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
+    """Return, for each partition, the offset after the last settled record (read_committed).
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic does not exist.
+    """
+    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+        lanes = _lanes(consumer, bootstrap, topic)
+        ends = consumer.end_offsets(lanes)
+        return {lane.partition: ends[lane] for lane in lanes}
+
+
+def last_records(bootstrap: str, topic: str) -> dict[int, tuple[int, Any]]:
+    """Return, for each partition, (offset after the last record, that record or None).
+
+    The record is None if the partition is empty, or if the last offset before the end holds no
+    record that a reader of committed records is given.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic does not exist.
+    """
+    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+        lanes = _lanes(consumer, bootstrap, topic)
+        ends = consumer.end_offsets(lanes)
+        found: dict[int, tuple[int, Any]] = {}
+        for lane in lanes:
+            record = _record_at(consumer, lane, ends[lane] - 1) if ends[lane] else None
+            found[lane.partition] = (ends[lane], record)
+        return found
+
+
+def reader(bootstrap: str) -> Any:
+    """Return a consumer of committed records that joins no group and commits nothing."""
+    return KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
+        isolation_level="read_committed",
+        group_id=None,
+        enable_auto_commit=False,
+        allow_auto_create_topics=False,
+    )
+
+
+def broker_error(bootstrap: str, error: Exception) -> BrokerError:
+    """Return one sentence for what a Kafka client raised, with a hint."""
+    if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
+        return BrokerError(
+            f"no Kafka broker answers on {bootstrap} ({type(error).__name__}): start one with "
+            "`slackwater up`, or correct the address"
+        )
+    return BrokerError(f"the Kafka broker on {bootstrap} refused: {type(error).__name__}: {error}")
+
+
+def _record_at(consumer: Any, lane: Any, offset: int) -> Any | None:
+    consumer.assign([lane])
+    consumer.seek(lane, offset)
+    while consumer.position(lane) <= offset:
+        for record in consumer.poll(timeout_ms=500, max_records=1).get(lane, []):
+            return record if record.offset == offset else None
+    return None
+
+
+def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
+    partitions = consumer.partitions_for_topic(topic)
+    if not partitions:
+        message = (
+            f"topic {topic!r} does not exist on {bootstrap}: create it with "
+            "`slackwater topics PIPELINE.yml`"
+        )
+        raise TopicError(message)
+    return [TopicPartition(topic, partition) for partition in sorted(partitions)]
+
+
+def _admin(bootstrap: str) -> Any:
+    return KafkaAdminClient(bootstrap_servers=bootstrap, bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS)
+
+
+def _partitions(admin: Any, name: str) -> int:
+    """Return the number of partitions; 0 if there is no such topic."""
+    try:
+        described = admin.describe_topics([name])
+    except UnknownTopicOrPartitionError:
+        return 0
+    return sum(len(topic["partitions"]) for topic in described if topic["name"] == name)
+
+
+def _append_times(admin: Any, name: str) -> bool:
+    described = admin.describe_configs(
+        [ConfigResource(ConfigResourceType.TOPIC, name)], config_filter="all"
+    )
+    return described["topic"][name]["message.timestamp.type"]["value"] == "LogAppendTime"
+
+
+@contextmanager
+def _broker(bootstrap: str) -> Iterator[None]:
+    """Turn what the client raises, when no broker is there, into one sentence."""
+    try:
+        yield
+    except (KafkaError, ValueError) as error:
+        raise broker_error(bootstrap, error) from error
+
+
+@contextmanager
+def _closing(client: Any) -> Iterator[Any]:
+    try:
+        yield client
+    finally:
+        client.close()
