@@ -1,0 +1,53 @@
+# Everything starts here: `make help`. Needs Python 3.11+, Java 17+ and Maven; no Docker.
+
+PYTHON ?= python3
+VENV := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lock fmt lint type test test-dags demo up down status clean bench
+
+help:  ## show what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## install what is needed (nothing the second time)
+	@$(PYTHON) -m infra.setup
+
+lock:  ## resolve the requirements again: versions and hashes
+	@$(PYTHON) -m infra.setup --lock
+
+fmt: setup  ## format the code and sort the imports
+	@$(VENV)/ruff check --select I --fix .
+	@$(VENV)/ruff format .
+
+lint: setup  ## look for mistakes, wrong format and forbidden imports
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+	@$(VENV)/lint-imports
+
+type: setup  ## check the types
+	@$(VENV)/mypy
+
+test: lint type  ## all checks, then all tests but the long ones
+	@$(VENV)/python -m pytest tests
+	@$(MAKE) --no-print-directory test-dags
+
+test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
+	@.slackwater/airflow-venv/bin/python -m pytest tests/dags
+
+demo: setup  ## the whole platform on real flights: start, publish, run, break, verify
+	@$(VENV)/slackwater demo
+
+up: setup  ## start Kafka, Spark and Airflow on this machine
+	@$(VENV)/slackwater up
+
+down: setup  ## stop all of it; data stays
+	@$(VENV)/slackwater down
+
+status: setup  ## show what runs, where, and since when
+	@$(VENV)/slackwater status
+
+clean: down  ## stop all of it and delete its data
+	@$(VENV)/python -m infra.stack clean
+
+bench: setup  ## compare with Spark's own window(), into benchmarks/README.md
+	@$(VENV)/python -m benchmarks.spark

@@ -1,0 +1,199 @@
+"""The scheduler: Airflow's four services, each a process of its own, on SQLite.
+
+Airflow has its own Python environment (ADR 5), so nothing of it is imported here.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import secrets
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+import httpx
+
+from infra.daemon import Component, Daemon, Ports, shared_environment
+from infra.errors import InfraError, NotReady
+from infra.layout import AIRFLOW_VENV, ROOT, Layout
+from infra.ports import HOST
+
+PORTS = {"airflow": 8080}
+"""The port that Airflow likes best."""
+
+USER = "admin"
+REQUEST_S = 2.0
+MIGRATE_S = 180.0
+START_S = 120.0
+
+
+def component(layout: Layout, ports: Ports) -> Component:
+    """Describes the four services for the given port."""
+    port = ports["airflow"]
+    api = ("api-server", "--host", HOST, "--port", str(port))
+    return Component(
+        "airflow",
+        lambda: _prepare(layout, ports),
+        (
+            (
+                _daemon(layout, ports, "api-server", api),
+                # Logs are read from the disk by the api-server: no log servers on open ports.
+                _daemon(layout, ports, "scheduler", ("scheduler", "--skip-serve-logs")),
+                _daemon(layout, ports, "dag-processor", ("dag-processor",)),
+                _daemon(layout, ports, "triggerer", ("triggerer", "--skip-serve-logs")),
+            ),
+        ),
+    )
+
+
+def _daemon(layout: Layout, ports: Ports, service: str, arguments: tuple[str, ...]) -> Daemon:
+    return Daemon(
+        name=f"airflow-{service}",
+        command=(str(AIRFLOW_VENV / "bin" / "airflow"), *arguments),
+        environment=environment(layout, ports),
+        check=lambda started: check(ports["airflow"], service, started),
+        start_s=START_S,
+        stop_s=15.0,
+    )
+
+
+def check(port: int, service: str, started: float) -> None:
+    """Asks the api-server how it and its siblings are.
+
+    Args:
+        port: the api-server's port.
+        service: api-server, scheduler, dag-processor or triggerer.
+        started: when the service's process started, seconds since 1970; an older heartbeat is
+            that of its predecessor.
+
+    Raises:
+        NotReady: the service is not healthy, or the api-server cannot be asked.
+    """
+    url = f"http://{HOST}:{port}/api/v2/monitor/health"
+    try:
+        with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:
+            health = client.get(url).raise_for_status().json()
+    except (httpx.HTTPError, ValueError) as error:
+        text = f"{url} does not answer ({type(error).__name__})"
+        raise NotReady(text) from error
+    key = {"api-server": "metadatabase"}.get(service, service.replace("-", "_"))
+    if health[key]["status"] != "healthy":
+        text = f"airflow reports {key} as {health[key]['status']}"
+        raise NotReady(text)
+    if service == "api-server":
+        return
+    beat = health[key][f"latest_{key}_heartbeat"]
+    if beat is None or datetime.fromisoformat(beat).timestamp() < started:
+        text = f"{service} has not given a sign of life yet"
+        raise NotReady(text)
+
+
+def environment(layout: Layout, ports: Ports) -> dict[str, str]:
+    """Gives Airflow's settings as environment variables; there is no airflow.cfg to edit.
+
+    Makes the secrets of this state folder when they are not there yet.
+    """
+    kept = _secrets(layout)
+    port = ports["airflow"]
+    settings = {
+        "CORE__DAGS_FOLDER": str(ROOT / "dags"),
+        "CORE__LOAD_EXAMPLES": "False",
+        "CORE__EXECUTOR": "LocalExecutor",
+        "CORE__PARALLELISM": "4",
+        "CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+        "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(_passwords(layout)),
+        "CORE__EXECUTION_API_SERVER_URL": f"http://{HOST}:{port}/execution/",
+        "CORE__FERNET_KEY": kept["fernet"],
+        "API__BASE_URL": f"http://{HOST}:{port}",
+        "API__SECRET_KEY": kept["session"],
+        "API__WORKERS": "1",
+        "API_AUTH__JWT_SECRET": kept["jwt"],
+        "DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{layout.airflow}/airflow.db",
+        "LOGGING__BASE_LOG_FOLDER": str(layout.logs / "airflow"),
+        # An edited pipeline file shows up within seconds.
+        "DAG_PROCESSOR__REFRESH_INTERVAL": "10",
+        "DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+        "DAG_PROCESSOR__PARSING_PROCESSES": "1",
+        "DAG_PROCESSOR__PRINT_STATS_INTERVAL": "0",
+        # A cleared task must submit its job anew, not find the finished one.
+        "STATE_STORE__CLEAR_ON_SUCCESS": "True",
+    }
+    return {
+        "AIRFLOW_HOME": str(layout.airflow),
+        **{f"AIRFLOW__{name}": value for name, value in settings.items()},
+    }
+
+
+def password(layout: Layout) -> str:
+    """Reads the password of the one user.
+
+    Raises:
+        InfraError: the file is not there, or not as we wrote it.
+    """
+    try:
+        return str(json.loads(_passwords(layout).read_text())[USER])
+    except (OSError, ValueError, KeyError) as error:
+        text = f"no password for {USER} in {_passwords(layout)}; run `slackwater up`"
+        raise InfraError(text) from error
+
+
+def _passwords(layout: Layout) -> Path:
+    return layout.airflow / "simple_auth_manager_passwords.json.generated"
+
+
+def _secrets(layout: Layout) -> dict[str, str]:
+    """Reads the secrets of this state folder; makes them the first time, for its owner only."""
+    path = layout.airflow / "secrets.json"
+    if not path.exists():
+        fresh = {
+            "fernet": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+            "session": secrets.token_hex(32),
+            "jwt": secrets.token_hex(32),
+        }
+        _write_private(path, json.dumps(fresh))
+        # Airflow would make the password itself, and print it to its log.
+        _write_private(_passwords(layout), json.dumps({USER: secrets.token_urlsafe(12)}) + "\n")
+    return json.loads(path.read_text())  # type: ignore[no-any-return]
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        out.write(text)
+    part.replace(path)
+
+
+def _prepare(layout: Layout, ports: Ports) -> None:
+    """Brings the data base to the version that is installed; a stamp spares the second time."""
+    command = AIRFLOW_VENV / "bin" / "airflow"
+    if not command.exists():
+        text = f"Airflow is not installed in {AIRFLOW_VENV}; run `make setup`"
+        raise InfraError(text)
+    stamp = layout.airflow / "migrated"
+    lock = ROOT / "infra" / "requirements" / "airflow.txt"
+    wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    layout.logs.mkdir(parents=True, exist_ok=True)
+    log = layout.logs / "airflow-migrate.log"
+    with log.open("wb") as out:
+        try:
+            code = subprocess.run(
+                [str(command), "db", "migrate"],
+                env=shared_environment(layout) | environment(layout, ports),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                timeout=MIGRATE_S,
+                check=False,
+            ).returncode
+        except subprocess.TimeoutExpired as error:
+            text = f"Airflow's data base was not ready after {MIGRATE_S:.0f} s; see {log}"
+            raise InfraError(text) from error
+    if code != 0:
+        text = f"Airflow's data base cannot be made (code {code}); see {log}"
+        raise InfraError(text)
+    stamp.write_text(wanted)

@@ -1,0 +1,81 @@
+"""What a component of the stack is: its daemons, how to start them, how to see that they are well."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
+from infra.process import MARK
+
+Ports = Mapping[str, int]
+"""A component's ports by name."""
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """One process of the stack.
+
+    Attributes:
+        name: unique in the stack; names the log file too.
+        command: the program and its arguments.
+        environment: what is added to the environment that all daemons share.
+        check: raises NotReady while the daemon is not healthy; gets the time, in seconds since
+            1970, at which its process started, so that it can tell old signs of life from new.
+        start_s: how long it may take to become healthy.
+        stop_s: how long it may take to end after SIGTERM.
+        cwd: its working folder.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    check: Callable[[float], None]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    start_s: float = 60.0
+    stop_s: float = 10.0
+    cwd: Path = ROOT
+
+
+@dataclass(frozen=True)
+class Component:
+    """A part of the stack: Kafka, Spark or Airflow.
+
+    Attributes:
+        name: what the user calls it.
+        prepare: makes folders, configuration, secrets, data bases; does nothing the second time.
+        stages: daemons that start together, stage by stage; the next stage starts when the one
+            before is healthy. They stop in the opposite order.
+    """
+
+    name: str
+    prepare: Callable[[], None]
+    stages: tuple[tuple[Daemon, ...], ...]
+
+    @property
+    def daemons(self) -> tuple[Daemon, ...]:
+        """All daemons, in starting order."""
+        return tuple(daemon for stage in self.stages for daemon in stage)
+
+
+FOREIGN = ("AIRFLOW_", "SPARK_", "PYSPARK_", "KAFKA_")
+"""Settings of other installations, which must not leak into ours."""
+
+
+def shared_environment(layout: Layout) -> dict[str, str]:
+    """Gives the environment that every daemon starts from: the caller's, cleaned, and our marks."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(FOREIGN) and name not in ("VIRTUAL_ENV", "PYTHONHOME")
+    }
+    loopback = "127.0.0.1,localhost"
+    return kept | {
+        MARK: str(layout.state_dir),
+        STATE_DIR_VARIABLE: str(layout.state_dir),
+        "SLACKWATER_ROOT": str(ROOT),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUNBUFFERED": "1",
+        "MALLOC_ARENA_MAX": "2",  # glibc keeps an arena per thread else: memory for nothing
+        "NO_PROXY": loopback,
+        "no_proxy": loopback,
+    }

@@ -1,0 +1,31 @@
+"""Where the running stack answers: plain data, for every part that talks to it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """The addresses of a running stack.
+
+    Attributes:
+        kafka_bootstrap: `host:port` of the broker.
+        spark_master: `spark://host:port`, for sessions and for `--master`.
+        spark_rest: base URL of the master's submission server.
+        spark_ui: base URL of the master's web page, which also answers `/json/`.
+        airflow_url: base URL of Airflow's pages and of its REST API.
+        airflow_user: who may log in there.
+        airflow_password: with which password; never printed by `repr`.
+        state_dir: the folder of the stack's data; logs are in `logs` below it.
+        jars: the jars of Spark's Kafka source, separated by commas.
+    """
+
+    kafka_bootstrap: str
+    spark_master: str
+    spark_rest: str
+    spark_ui: str
+    airflow_url: str
+    airflow_user: str
+    airflow_password: str = field(repr=False)
+    state_dir: Path
+    jars: str

@@ -1,0 +1,173 @@
+"""The log: one Kafka broker in KRaft mode, its own controller, on the loopback address."""
+
+import base64
+import logging
+import subprocess
+import uuid
+from pathlib import Path
+
+from infra.daemon import Component, Daemon, Ports, shared_environment
+from infra.errors import InfraError, NotReady
+from infra.layout import BROKER_JARS, Layout
+from infra.ports import HOST, answers
+from infra.setup import java_command
+
+PORTS = {"kafka": 9092, "kafka-controller": 9093}
+"""The ports that the broker likes best."""
+
+REQUEST_S = 3.0
+FORMAT_S = 60.0
+
+_SERVER_PROPERTIES = """\
+# Written by infra/kafka.py at every start.
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@{host}:{controller}
+listeners=PLAINTEXT://{host}:{broker},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{host}:{broker}
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs={data}
+
+# One broker can hold one replica.
+default.replication.factor=1
+min.insync.replicas=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.num.partitions=4
+
+# A misspelt topic must be an error, not a new topic.
+auto.create.topics.enable=false
+# Records carry old event times, and a replay needs the whole log: nothing expires.
+log.retention.ms=-1
+group.initial.rebalance.delay.ms=0
+# A killed broker is known to be gone within two seconds, so that its restart is quick.
+broker.heartbeat.interval.ms=500
+broker.session.timeout.ms=2000
+"""
+
+_LOG4J = """\
+# Written by infra/kafka.py: to standard output, which is the daemon's log file.
+status = WARN
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{ISO8601} %p %c{1}: %m%n
+rootLogger.level = INFO
+rootLogger.appenderRef.out.ref = out
+"""
+
+
+def component(layout: Layout, ports: Ports) -> Component:
+    """Describes the broker for the given ports.
+
+    Raises:
+        InfraError: there is no Java.
+    """
+    port = ports["kafka"]
+    broker = Daemon(
+        name="kafka",
+        command=(*_java(layout), "-Xms256m", "-Xmx512m", "kafka.Kafka", str(_properties(layout))),
+        check=lambda started: check(port),
+        start_s=60.0,
+        stop_s=20.0,  # a clean stop flushes the log; the next start is quicker for it
+    )
+    return Component("kafka", lambda: _prepare(layout, ports), ((broker,),))
+
+
+def check(port: int) -> None:
+    """Asks the broker for the cluster's members.
+
+    Raises:
+        NotReady: nothing answers, or the broker has not joined its cluster yet.
+    """
+    if not answers(port):
+        text = f"nothing answers on port {port}"
+        raise NotReady(text)
+    # Imported late: whoever needs only the addresses of the stack needs no Kafka client.
+    from kafka.admin import KafkaAdminClient
+    from kafka.errors import KafkaError
+
+    quiet = logging.getLogger("kafka")
+    level = quiet.level
+    quiet.setLevel(logging.CRITICAL)  # a refused connection is news to us, not to the user
+    try:
+        admin = KafkaAdminClient(
+            bootstrap_servers=f"{HOST}:{port}",
+            request_timeout_ms=int(REQUEST_S * 1000),
+            bootstrap_timeout_ms=int(REQUEST_S * 1000),
+        )
+        try:
+            members = admin.describe_cluster()["brokers"]
+        finally:
+            admin.close()
+    except KafkaError as error:
+        text = f"the broker on port {port} does not answer requests yet ({type(error).__name__})"
+        raise NotReady(text) from error
+    finally:
+        quiet.setLevel(level)
+    if not members:
+        text = "the broker has not joined its cluster yet"
+        raise NotReady(text)
+
+
+def _prepare(layout: Layout, ports: Ports) -> None:
+    data = layout.kafka / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    _properties(layout).write_text(
+        _SERVER_PROPERTIES.format(
+            host=HOST, broker=ports["kafka"], controller=ports["kafka-controller"], data=data
+        )
+    )
+    (layout.kafka / "log4j2.properties").write_text(_LOG4J)
+    if not (data / "meta.properties").exists():
+        _format_storage(layout)
+
+
+def _format_storage(layout: Layout) -> None:
+    """Gives the empty log folder its cluster id; what KRaft wants before the first start."""
+    tool = (*_java(layout), "-Xmx128m", "kafka.tools.StorageTool", "format")
+    command = [*tool, "-t", _cluster_id(), "-c", str(_properties(layout))]
+    try:
+        done = subprocess.run(
+            command,
+            env=shared_environment(layout),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=FORMAT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        text = f"formatting Kafka's storage took more than {FORMAT_S:.0f} s; try again"
+        raise InfraError(text) from error
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        text = f"Kafka's storage in {layout.kafka} cannot be formatted: {said[-1] if said else '?'}"
+        raise InfraError(text)
+
+
+def _cluster_id() -> str:
+    """Makes an id as Kafka writes it; one with a leading dash would be read as an option."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
+
+
+def _java(layout: Layout) -> tuple[str, ...]:
+    java = java_command()
+    if java is None:
+        text = "Java is missing: install 17 or newer, or set JAVA_HOME to one, then try again"
+        raise InfraError(text)
+    settings = f"-Dlog4j2.configurationFile={layout.kafka / 'log4j2.properties'}"
+    return (java, settings, "-cp", f"{BROKER_JARS}/*")
+
+
+def _properties(layout: Layout) -> Path:
+    return layout.kafka / "server.properties"

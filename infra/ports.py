@@ -1,0 +1,53 @@
+"""Ports on the loopback address: which are free, and another where one is taken."""
+
+import errno
+import socket
+from collections.abc import Collection
+
+from infra.errors import InfraError
+
+HOST = "127.0.0.1"
+TRIES = 200
+
+
+def is_free(port: int) -> bool:
+    """Says whether a server could listen on `port` of the loopback address now.
+
+    Connections of an earlier server that are still closing do not count as taken.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                return False
+            raise
+    return True
+
+
+def pick(preferred: int, avoid: Collection[int] = ()) -> int:
+    """Gives `preferred` if it is free, else the next port above it that is.
+
+    Args:
+        preferred: the port that one would like; below the ephemeral range, so that no outgoing
+            connection can hold it by accident.
+        avoid: ports that are promised to others.
+
+    Raises:
+        InfraError: none of the next 200 ports is free.
+    """
+    for port in range(preferred, preferred + TRIES):
+        if port not in avoid and is_free(port):
+            return port
+    text = f"no free port on {HOST} from {preferred} to {preferred + TRIES - 1}; stop what listens there"
+    raise InfraError(text)
+
+
+def answers(port: int, timeout_s: float = 1.0) -> bool:
+    """Says whether something accepts connections on `port` of the loopback address."""
+    try:
+        with socket.create_connection((HOST, port), timeout=timeout_s):
+            return True
+    except OSError:
+        return False

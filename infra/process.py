@@ -1,0 +1,198 @@
+"""Daemons as operating system processes: start one, know it again, stop it and its offspring.
+
+A pid alone is no identity: the system gives it to somebody else later. A `ProcessId` also holds
+the moment at which the process started, and nothing here signals a process before both agree.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from infra.errors import InfraError
+
+POLL_S = 0.05
+MARK = "SLACKWATER_DAEMON_OF"
+"""Environment variable of every daemon and, by inheritance, of all that it starts: the state
+folder of its stack. It finds offspring that outlived its parent."""
+
+_children: dict[int, subprocess.Popen[bytes]] = {}  # our own, to be reaped when they end
+
+
+@dataclass(frozen=True)
+class ProcessId:
+    """Which process: one that later gets the same pid is another.
+
+    Attributes:
+        pid: the number of the process.
+        started: when it started, in the system's own count (clock ticks since boot on Linux,
+            which a change of the wall clock does not touch; seconds since 1970 elsewhere).
+    """
+
+    pid: int
+    started: float
+
+
+def identify(pid: int) -> ProcessId | None:
+    """Gives the identity of a process that runs now; None if there is none, or only a zombie."""
+    child = _children.get(pid)
+    if child is not None and child.poll() is not None:
+        del _children[pid]
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return ProcessId(pid, _started(process))
+    except (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError):
+        return None
+
+
+def _started(process: psutil.Process) -> float:
+    if not psutil.LINUX:
+        return process.create_time()
+    stat = Path(f"/proc/{process.pid}/stat").read_text()
+    # The command's name, in brackets, may hold blanks: count fields from behind it.
+    return float(stat.rpartition(")")[2].split()[19])
+
+
+def is_alive(process: ProcessId) -> bool:
+    """Says whether this very process still runs."""
+    return identify(process.pid) == process
+
+
+def start(
+    command: Sequence[str], *, log: Path, environment: Mapping[str, str], cwd: Path
+) -> ProcessId:
+    """Starts a daemon: a session of its own, no standard input, output to a log file.
+
+    The log of the run before is kept beside it as `<log>.1`.
+
+    Raises:
+        InfraError: the command cannot be run, or the log cannot be written.
+    """
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        if log.exists():
+            log.replace(log.with_name(log.name + ".1"))
+        with log.open("wb") as out:
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=dict(environment),
+                cwd=cwd,
+                start_new_session=True,
+            )
+    except OSError as error:
+        text = f"cannot start {command[0]}: {error.strerror} ({error.filename or log})"
+        raise InfraError(text) from error
+    _children[child.pid] = child
+    try:
+        return ProcessId(child.pid, _started(psutil.Process(child.pid)))
+    except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError) as error:
+        text = f"{command[0]} ended at once; see {log}"
+        raise InfraError(text) from error
+
+
+def send(process: ProcessId, signal_number: int) -> bool:
+    """Sends a signal to this very process, never to another one that has got its pid.
+
+    Returns:
+        False if the process is gone.
+    """
+    if not hasattr(os, "pidfd_open"):
+        if not is_alive(process):
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal_number)
+        return True
+    try:
+        # The descriptor holds on to one process; so what is checked is what is signalled.
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if not is_alive(process):
+            return False
+        signal.pidfd_send_signal(handle, signal_number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def descendants(roots: Iterable[ProcessId]) -> list[ProcessId]:
+    """Lists what the given processes started, and what that started, as far as it runs now."""
+    found: dict[int, ProcessId] = {}
+    for root in roots:
+        if not is_alive(root):
+            continue
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(root.pid).children(recursive=True):
+                process = identify(child.pid)
+                if process is not None:
+                    found[child.pid] = process
+    return list(found.values())
+
+
+def marked(state_dir: Path) -> list[ProcessId]:
+    """Lists every process that carries the mark of the stack in `state_dir`.
+
+    The caller and its ancestors are left out: a task of the stack may itself ask for the stop.
+    """
+    own = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    found = []
+    for candidate in psutil.process_iter():
+        if candidate.pid in own:
+            continue
+        with contextlib.suppress(psutil.Error, OSError):  # ended meanwhile, or another user's
+            if candidate.environ().get(MARK) == str(state_dir):
+                process = identify(candidate.pid)
+                if process is not None:
+                    found.append(process)
+    return found
+
+
+def stop(roots: Sequence[ProcessId], *, grace_s: float) -> None:
+    """Ends processes and everything they started: SIGTERM, a bounded wait, then SIGKILL.
+
+    Offspring is listed before the first signal, since an orphan can no longer be found by its
+    parent; it gets its SIGTERM when the roots are gone, so that they can end it themselves first.
+
+    Raises:
+        InfraError: a process survived SIGKILL for ten seconds.
+    """
+    offspring = descendants(roots)
+    for process in roots:
+        send(process, signal.SIGTERM)
+    left = _await_end(roots, grace_s)
+    for process in left:
+        send(process, signal.SIGKILL)
+    offspring = [*offspring, *descendants(left)]
+    for process in offspring:
+        send(process, signal.SIGTERM)
+    for process in _await_end(offspring, 2.0):
+        send(process, signal.SIGKILL)
+    survivors = _await_end([*roots, *offspring], 10.0)
+    if survivors:
+        pids = ", ".join(str(process.pid) for process in survivors)
+        text = f"these processes cannot be ended, not even by SIGKILL: {pids}; look at them with ps"
+        raise InfraError(text)
+
+
+def _await_end(processes: Iterable[ProcessId], bound_s: float) -> list[ProcessId]:
+    """Waits until the processes have ended, at most `bound_s`; gives those that have not."""
+    until = time.monotonic() + bound_s
+    left = [process for process in processes if is_alive(process)]
+    while left and time.monotonic() < until:
+        time.sleep(POLL_S)
+        left = [process for process in left if is_alive(process)]
+    return left

@@ -1,0 +1,157 @@
+"""`stack.json`: which processes the stack has started, and which ports it has taken.
+
+It is written the moment a process starts, so that a start which was interrupted can be cleaned
+up later, by pid and start time.
+"""
+
+import errno
+import fcntl
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from infra.errors import InfraError
+from infra.layout import Layout
+from infra.process import ProcessId
+
+LOCK_WAIT_S = 180.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """One daemon that was started.
+
+    Attributes:
+        process: which process it is.
+        recipe: hash of the command and the settings that it was started with.
+        log: its log file.
+    """
+
+    process: ProcessId
+    recipe: str
+    log: str
+
+
+@dataclass
+class Record:
+    """What `stack.json` holds; safe to change from several threads.
+
+    Attributes:
+        path: the file.
+        ports: by name; they stay after a stop, so that the next start takes the same ones.
+        running: by daemon name.
+    """
+
+    path: Path
+    ports: dict[str, int] = field(default_factory=dict)
+    running: dict[str, Running] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def started(self, name: str, running: Running) -> None:
+        """Adds a daemon and writes the file.
+
+        Raises:
+            InfraError: the file cannot be written.
+        """
+        with self._guard:
+            self.running[name] = running
+            self._write()
+
+    def ended(self, names: list[str]) -> None:
+        """Takes daemons out and writes the file.
+
+        Raises:
+            InfraError: the file cannot be written.
+        """
+        with self._guard:
+            for name in names:
+                self.running.pop(name, None)
+            self._write()
+
+    def promise(self, ports: dict[str, int]) -> None:
+        """Notes ports as taken and writes the file.
+
+        Raises:
+            InfraError: the file cannot be written.
+        """
+        with self._guard:
+            self.ports.update(ports)
+            self._write()
+
+    def _write(self) -> None:
+        running = {name: asdict(daemon) for name, daemon in self.running.items()}
+        text = json.dumps({"ports": self.ports, "running": running}, indent=2, sort_keys=True)
+        part = self.path.with_name(self.path.name + ".part")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(text + "\n")
+            part.replace(self.path)
+        except OSError as error:
+            raise InfraError(cannot_write(self.path, error)) from error
+
+
+def cannot_write(path: Path, error: OSError) -> str:
+    """Says in one sentence why a file could not be written, and what helps."""
+    hints = {
+        errno.ENOSPC: "free some space, then try again",
+        errno.EDQUOT: "free some of your quota, then try again",
+        errno.EROFS: "SLACKWATER_STATE_DIR can name a folder elsewhere",
+        errno.EACCES: "SLACKWATER_STATE_DIR can name a folder elsewhere",
+    }
+    reason = (error.strerror or type(error).__name__).lower()
+    return f"cannot write {path}: {reason}; {hints.get(error.errno or 0, 'look at the folder')}"
+
+
+def read(layout: Layout) -> Record:
+    """Reads the record; an empty one when nothing was ever started.
+
+    Raises:
+        InfraError: the file is there and is not ours.
+    """
+    path = layout.stack_file
+    try:
+        held = json.loads(path.read_text())
+        running = {
+            name: Running(ProcessId(**one["process"]), one["recipe"], one["log"])
+            for name, one in held["running"].items()
+        }
+        return Record(path, {name: int(port) for name, port in held["ports"].items()}, running)
+    except FileNotFoundError:
+        return Record(path)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        text = (
+            f"{path} is damaged ({type(error).__name__}: {error}); delete it and run "
+            "`slackwater down`, which also finds the processes without it"
+        )
+        raise InfraError(text) from error
+
+
+@contextmanager
+def only_one(layout: Layout) -> Iterator[None]:
+    """Lets one start or stop of the stack run at a time; another waits for it.
+
+    Raises:
+        InfraError: the other one took longer than three minutes, or the folder is not writable.
+    """
+    path = layout.state_dir / "stack.lock"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("a")
+    except OSError as error:
+        raise InfraError(cannot_write(path, error)) from error
+    with lock:
+        until = time.monotonic() + LOCK_WAIT_S
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > until:
+                    text = f"another `up` or `down` of {layout.state_dir} is still at work; end it"
+                    raise InfraError(text) from error
+                time.sleep(0.2)
+        yield

@@ -1,0 +1,310 @@
+"""Makes a fresh checkout ready: `python3 -m infra.setup`, which is what `make setup` runs.
+
+Needs Python 3.11+ with pip, Java 17+ and Maven; uses the standard library only. Each step keeps a
+stamp with a hash of its inputs, so a second run installs nothing. Steps that do not need each
+other run at the same time.
+"""
+
+import argparse
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra.layout import AIRFLOW_VENV, HOME, ROOT, STAMPS, UV, VENV, Layout
+
+REQUIREMENTS = ROOT / "infra" / "requirements"
+POMS = ROOT / "infra" / "jvm"
+LOGS = Layout(HOME).logs
+PYTHON_MIN = (3, 11)
+JAVA_MIN = 17
+LOCKS = ("uv", "main", "airflow")
+
+
+class SetupError(Exception):
+    """The machine lacks something, or a step failed; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to install.
+
+    Attributes:
+        name: what the user sees, and the name of the stamp and of the log.
+        inputs: files whose content decides whether the step has to run again.
+        output: exists when the step was done.
+        run: does it; gets the log file to write to.
+        after: names of the steps that must be done before; when one of them changes, this step
+            runs again.
+    """
+
+    name: str
+    inputs: tuple[Path, ...]
+    output: Path
+    run: Callable[[Path], None]
+    after: tuple[str, ...] = ()
+
+
+def steps() -> tuple[Step, ...]:
+    """Lists what has to be installed, in an order that respects `after`."""
+    poms = tuple(sorted(POMS.rglob("pom.xml")))
+    listed = [
+        Step("uv", (REQUIREMENTS / "uv.txt",), UV, _install_uv),
+        Step("jvm", poms, HOME / "jvm", _install_jars),
+        Step("python", (REQUIREMENTS / "main.txt",), VENV / "bin" / "python", _install_main, ("uv",)),
+        Step(
+            "airflow",
+            (REQUIREMENTS / "airflow.txt",),
+            AIRFLOW_VENV / "bin" / "airflow",
+            _install_airflow,
+            ("uv",),
+        ),
+    ]
+    project = ROOT / "pyproject.toml"
+    if project.exists():
+        command = VENV / "bin" / "slackwater"
+        listed.append(Step("slackwater", (project,), command, _install_project, ("python",)))
+    return tuple(listed)
+
+
+# --- the steps ---------------------------------------------------------------------------------
+
+
+def _install_uv(log: Path) -> None:
+    target = UV.parent.parent
+    shutil.rmtree(target, ignore_errors=True)
+    lock = str(REQUIREMENTS / "uv.txt")
+    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    _run([*pip, "--require-hashes", "--target", str(target), "-r", lock], log)
+
+
+def _install_jars(log: Path) -> None:
+    target = HOME / "jvm"
+    shutil.rmtree(target, ignore_errors=True)
+    fresh = HOME / "jvm.part"  # so that an interrupted download never looks complete
+    shutil.rmtree(fresh, ignore_errors=True)
+    maven = ["mvn", "--batch-mode", "--strict-checksums", "--no-transfer-progress"]
+    _run([*maven, "-f", str(POMS / "pom.xml"), f"-Djars={fresh}", "generate-resources"], log)
+    fresh.rename(target)
+
+
+def _install_main(log: Path) -> None:
+    _install_environment(VENV, REQUIREMENTS / "main.txt", log)
+
+
+def _install_airflow(log: Path) -> None:
+    _install_environment(AIRFLOW_VENV, REQUIREMENTS / "airflow.txt", log)
+
+
+def _install_environment(target: Path, lock: Path, log: Path) -> None:
+    python = target / "bin" / "python"
+    if not python.exists():
+        base = getattr(sys, "_base_executable", None) or sys.executable
+        _run([str(UV), "venv", "--clear", "--python", base, str(target)], log)
+    _run([str(UV), "pip", "sync", "--python", str(python), "--require-hashes", str(lock)], log)
+
+
+def _install_project(log: Path) -> None:
+    # The build back end is in the lock: without isolation nothing unlocked is fetched.
+    options = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+    _run([str(UV), "pip", "install", "--python", str(VENV / "bin" / "python"), *options], log)
+
+
+def lock_requirements(log: Path) -> None:
+    """Resolves every `.in` file again into its lock file: versions and hashes, no addresses."""
+    for name in LOCKS:
+        source, lock = f"{name}.in", f"{name}.txt"
+        command = [str(UV), "pip", "compile", "--generate-hashes", "--no-header", "--upgrade"]
+        command += ["--python-version", ".".join(map(str, PYTHON_MIN)), source, "-o", lock]
+        _run(command, log, cwd=REQUIREMENTS)
+
+
+def _run(command: list[str], log: Path, cwd: Path = ROOT) -> None:
+    environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
+    environment.pop("VIRTUAL_ENV", None)
+    with log.open("ab") as out:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd, env=environment
+        )
+    if done.returncode != 0:
+        raise SetupError(
+            f"{Path(command[0]).name} ended with code {done.returncode}; its last words:\n"
+            f"{_tail(log)}\nThe whole log: {log}"
+        )
+
+
+def _tail(log: Path, lines: int = 8) -> str:
+    text = log.read_text(errors="replace").strip().splitlines()
+    return "\n".join("    " + line for line in text[-lines:])
+
+
+# --- what must be there ------------------------------------------------------------------------
+
+
+def check_machine() -> None:
+    """Looks for Python, Java and Maven.
+
+    Raises:
+        SetupError: one of them is missing or too old; says which, and what to install.
+    """
+    if sys.version_info < PYTHON_MIN:
+        found = ".".join(map(str, sys.version_info[:3]))
+        raise SetupError(f"Python {found} is too old: 3.11 or newer is needed. Call make with PYTHON=python3.11.")
+    java = java_version()
+    if java is None:
+        raise SetupError(
+            "Java is missing: Kafka and Spark need 17 or newer. "
+            "Install a JDK (Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME."
+        )
+    if java < JAVA_MIN:
+        raise SetupError(f"Java {java} is too old: Kafka and Spark need 17 or newer. Set JAVA_HOME to one.")
+    if shutil.which("mvn") is None:
+        raise SetupError(
+            "Maven is missing: it fetches Kafka and Spark's Kafka connector. "
+            "Install it (Debian: apt-get install maven) and see that `mvn` is on the PATH."
+        )
+
+
+def java_command() -> str | None:
+    """Finds the `java` that the stack will use: JAVA_HOME first, as Spark does, then the PATH."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        inside = Path(home) / "bin" / "java"
+        return str(inside) if inside.exists() else None
+    return shutil.which("java")
+
+
+def java_version() -> int | None:
+    """Asks Java for its major version; None when there is no Java that answers."""
+    command = java_command()
+    if command is None:
+        return None
+    said = subprocess.run([command, "-version"], capture_output=True, text=True).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(found.group(1)) if found else None
+
+
+# --- running the steps -------------------------------------------------------------------------
+
+
+def _wanted(step: Step, stamps: dict[str, str]) -> str:
+    """Gives the hash that the step's stamp must hold; other steps' stamps are part of it."""
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {step.name}".encode())
+    for path in step.inputs:
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    for name in step.after:
+        digest.update(stamps[name].encode())
+    return digest.hexdigest()
+
+
+def _is_done(step: Step, stamp: str) -> bool:
+    try:
+        return (STAMPS / step.name).read_text() == stamp and step.output.exists()
+    except FileNotFoundError:
+        return False
+
+
+def _perform(step: Step, stamp: str) -> float:
+    log = LOGS / f"setup-{step.name}.log"
+    log.unlink(missing_ok=True)
+    (STAMPS / step.name).unlink(missing_ok=True)
+    began = time.monotonic()
+    step.run(log)
+    if not step.output.exists():
+        raise SetupError(f"step {step.name} made no {step.output.relative_to(ROOT)}; see {log}")
+    (STAMPS / step.name).write_text(stamp)
+    return time.monotonic() - began
+
+
+def install(say: Callable[[str], None]) -> int:
+    """Runs the steps that are not done yet, as many at a time as their order allows.
+
+    Args:
+        say: gets one line when a step starts and one when it is done.
+
+    Returns:
+        How many steps ran.
+
+    Raises:
+        SetupError: the machine lacks something, or a step failed.
+    """
+    stamps: dict[str, str] = {}
+    for step in steps():
+        stamps[step.name] = _wanted(step, stamps)
+    todo = [step for step in steps() if not _is_done(step, stamps[step.name])]
+    if not todo:
+        return 0
+    check_machine()
+    for folder in (STAMPS, LOGS):
+        folder.mkdir(parents=True, exist_ok=True)
+    _run_all(todo, stamps, say)
+    return len(todo)
+
+
+def _run_all(todo: list[Step], stamps: dict[str, str], say: Callable[[str], None]) -> None:
+    waiting = {step.name: step for step in todo}
+    running: dict[Future[float], str] = {}
+    with ThreadPoolExecutor(max_workers=len(todo)) as pool:
+        while waiting or running:
+            unfinished = set(waiting) | set(running.values())
+            for name in [n for n, s in waiting.items() if not unfinished.intersection(s.after)]:
+                say(f"setup  {name:<11} …")
+                step = waiting.pop(name)
+                running[pool.submit(_perform, step, stamps[name])] = name
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                name = running.pop(future)
+                say(f"setup  {name:<11} done in {future.result():.1f} s")
+
+
+@contextmanager
+def _only_one() -> Iterator[None]:
+    """Keeps two set-ups of one checkout from running into each other."""
+    HOME.mkdir(exist_ok=True)
+    with (HOME / "setup.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> int:
+    """Runs the set-up, or re-locks the requirements with `--lock`; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Install what the project needs.")
+    parser.add_argument("--lock", action="store_true", help="resolve the requirements again")
+    arguments = parser.parse_args()
+    printing = threading.Lock()
+
+    def say(line: str) -> None:
+        with printing:
+            print(line, flush=True)
+
+    began = time.monotonic()
+    try:
+        with _only_one():
+            ran = install(say)
+            if arguments.lock:
+                say("lock   resolving uv.in, main.in, airflow.in …")
+                lock_requirements(LOGS / "lock.log")
+                ran += install(say)
+    except SetupError as error:
+        print(f"setup failed: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"setup failed: {error}. Is the disk full, or the folder read-only?", file=sys.stderr)
+        return 1
+    if ran:
+        say(f"setup  all done in {time.monotonic() - began:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

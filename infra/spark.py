@@ -1,0 +1,174 @@
+"""The engine: a Spark standalone cluster of one master and two workers on the loopback address."""
+
+import httpx
+
+from infra.daemon import Component, Daemon, Ports
+from infra.errors import InfraError, NotReady
+from infra.layout import CONNECTOR_JARS, VENV, Layout
+from infra.ports import HOST
+from infra.setup import java_command
+
+WORKERS = (1, 2)
+WORKER_CORES = 3
+WORKER_MEMORY = "3g"
+
+PORTS = {
+    "spark-master": 7077,
+    "spark-rest": 6066,
+    "spark-ui": 8090,
+    **{f"spark-worker-{n}-ui": 8090 + n for n in WORKERS},
+}
+"""The ports that the cluster likes best."""
+
+REQUEST_S = 2.0
+
+_DEFAULTS = """\
+# Written by infra/spark.py at every start; read by the master, the workers and every driver.
+spark.master.rest.enabled            true
+spark.master.rest.host               {host}
+spark.master.rest.port               {rest}
+spark.driver.host                    {host}
+spark.driver.bindAddress             {host}
+spark.jars                           {jars}
+spark.ui.showConsoleProgress         false
+# A job that chaos shoots at for hours must not be given up after ten dead executors.
+spark.deploy.maxExecutorRetries      -1
+spark.deploy.retainedApplications    50
+spark.deploy.retainedDrivers         50
+# Folders of ended applications go after a day; those of running ones stay.
+spark.worker.cleanup.enabled         true
+spark.worker.cleanup.interval        1800
+spark.worker.cleanup.appDataTtl      86400
+# One supervised driver and two executors fit on the two workers.
+spark.driver.memory                  1g
+spark.executor.memory                1g
+spark.executor.cores                 2
+spark.cores.max                      4
+"""
+
+
+def connector_jars() -> str:
+    """Gives the jars of Spark's Kafka source, as `spark.jars` wants them.
+
+    Raises:
+        InfraError: they are not installed.
+    """
+    jars = sorted(str(jar) for jar in CONNECTOR_JARS.glob("*.jar"))
+    if not jars:
+        text = f"Spark's Kafka source is not installed in {CONNECTOR_JARS}; run `make setup`"
+        raise InfraError(text)
+    return ",".join(jars)
+
+
+def component(layout: Layout, ports: Ports) -> Component:
+    """Describes the cluster for the given ports.
+
+    Raises:
+        InfraError: there is no Java.
+    """
+    if java_command() is None:
+        text = "Java is missing: install 17 or newer, or set JAVA_HOME to one, then try again"
+        raise InfraError(text)
+    master = Daemon(
+        name="spark-master",
+        command=(
+            *_spark_class("master.Master"),
+            *("--host", HOST, "--port", str(ports["spark-master"])),
+            *("--webui-port", str(ports["spark-ui"])),
+        ),
+        environment=_environment(layout),
+        check=lambda started: check_master(ports),
+    )
+    workers = tuple(_worker(layout, ports, number) for number in WORKERS)
+    return Component("spark", lambda: _prepare(layout, ports), ((master,), workers))
+
+
+def _worker(layout: Layout, ports: Ports, number: int) -> Daemon:
+    name = f"spark-worker-{number}"
+    web = ports[f"{name}-ui"]
+    return Daemon(
+        name=name,
+        command=(
+            *_spark_class("worker.Worker"),
+            *("--host", HOST, "--webui-port", str(web)),
+            *("--cores", str(WORKER_CORES), "--memory", WORKER_MEMORY),
+            *("--work-dir", str(layout.spark / f"work-{number}")),
+            f"spark://{HOST}:{ports['spark-master']}",
+        ),
+        environment=_environment(layout),
+        check=lambda started: check_worker(ports, web),
+    )
+
+
+def check_master(ports: Ports) -> None:
+    """Asks the master's page and its submission server.
+
+    Raises:
+        NotReady: one of them does not answer as it should.
+    """
+    state = _get(f"http://{HOST}:{ports['spark-ui']}/json/").get("status")
+    if state != "ALIVE":
+        text = f"the master is {state}"
+        raise NotReady(text)
+    answer = _get(f"http://{HOST}:{ports['spark-rest']}/v1/submissions/status/none")
+    if answer.get("action") != "SubmissionStatusResponse":
+        text = f"the master's submission server answered {answer!r}"
+        raise NotReady(text)
+
+
+def check_worker(ports: Ports, web: int) -> None:
+    """Asks the master whether it counts on the worker whose page is on port `web`.
+
+    Raises:
+        NotReady: it does not.
+    """
+    workers = _get(f"http://{HOST}:{ports['spark-ui']}/json/").get("workers", [])
+    states = [worker["state"] for worker in workers if worker["webuiaddress"].endswith(f":{web}")]
+    if "ALIVE" not in states:
+        text = f"the master sees the worker as {states[-1] if states else 'absent'}"
+        raise NotReady(text)
+    _get(f"http://{HOST}:{web}/json/")
+
+
+def _get(url: str) -> dict:  # type: ignore[type-arg]
+    try:
+        with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:
+            return client.get(url).json()  # type: ignore[no-any-return]
+    except (httpx.HTTPError, ValueError) as error:
+        text = f"{url} does not answer ({type(error).__name__})"
+        raise NotReady(text) from error
+
+
+def _prepare(layout: Layout, ports: Ports) -> None:
+    (layout.spark / "conf").mkdir(parents=True, exist_ok=True)
+    settings = _DEFAULTS.format(host=HOST, rest=ports["spark-rest"], jars=connector_jars())
+    (layout.spark / "conf" / "spark-defaults.conf").write_text(settings)
+
+
+def _spark_class(name: str) -> tuple[str, str]:
+    return (f"{_home()}/bin/spark-class", f"org.apache.spark.deploy.{name}")
+
+
+def _home() -> str:
+    found = sorted(VENV.glob("lib/python3*/site-packages/pyspark"))
+    if not found:
+        text = f"Spark is not installed in {VENV}; run `make setup`"
+        raise InfraError(text)
+    return str(found[-1])
+
+
+def _environment(layout: Layout) -> dict[str, str]:
+    """Gives what the daemons add; drivers, executors and Python workers inherit it."""
+    python = str(VENV / "bin" / "python")
+    return {
+        "SPARK_HOME": _home(),
+        "SPARK_CONF_DIR": str(layout.spark / "conf"),
+        "SPARK_LOCAL_IP": HOST,
+        "SPARK_PUBLIC_DNS": HOST,
+        "SPARK_LOCAL_DIRS": str(layout.spark / "local"),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "PYSPARK_PYTHON": python,
+        "PYSPARK_DRIVER_PYTHON": python,
+        "POLARS_MAX_THREADS": "1",  # one task is one core; Spark runs several tasks at once
+    }

@@ -1,0 +1,411 @@
+"""The local stack: Kafka, Spark and Airflow as processes of this machine, on the loopback address.
+
+`up` starts what does not run, `down` stops all of it, `status` looks, `endpoints` tells where the
+parts answer. What runs is written down in `stack.json` (see infra/record.py).
+"""
+
+import hashlib
+import json
+import shutil
+import threading
+import time
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+
+from infra import airflow, kafka, spark
+from infra.daemon import Daemon, Ports, shared_environment
+from infra.endpoints import Endpoints
+from infra.errors import InfraError, NotReady
+from infra.layout import HOME, INSTALLED, Layout, default_layout
+from infra.ports import HOST, is_free, pick
+from infra.process import ProcessId, is_alive, marked, start, stop
+from infra.record import Record, Running, only_one, read
+
+PARTS = {"kafka": kafka, "spark": spark, "airflow": airflow}
+"""The components by name; each module has PORTS and `component(layout, ports)`."""
+
+POLL_S = 0.25
+
+
+class Reporter(Protocol):
+    """Gets the news of a start or a stop, one at a time."""
+
+    def __call__(self, component: str, message: str, seconds: float) -> None:
+        """Takes one piece of news.
+
+        Args:
+            component: kafka, spark or airflow.
+            message: what happened, a few words.
+            seconds: since `up` or `down` was called.
+        """
+
+
+def silent(component: str, message: str, seconds: float) -> None:
+    """A reporter that keeps the news to itself."""
+
+
+@dataclass(frozen=True)
+class DaemonStatus:
+    """How one daemon is.
+
+    Attributes:
+        name: of the daemon.
+        state: `healthy`, `unwell` (runs, but does not answer as it should), `dead` (was started
+            and runs no more) or `stopped`.
+        detail: why it is unwell; else empty.
+        pid: of its process; None if there is none.
+        memory_bytes: resident memory of the process and of all it has started.
+        uptime_s: how long it has run.
+        log: its log file.
+    """
+
+    name: str
+    state: str
+    detail: str
+    pid: int | None
+    memory_bytes: int
+    uptime_s: float
+    log: Path
+
+
+def up(
+    reporter: Reporter = silent,
+    *,
+    only: Collection[str] = tuple(PARTS),
+    layout: Layout | None = None,
+) -> Endpoints:
+    """Starts what does not run yet, all components at the same time, and waits until it is well.
+
+    A healthy daemon is left alone; a dead one, or one that would be started otherwise today, is
+    started again. Everything that is started is on record at once: after an interruption the
+    next `up` goes on, and `down` cleans up.
+
+    Args:
+        reporter: gets the news.
+        only: names of the components wanted, of kafka, spark and airflow.
+        layout: where the state lies; by default as the environment says.
+
+    Raises:
+        InfraError: a component did not become healthy; says which, why, and where its log is.
+    """
+    layout = layout or default_layout()
+    news = _News(reporter)
+    with only_one(layout):
+        record = read(layout)
+        with ThreadPoolExecutor(max_workers=len(PARTS)) as pool:
+            starts = [pool.submit(_bring_up, name, layout, record, news) for name in only]
+            wait(starts)
+        failures = [error for error in (one.exception() for one in starts) if error]
+        unexpected = [error for error in failures if not isinstance(error, InfraError)]
+        if unexpected:
+            raise unexpected[0]
+        if failures:
+            raise InfraError("; ".join(str(error) for error in failures))
+    return endpoints(layout=layout, only=only)
+
+
+def down(reporter: Reporter = silent, *, layout: Layout | None = None) -> int:
+    """Stops the stack and everything that it started; data stays.
+
+    Returns:
+        How many daemons were running.
+
+    Raises:
+        InfraError: a process cannot be ended.
+    """
+    layout = layout or default_layout()
+    news = _News(reporter)
+    with only_one(layout):
+        record = read(layout)
+        alive = {name: one for name, one in record.running.items() if is_alive(one.process)}
+        for names, grace_s in _stop_order(alive):
+            stop([alive[name].process for name in names], grace_s=grace_s)
+            news(names[0].split("-")[0], f"stopped {', '.join(names)}")
+        stop(marked(layout.state_dir), grace_s=2.0)
+        record.ended(list(record.running))
+    return len(alive)
+
+
+def clean(*, layout: Layout | None = None) -> None:
+    """Deletes the data of a stopped stack: topics, checkpoints, tables, logs; not what is installed.
+
+    Raises:
+        InfraError: the stack still runs.
+    """
+    layout = layout or default_layout()
+    with only_one(layout):
+        alive = [name for name, one in read(layout).running.items() if is_alive(one.process)]
+        if alive:
+            text = f"the stack still runs ({', '.join(alive)}); run `slackwater down` first"
+            raise InfraError(text)
+        kept = INSTALLED if layout.state_dir == HOME else frozenset[str]()
+        for path in layout.state_dir.iterdir():
+            if path.name in kept:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def status(*, layout: Layout | None = None) -> list[DaemonStatus]:
+    """Looks at every daemon; changes nothing."""
+    layout = layout or default_layout()
+    record = read(layout)
+    found = []
+    for name, module in PARTS.items():
+        if not set(module.PORTS) <= set(record.ports):
+            continue  # never started here
+        for daemon in module.component(layout, record.ports).daemons:
+            found.append(_look(daemon, record.running.get(daemon.name), layout))
+    return found
+
+
+def endpoints(
+    *, layout: Layout | None = None, only: Collection[str] = tuple(PARTS), check: bool = True
+) -> Endpoints:
+    """Tells where the running stack answers; addresses of components that were left out are empty.
+
+    Args:
+        layout: where the state lies; by default as the environment says.
+        only: the components that are wanted.
+        check: whether their processes must be alive now; chaos, which kills them, says no.
+
+    Raises:
+        InfraError: the stack was not started, or a wanted component is dead; says what to do.
+    """
+    layout = layout or default_layout()
+    record = read(layout)
+    missing = sorted(name for name in only if not _has_run(name, record))
+    dead = sorted(
+        name
+        for name, one in record.running.items()
+        if name.split("-")[0] in only and not is_alive(one.process)
+    )
+    if missing:
+        text = f"the local stack is not running ({', '.join(missing)} was not started)"
+        raise InfraError(f"{text}; start it with `slackwater up`")
+    if check and dead:
+        logs = ", ".join(record.running[name].log for name in dead)
+        text = f"{', '.join(dead)} is dead; start it again with `slackwater up`; log: {logs}"
+        raise InfraError(text)
+
+    def at(scheme: str, name: str) -> str:
+        return f"{scheme}{HOST}:{record.ports[name]}" if name in record.ports else ""
+
+    return Endpoints(
+        kafka_bootstrap=at("", "kafka"),
+        spark_master=at("spark://", "spark-master"),
+        spark_rest=at("http://", "spark-rest"),
+        spark_ui=at("http://", "spark-ui"),
+        airflow_url=at("http://", "airflow"),
+        airflow_user=airflow.USER,
+        airflow_password=airflow.password(layout) if "airflow" in only else "",
+        state_dir=layout.state_dir,
+        jars=spark.connector_jars() if "spark" in only else "",
+    )
+
+
+def process_of(daemon: str, *, layout: Layout | None = None) -> ProcessId:
+    """Gives the process of a daemon, for whoever wants to look at it or to hurt it.
+
+    Args:
+        daemon: its name as `status` shows it, for instance `kafka` or `spark-worker-1`.
+        layout: where the state lies; by default as the environment says.
+
+    Raises:
+        InfraError: no such daemon is running.
+    """
+    running = read(layout or default_layout()).running
+    if daemon not in running or not is_alive(running[daemon].process):
+        text = f"no daemon {daemon} is running; on record: {', '.join(sorted(running)) or 'none'}"
+        raise InfraError(text)
+    return running[daemon].process
+
+
+# --- starting ----------------------------------------------------------------------------------
+
+
+class _News:
+    """Passes news on, one at a time, with the seconds since it was made."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+        self._began = time.monotonic()
+        self._guard = threading.Lock()
+
+    def __call__(self, component: str, message: str) -> None:
+        with self._guard:
+            self._reporter(component, message, time.monotonic() - self._began)
+
+
+def _bring_up(name: str, layout: Layout, record: Record, news: _News) -> None:
+    """Brings one component to health; tries once more if somebody snatched one of its ports."""
+    try:
+        _start_component(name, layout, record, news)
+    except InfraError:
+        dead = not any(one.startswith(name) for one in _alive(record))
+        if not dead or all(is_free(record.ports[port]) for port in PARTS[name].PORTS):
+            raise
+        news(name, "a port was taken meanwhile; trying others")
+        _start_component(name, layout, record, news)
+
+
+def _start_component(name: str, layout: Layout, record: Record, news: _News) -> None:
+    ports = _choose_ports(name, record)
+    component = PARTS[name].component(layout, ports)
+    wanted = [daemon for daemon in component.daemons if not _is_current(daemon, record)]
+    if wanted:
+        component.prepare()
+    for stage in component.stages:
+        for daemon in stage:
+            if daemon in wanted:
+                _start_daemon(daemon, layout, record)
+        for daemon in stage:
+            _await_health(daemon, record)
+    changed = ", ".join(daemon.name for daemon in wanted)
+    news(name, f"healthy (started {changed})" if wanted else "healthy (was running)")
+
+
+_choosing = threading.Lock()
+
+
+def _choose_ports(name: str, record: Record) -> Ports:
+    """Takes the ports of the last time where they are free or our own, else others."""
+    module = PARTS[name]
+    with _choosing:
+        keep = any(one.startswith(name) for one in _alive(record))
+        chosen: dict[str, int] = {}
+        for port, preferred in module.PORTS.items():
+            last = record.ports.get(port, preferred)
+            others = {held for key, held in record.ports.items() if key not in module.PORTS}
+            liked = {other for part in PARTS.values() for other in part.PORTS.values()} - {last}
+            avoid = others | liked | set(chosen.values())
+            chosen[port] = last if keep and port in record.ports else pick(last, avoid)
+        record.promise(chosen)
+    return chosen
+
+
+def _alive(record: Record) -> list[str]:
+    return [name for name, one in list(record.running.items()) if is_alive(one.process)]
+
+
+def _is_current(daemon: Daemon, record: Record) -> bool:
+    """Says whether the daemon runs, with the command and the settings of today."""
+    running = record.running.get(daemon.name)
+    return running is not None and running.recipe == _recipe(daemon) and is_alive(running.process)
+
+
+def _recipe(daemon: Daemon) -> str:
+    """Hashes what a daemon is started with, so that a change of it shows."""
+    made_of = json.dumps([daemon.command, sorted(daemon.environment.items())])
+    return hashlib.sha256(made_of.encode()).hexdigest()
+
+
+def _start_daemon(daemon: Daemon, layout: Layout, record: Record) -> None:
+    old = record.running.get(daemon.name)
+    if old is not None:
+        stop([old.process], grace_s=daemon.stop_s)
+    log = layout.logs / f"{daemon.name}.log"
+    environment = shared_environment(layout) | dict(daemon.environment)
+    process = start(daemon.command, log=log, environment=environment, cwd=daemon.cwd)
+    try:
+        record.started(daemon.name, Running(process, _recipe(daemon), str(log)))
+    except InfraError:
+        stop([process], grace_s=1.0)  # what is not on record could not be stopped later
+        raise
+
+
+def _await_health(daemon: Daemon, record: Record) -> None:
+    """Waits until the daemon is well.
+
+    Raises:
+        InfraError: it died, or its time is up.
+    """
+    running = record.running[daemon.name]
+    until = time.monotonic() + daemon.start_s
+    began = _began(running.process)
+    while True:
+        if began is None or not is_alive(running.process):
+            text = f"{daemon.name} died while starting; {_last_words(Path(running.log))}"
+            raise InfraError(text)
+        try:
+            daemon.check(began)
+            return
+        except NotReady as reason:
+            if time.monotonic() > until:
+                text = f"{daemon.name} is not healthy after {daemon.start_s:.0f} s: {reason}"
+                raise InfraError(f"{text}; log: {running.log}") from reason
+        time.sleep(POLL_S)
+
+
+def _began(process: ProcessId) -> float | None:
+    try:
+        return psutil.Process(process.pid).create_time()
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _last_words(log: Path) -> str:
+    try:
+        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    except OSError:
+        lines = []
+    telling = [line for line in lines if "rror" in line or "xception" in line] or lines
+    return f"log: {log}; last error there: {telling[-1][:200]}" if telling else f"log: {log}"
+
+
+# --- stopping and looking ----------------------------------------------------------------------
+
+
+def _stop_order(alive: Collection[str]) -> list[tuple[list[str], float]]:
+    """Gives groups of daemons with their grace: who gives orders first, who holds the data last."""
+    groups: Sequence[tuple[str, float]] = (
+        ("airflow", 15.0),
+        ("spark-worker", 10.0),
+        ("spark-master", 10.0),
+        ("kafka", 20.0),
+    )
+    ordered = [([name for name in alive if name.startswith(key)], s) for key, s in groups]
+    return [(sorted(names), grace_s) for names, grace_s in ordered if names]
+
+
+def _look(daemon: Daemon, running: Running | None, layout: Layout) -> DaemonStatus:
+    log = layout.logs / f"{daemon.name}.log"
+    if running is None:
+        return DaemonStatus(daemon.name, "stopped", "", None, 0, 0.0, log)
+    began = _began(running.process)
+    if began is None or not is_alive(running.process):
+        return DaemonStatus(daemon.name, "dead", "", None, 0, 0.0, log)
+    try:
+        daemon.check(began)
+        state, detail = "healthy", ""
+    except NotReady as reason:
+        state, detail = "unwell", str(reason)
+    pid = running.process.pid
+    return DaemonStatus(daemon.name, state, detail, pid, _memory(pid), time.time() - began, log)
+
+
+def _memory(pid: int) -> int:
+    """Sums the resident memory of a process and its offspring, in bytes."""
+    total = 0
+    try:
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0
+    for member in family:
+        try:
+            total += member.memory_info().rss
+        except psutil.Error:  # ended while we were counting
+            continue
+    return total
+
+
+def _has_run(name: str, record: Record) -> bool:
+    return any(one.startswith(name) for one in record.running)
