@@ -1,0 +1,122 @@
+"""The log as the definition sees it: lanes of records in the order of their offsets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.pipeline import Source
+
+
+class BadLogError(ValueError):
+    """What was given is not a log of this pipeline: a foreign lane, broken order, bad control."""
+
+
+class LogEntry(Protocol):
+    """One record of the log.
+
+    Attributes:
+        source: the topic.
+        partition: its number.
+        offset: position in the partition; rises, may leave holes.
+        value: the bytes of a data record; None for a null value and for a control record.
+        control: the bytes of a control record, else None.
+        append_us: when the broker appended it, microseconds since 1970; None if unknown.
+    """
+
+    @property
+    def source(self) -> str: ...  # noqa: D102
+    @property
+    def partition(self) -> int: ...  # noqa: D102
+    @property
+    def offset(self) -> int: ...  # noqa: D102
+    @property
+    def value(self) -> bytes | None: ...  # noqa: D102
+    @property
+    def control(self) -> bytes | None: ...  # noqa: D102
+    @property
+    def append_us(self) -> int | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A promise in band: no more records of this lane with a time below `bound_us`."""
+
+    bound_us: int
+
+
+Control = Bound | Literal["end", "ignored"]
+
+_IGNORED_SHAPES = ({"bound", "on"}, {"now", "seen"}, {"now"}, {"seen"})
+
+
+def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]:
+    """Return each declared lane's entries in offset order, lanes by number; silent ones are empty.
+
+    An entry that repeats an earlier one with the same content is a redelivery: it is part of the
+    log only once.
+
+    Raises:
+        BadLogError: an undeclared lane, an offset that goes back to one not seen before, an offset
+            with two contents, or a hole in a source that is declared dense.
+    """
+    lanes: list[dict[int, LogEntry]] = [{} for _ in range(source.partitions)]
+    last = [-1] * source.partitions
+    for entry in log:
+        place = f"{entry.source}/{entry.partition} offset {entry.offset}"
+        if entry.source != source.topic or not 0 <= entry.partition < source.partitions:
+            declared = f"{source.topic}/0 to {source.topic}/{source.partitions - 1}"
+            msg = f"{place}: the pipeline has no such lane (it declares {declared})"
+            raise BadLogError(msg)
+        lane, previous = lanes[entry.partition], last[entry.partition]
+        if entry.offset <= previous:
+            _check_redelivery(lane.get(entry.offset), entry, place, previous)
+            continue
+        if source.dense and lane and entry.offset != previous + 1:
+            msg = f"{place}: offset {previous + 1} is missing, and the source is declared dense"
+            raise BadLogError(msg)
+        lane[entry.offset] = entry
+        last[entry.partition] = entry.offset
+    return [list(lane.values()) for lane in lanes]
+
+
+def _check_redelivery(first: LogEntry | None, again: LogEntry, place: str, previous: int) -> None:
+    if first is None:
+        msg = f"{place} comes after offset {previous}: records of a lane must come in offset order"
+        raise BadLogError(msg)
+    if (first.value, first.control) != (again.value, again.control):
+        msg = f"{place} stands twice in the log with different contents"
+        raise BadLogError(msg)
+
+
+def read_control(control: bytes, place: str) -> Control:
+    """Read a control record; the shapes that other generators use are legal and ignored.
+
+    Args:
+        control: JSON, such as `{"bound": 5000000}` (microseconds) or `{"end": true}`.
+        place: lane and offset, for the message.
+
+    Raises:
+        BadLogError: not JSON, or none of the shapes.
+    """
+    try:
+        fields = json.loads(control)
+    except ValueError:  # UnicodeDecodeError and JSONDecodeError are both of this kind
+        fields = None
+    names = set(fields) if isinstance(fields, dict) else set()
+    if names == {"end"} and fields["end"] is True:
+        return "end"
+    if names == {"bound"} and type(fields["bound"]) is int:
+        bound_us: int = fields["bound"]
+        if INT64_MIN <= bound_us <= INT64_MAX:
+            return Bound(bound_us)
+    elif names in _IGNORED_SHAPES:
+        return "ignored"
+    msg = (
+        f"{place}: {control!r} is not a control record: use "
+        '{"bound": µs}, {"bound": µs, "on": {…}}, {"now": µs, "seen": {…}} or {"end": true}'
+    )
+    raise BadLogError(msg)
