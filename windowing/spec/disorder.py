@@ -35,7 +35,7 @@ def parse_disorder(value: object) -> Disorder:
         return Slack(0)
     if isinstance(value, dict) and set(value) == {"slack"}:
         return Slack(_slack_us(value["slack"]))
-    named = value if isinstance(value, str) else next(iter(value), "") if value else ""
+    named = next(iter(value), "") if isinstance(value, dict) else value
     if named in _LATER:
         msg = f"E_DISORDER: the generator {named!r} is not in this release: {_RULE}"
     else:
@@ -47,7 +47,7 @@ def _slack_us(text: object) -> int:
     try:
         if isinstance(text, str) and parse_length(text).unit == "rows":
             msg = f"slack in rows ({text}) is not in this release"
-            raise ValueError(msg)  # noqa: TRY301
+            raise ValueError(msg)
         return duration_us(text)
     except ValueError as error:
         msg = f"E_DISORDER: {error}; an example: {{slack: 30 seconds}}"

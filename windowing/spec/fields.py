@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 Kind = Literal["int", "float", "string"]
 Function = Literal["count", "sum", "mean", "min", "max"]
@@ -53,7 +53,7 @@ def parse_field_type(text: object) -> FieldType:
     if isinstance(text, str):
         kind = text.strip().removesuffix("?")
         if kind in kinds:
-            return FieldType(kind, text.strip().endswith("?"))
+            return FieldType(cast("Kind", kind), text.strip().endswith("?"))
     msg = f"{text!r} is not a type: use {', '.join(kinds)}, with ? where null is allowed ('int?')"
     raise ValueError(msg)
 
@@ -77,4 +77,4 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
         rule = "count takes no field (it counts records)" if field else f"{function} needs a field"
         msg = f"{text!r}: {rule}, as in {function}" + ("" if field else "(delay)")
         raise ValueError(msg)
-    return Aggregate(name, function, field)
+    return Aggregate(name, cast("Function", function), field)

@@ -81,7 +81,7 @@ def parse_length(text: str) -> Length:
     number, word = match.groups()
     unit = canonical_unit(word) if word else None
     if word and unit is None:
-        msg = f"{text!r} has the unknown unit {word!r}: use us, ms, s, min, h, d (or their names) or rows"
+        msg = f"{text!r} has the unknown unit {word!r}: use us, ms, s, min, h, d or rows"
         raise ValueError(msg)
     return Length(Fraction(number), unit, text.strip())
 

@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record that no window took, with the reason; `query` is None where no query could use it."""
+    """A record that no window took, and why; `query` is None where no query could use it."""
 
     source: str
     partition: int

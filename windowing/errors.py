@@ -1,0 +1,30 @@
+"""What can go wrong while a pipeline runs, each with what to do next.
+
+A late or unreadable record is no error: it is a dead letter, an output like any other.
+"""
+
+from __future__ import annotations
+
+
+class WindowingError(Exception):
+    """Base of the runtime's errors; the message ends with what an operator does next."""
+
+
+class RedeliveredOffset(WindowingError):
+    """A record whose offset the lane has passed already, on an engine that never resends."""
+
+
+class OffsetGap(WindowingError):
+    """A hole in the offsets of a source that is declared dense."""
+
+
+class CheckpointMismatch(WindowingError):
+    """State that was written by another pipeline: its file was changed under a checkpoint."""
+
+
+class ResultOverflow(WindowingError):
+    """A sum of integers that leaves 64 bits."""
+
+
+class BrokenEnvelope(WindowingError):
+    """A line of an input file that is not an event."""

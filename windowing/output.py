@@ -1,0 +1,64 @@
+"""Frames of the runtime as the rows and dead letters that every part of the platform exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import polars as pl
+
+from windowing.frames import from_bytes
+from windowing.spec import Pipeline, Query
+from windowing.spec.rows import DeadLetter, Row, dead_letter_lines, row_lines
+from windowing.wids import bounds_of
+
+
+def rows_of(query: Query, pipeline: Pipeline, frame: pl.DataFrame) -> Iterator[Row]:
+    """The rows of a frame that `windowing.emission` made for this query."""
+    names = [aggregate.name for aggregate in query.aggregates]
+    keys = frame["key"].to_list() if query.group_by else [{}] * len(frame)
+    values = frame["values"].struct.unnest().rows()
+    for row, key, value in zip(
+        frame.select("window_id", "revision", "records", "offsets").iter_rows(),
+        keys,
+        values,
+        strict=True,
+    ):
+        window_id, revision, records, offsets = row
+        start_us, end_us = bounds_of(query.window, window_id)
+        yield Row(
+            query=query.name,
+            window_id=window_id,
+            window_start_us=start_us,
+            window_end_us=end_us,
+            key=tuple(key[field] for field in query.group_by),
+            pane="late" if revision else "full",
+            revision=revision,
+            records=records,
+            offsets={
+                pipeline.source.lane(o["partition"]): (o["first"], o["last"]) for o in offsets
+            },
+            values=dict(zip(names, value, strict=True)),
+        )
+
+
+def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
+    """The dead letters of an Arrow stream that a lane made."""
+    for partition, offset, query, reason in from_bytes(data).iter_rows():
+        yield DeadLetter(pipeline.source.topic, partition, offset, query, reason)
+
+
+def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadLetter]) -> None:
+    """Write OUT.jsonl and, beside it, OUT.dead.jsonl."""
+    _write(output, row_lines(rows))
+    _write(dead_letter_path(output), dead_letter_lines(dead_letters))
+
+
+def dead_letter_path(output: Path) -> Path:
+    """The file of dead letters beside an output file: `OUT.dead.jsonl` for `OUT.jsonl`."""
+    return output.with_name(output.name.removesuffix(".jsonl") + ".dead.jsonl")
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(line + "\n" for line in lines)
