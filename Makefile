@@ -47,7 +47,7 @@ status: setup  ## show what runs, where, and since when
 	@$(VENV)/slackwater status
 
 clean: down  ## stop all of it and delete its data
-	@$(VENV)/python -m infra.stack clean
+	@$(VENV)/python -m infra clean
 
 bench: setup  ## compare with Spark's own window(), into benchmarks/README.md
 	@$(VENV)/python -m benchmarks.spark

@@ -1,4 +1,4 @@
-"""What a component of the stack is: its daemons, how to start them, how to see that they are well."""
+"""What a component of the stack is: its daemons, how to start them, how to see them well."""
 
 import os
 from collections.abc import Callable, Mapping

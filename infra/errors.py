@@ -5,5 +5,5 @@ class InfraError(Exception):
     """A part of the stack is missing, dead or unwell; the text says which, why, and what to do."""
 
 
-class NotReady(InfraError):  # noqa: N818 - a state on the way to health, not a failure yet
+class NotReady(InfraError):
     """A daemon is not healthy yet; the text says what is still missing."""

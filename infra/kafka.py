@@ -6,6 +6,9 @@ import subprocess
 import uuid
 from pathlib import Path
 
+from kafka.admin import KafkaAdminClient
+from kafka.errors import KafkaError
+
 from infra.daemon import Component, Daemon, Ports, shared_environment
 from infra.errors import InfraError, NotReady
 from infra.layout import BROKER_JARS, Layout
@@ -89,10 +92,6 @@ def check(port: int) -> None:
     if not answers(port):
         text = f"nothing answers on port {port}"
         raise NotReady(text)
-    # Imported late: whoever needs only the addresses of the stack needs no Kafka client.
-    from kafka.admin import KafkaAdminClient
-    from kafka.errors import KafkaError
-
     quiet = logging.getLogger("kafka")
     level = quiet.level
     quiet.setLevel(logging.CRITICAL)  # a refused connection is news to us, not to the user

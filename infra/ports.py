@@ -40,7 +40,8 @@ def pick(preferred: int, avoid: Collection[int] = ()) -> int:
     for port in range(preferred, preferred + TRIES):
         if port not in avoid and is_free(port):
             return port
-    text = f"no free port on {HOST} from {preferred} to {preferred + TRIES - 1}; stop what listens there"
+    last = preferred + TRIES - 1
+    text = f"no free port on {HOST} from {preferred} to {last}; stop what listens there"
     raise InfraError(text)
 
 

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -61,7 +60,9 @@ def steps() -> tuple[Step, ...]:
     listed = [
         Step("uv", (REQUIREMENTS / "uv.txt",), UV, _install_uv),
         Step("jvm", poms, HOME / "jvm", _install_jars),
-        Step("python", (REQUIREMENTS / "main.txt",), VENV / "bin" / "python", _install_main, ("uv",)),
+        Step(
+            "python", (REQUIREMENTS / "main.txt",), VENV / "bin" / "python", _install_main, ("uv",)
+        ),
         Step(
             "airflow",
             (REQUIREMENTS / "airflow.txt",),
@@ -134,13 +135,20 @@ def _run(command: list[str], log: Path, cwd: Path = ROOT) -> None:
     environment.pop("VIRTUAL_ENV", None)
     with log.open("ab") as out:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd, env=environment
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            cwd=cwd,
+            env=environment,
+            check=False,
         )
     if done.returncode != 0:
-        raise SetupError(
+        text = (
             f"{Path(command[0]).name} ended with code {done.returncode}; its last words:\n"
             f"{_tail(log)}\nThe whole log: {log}"
         )
+        raise SetupError(text)
 
 
 def _tail(log: Path, lines: int = 8) -> str:
@@ -159,20 +167,24 @@ def check_machine() -> None:
     """
     if sys.version_info < PYTHON_MIN:
         found = ".".join(map(str, sys.version_info[:3]))
-        raise SetupError(f"Python {found} is too old: 3.11 or newer is needed. Call make with PYTHON=python3.11.")
+        text = f"Python {found} is too old: 3.11 or newer is needed; try `make PYTHON=python3.11`"
+        raise SetupError(text)
     java = java_version()
     if java is None:
-        raise SetupError(
+        text = (
             "Java is missing: Kafka and Spark need 17 or newer. "
             "Install a JDK (Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME."
         )
+        raise SetupError(text)
     if java < JAVA_MIN:
-        raise SetupError(f"Java {java} is too old: Kafka and Spark need 17 or newer. Set JAVA_HOME to one.")
+        text = f"Java {java} is too old: Kafka and Spark need 17 or newer. Set JAVA_HOME to one."
+        raise SetupError(text)
     if shutil.which("mvn") is None:
-        raise SetupError(
+        text = (
             "Maven is missing: it fetches Kafka and Spark's Kafka connector. "
             "Install it (Debian: apt-get install maven) and see that `mvn` is on the PATH."
         )
+        raise SetupError(text)
 
 
 def java_command() -> str | None:
@@ -189,8 +201,8 @@ def java_version() -> int | None:
     command = java_command()
     if command is None:
         return None
-    said = subprocess.run([command, "-version"], capture_output=True, text=True).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    asked = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
+    found = re.search(r'version "(?:1\.)?(\d+)', asked.stderr)
     return int(found.group(1)) if found else None
 
 
@@ -221,7 +233,8 @@ def _perform(step: Step, stamp: str) -> float:
     began = time.monotonic()
     step.run(log)
     if not step.output.exists():
-        raise SetupError(f"step {step.name} made no {step.output.relative_to(ROOT)}; see {log}")
+        text = f"step {step.name} made no {step.output.relative_to(ROOT)}; see {log}"
+        raise SetupError(text)
     (STAMPS / step.name).write_text(stamp)
     return time.monotonic() - began
 
@@ -281,11 +294,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Install what the project needs.")
     parser.add_argument("--lock", action="store_true", help="resolve the requirements again")
     arguments = parser.parse_args()
-    printing = threading.Lock()
 
     def say(line: str) -> None:
-        with printing:
-            print(line, flush=True)
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
 
     began = time.monotonic()
     try:
@@ -296,10 +308,10 @@ def main() -> int:
                 lock_requirements(LOGS / "lock.log")
                 ran += install(say)
     except SetupError as error:
-        print(f"setup failed: {error}", file=sys.stderr)
+        sys.stderr.write(f"setup failed: {error}\n")
         return 1
     except OSError as error:
-        print(f"setup failed: {error}. Is the disk full, or the folder read-only?", file=sys.stderr)
+        sys.stderr.write(f"setup failed: {error}. Is the disk full, or the folder read-only?\n")
         return 1
     if ran:
         say(f"setup  all done in {time.monotonic() - began:.1f} s")

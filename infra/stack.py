@@ -6,7 +6,6 @@ parts answer. What runs is written down in `stack.json` (see infra/record.py).
 
 import hashlib
 import json
-import shutil
 import threading
 import time
 from collections.abc import Collection, Sequence
@@ -21,7 +20,7 @@ from infra import airflow, kafka, spark
 from infra.daemon import Daemon, Ports, shared_environment
 from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
-from infra.layout import HOME, INSTALLED, Layout, default_layout
+from infra.layout import Layout, default_layout
 from infra.ports import HOST, is_free, pick
 from infra.process import ProcessId, is_alive, marked, start, stop
 from infra.record import Record, Running, only_one, read
@@ -59,7 +58,8 @@ class DaemonStatus:
             and runs no more) or `stopped`.
         detail: why it is unwell; else empty.
         pid: of its process; None if there is none.
-        memory_bytes: resident memory of the process and of all it has started.
+        memory_bytes: resident memory of the process and of all it has started; what they share
+            counts once.
         uptime_s: how long it has run.
         log: its log file.
     """
@@ -131,34 +131,12 @@ def down(reporter: Reporter = silent, *, layout: Layout | None = None) -> int:
     return len(alive)
 
 
-def clean(*, layout: Layout | None = None) -> None:
-    """Deletes the data of a stopped stack: topics, checkpoints, tables, logs; not what is installed.
-
-    Raises:
-        InfraError: the stack still runs.
-    """
-    layout = layout or default_layout()
-    with only_one(layout):
-        alive = [name for name, one in read(layout).running.items() if is_alive(one.process)]
-        if alive:
-            text = f"the stack still runs ({', '.join(alive)}); run `slackwater down` first"
-            raise InfraError(text)
-        kept = INSTALLED if layout.state_dir == HOME else frozenset[str]()
-        for path in layout.state_dir.iterdir():
-            if path.name in kept:
-                continue
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-
-
 def status(*, layout: Layout | None = None) -> list[DaemonStatus]:
     """Looks at every daemon; changes nothing."""
     layout = layout or default_layout()
     record = read(layout)
     found = []
-    for name, module in PARTS.items():
+    for module in PARTS.values():
         if not set(module.PORTS) <= set(record.ports):
             continue  # never started here
         for daemon in module.component(layout, record.ports).daemons:
@@ -189,7 +167,8 @@ def endpoints(
     )
     if missing:
         text = f"the local stack is not running ({', '.join(missing)} was not started)"
-        raise InfraError(f"{text}; start it with `slackwater up`")
+        text += "; start it with `slackwater up`"
+        raise InfraError(text)
     if check and dead:
         logs = ", ".join(record.running[name].log for name in dead)
         text = f"{', '.join(dead)} is dead; start it again with `slackwater up`; log: {logs}"
@@ -392,7 +371,7 @@ def _look(daemon: Daemon, running: Running | None, layout: Layout) -> DaemonStat
 
 
 def _memory(pid: int) -> int:
-    """Sums the resident memory of a process and its offspring, in bytes."""
+    """Sums the memory of a process and its offspring, in bytes; shared pages are shared out."""
     total = 0
     try:
         process = psutil.Process(pid)
@@ -401,7 +380,7 @@ def _memory(pid: int) -> int:
         return 0
     for member in family:
         try:
-            total += member.memory_info().rss
+            total += member.memory_full_info().pss if psutil.LINUX else member.memory_info().rss
         except psutil.Error:  # ended while we were counting
             continue
     return total

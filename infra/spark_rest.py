@@ -1,0 +1,277 @@
+"""Submits jobs to the Spark master over HTTP, and looks after them.
+
+Standalone Spark takes no Python program in cluster mode. So what is submitted is `SparkSubmit`
+itself, as a supervised JVM program that then runs our script in client mode inside the cluster.
+Needs httpx and the standard library only: Airflow's environment can import it too.
+"""
+
+import fcntl
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from infra.endpoints import Endpoints
+from infra.errors import InfraError
+
+REQUEST_S = 10.0
+ALIVE = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING"})
+"""States of a driver that will still do something, or is doing it."""
+
+_MAIN_CLASS = "org.apache.spark.deploy.SparkSubmit"
+
+
+@dataclass(frozen=True)
+class Driver:
+    """One job of the cluster, as its master sees it.
+
+    A supervised driver that dies stays RUNNING or goes through RELAUNCHING: the state does not
+    tell whether the job makes progress.
+
+    Attributes:
+        submission_id: the master's name for it.
+        state: SUBMITTED, RUNNING, RELAUNCHING, FINISHED, FAILED, KILLED, ERROR or UNKNOWN.
+        worker: the id of the worker that runs it; empty while it waits.
+        name: the name whose latest submission it is; empty if there is none in this state folder.
+        log_dir: the folder of its `stdout` and `stderr`; None if that is not on this machine.
+    """
+
+    submission_id: str
+    state: str
+    worker: str
+    name: str
+    log_dir: Path | None
+
+
+def submit(
+    endpoints: Endpoints,
+    script: str | Path,
+    args: Sequence[str],
+    *,
+    name: str,
+    conf: Mapping[str, str] | None = None,
+    supervise: bool = True,
+) -> str:
+    """Runs a Python script as a driver inside the cluster; at most one driver has a given name.
+
+    Args:
+        endpoints: of the running stack.
+        script: absolute path of the program.
+        args: its arguments.
+        name: while a driver of this name is alive, that one is meant, and nothing is submitted.
+        conf: Spark settings.
+        supervise: whether the master starts the driver again when it dies with an error.
+
+    Returns:
+        The submission id, of the new driver or of the living one.
+
+    Raises:
+        InfraError: the master does not answer, or refuses.
+    """
+    with _submissions(endpoints) as known:
+        _settle(endpoints, known)
+        living = _living(endpoints, known, name)
+        if living is not None:
+            return living
+        # Written before the request: if we die in between, the next caller can tell whose the
+        # new driver is, since submissions come one at a time.
+        known[name] = {"before": sorted(d["id"] for d in _drivers(endpoints))}
+        known.save()
+        request = _request(
+            endpoints, str(script), args, name=name, conf=conf or {}, supervise=supervise
+        )
+        answer = _call("POST", f"{endpoints.spark_rest}/v1/submissions/create", request)
+        if not answer.get("success"):
+            del known[name]
+            known.save()
+            text = f"the Spark master refused {name}: {answer.get('message', answer)}"
+            raise InfraError(text)
+        known[name] = {"id": answer["submissionId"]}
+        known.save()
+        return str(answer["submissionId"])
+
+
+def find_driver(endpoints: Endpoints, name: str) -> str | None:
+    """Gives the submission id of the living driver that was submitted under `name`, if any.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    with _submissions(endpoints) as known:
+        _settle(endpoints, known)
+        known.save()
+        return _living(endpoints, known, name)
+
+
+def status(endpoints: Endpoints, submission_id: str) -> Driver:
+    """Asks the master how a driver is; a driver that it does not know is UNKNOWN.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    answer = _call("GET", f"{endpoints.spark_rest}/v1/submissions/status/{submission_id}")
+    with _submissions(endpoints) as known:
+        name = known.name_of(submission_id)
+    return Driver(
+        submission_id=submission_id,
+        state=str(answer.get("driverState") or "UNKNOWN"),
+        worker=str(answer.get("workerId") or ""),
+        name=name,
+        log_dir=_log_dir(endpoints, submission_id),
+    )
+
+
+def kill(endpoints: Endpoints, submission_id: str, *, wait_s: float = 20.0) -> bool:
+    """Ends a driver for good, supervised or not, and waits until it is gone.
+
+    Returns:
+        False if it was not alive.
+
+    Raises:
+        InfraError: the master does not answer, or the driver lives on after `wait_s`.
+    """
+    if status(endpoints, submission_id).state not in ALIVE:
+        return False
+    _call("POST", f"{endpoints.spark_rest}/v1/submissions/kill/{submission_id}", {})
+    until = time.monotonic() + wait_s
+    while status(endpoints, submission_id).state in ALIVE:
+        if time.monotonic() > until:
+            text = f"driver {submission_id} is still alive {wait_s:.0f} s after the order to end it"
+            raise InfraError(text)
+        time.sleep(0.2)
+    return True
+
+
+def list_drivers(endpoints: Endpoints) -> list[Driver]:
+    """Lists the drivers that the master knows, living and ended, oldest first.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    drivers = _drivers(endpoints)
+    with _submissions(endpoints) as known:
+        names = {one["id"]: known.name_of(one["id"]) for one in drivers}
+    return [
+        Driver(
+            submission_id=one["id"],
+            state=one["state"],
+            worker=str(one.get("worker") or "").replace("None", ""),
+            name=names[one["id"]],
+            log_dir=_log_dir(endpoints, one["id"]),
+        )
+        for one in sorted(drivers, key=lambda one: (one["starttime"], one["id"]))
+    ]
+
+
+def _request(
+    endpoints: Endpoints,
+    script: str,
+    args: Sequence[str],
+    *,
+    name: str,
+    conf: Mapping[str, str],
+    supervise: bool,
+) -> dict[str, Any]:
+    # Without --master among its own arguments the job would run inside the driver, alone.
+    submit_args = ["--master", endpoints.spark_master, "--deploy-mode", "client", "--name", name]
+    for key, value in sorted(conf.items()):
+        submit_args += ["--conf", f"{key}={value}"]
+    settings = {
+        "spark.app.name": name,
+        "spark.master": endpoints.spark_master,
+        "spark.submit.deployMode": "cluster",
+        "spark.driver.supervise": str(supervise).lower(),
+        "spark.jars": endpoints.jars,
+    }
+    return {
+        "action": "CreateSubmissionRequest",
+        "appResource": f"file:{script}",
+        "mainClass": _MAIN_CLASS,
+        "appArgs": [*submit_args, script, *args],
+        "clientSparkVersion": "4.2.0",
+        "environmentVariables": {"SPARK_ENV_LOADED": "1"},
+        "sparkProperties": {**settings, **conf},
+    }
+
+
+def _call(method: str, url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    try:
+        with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:
+            answer = client.request(method, url, json=body).json()
+    except (httpx.HTTPError, ValueError) as error:
+        text = (
+            f"the Spark master does not answer at {url} ({type(error).__name__}); "
+            "look with `slackwater status`, start it with `slackwater up`"
+        )
+        raise InfraError(text) from error
+    return dict(answer)
+
+
+def _drivers(endpoints: Endpoints) -> list[dict[str, Any]]:
+    page = _call("GET", f"{endpoints.spark_ui}/json/")
+    return [one for key in ("activedrivers", "completeddrivers") for one in page.get(key, [])]
+
+
+def _log_dir(endpoints: Endpoints, submission_id: str) -> Path | None:
+    """Finds the driver's folder: each worker keeps one for every driver that it has run."""
+    found = (endpoints.state_dir / "spark").glob(f"work-*/{submission_id}")
+    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+
+
+# --- who was submitted under which name --------------------------------------------------------
+
+
+class _Submissions(dict[str, dict[str, Any]]):
+    """By name: the last submission, `{"id": …}`, or one not confirmed yet, `{"before": [ids]}`."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(json.loads(path.read_text()) if path.exists() else {})
+        self._path = path
+
+    def name_of(self, submission_id: str) -> str:
+        """Gives the name of a submission; empty if it is not ours."""
+        return next((name for name, one in self.items() if one.get("id") == submission_id), "")
+
+    def save(self) -> None:
+        """Writes the file, whole or not at all."""
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(self, indent=2, sort_keys=True))
+        part.replace(self._path)
+
+
+@contextmanager
+def _submissions(endpoints: Endpoints) -> Iterator[_Submissions]:
+    """Opens the register for one caller at a time."""
+    folder = endpoints.state_dir / "spark"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "submissions.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield _Submissions(folder / "submissions.json")
+
+
+def _settle(endpoints: Endpoints, known: _Submissions) -> None:
+    """Finds out what became of submissions whose caller died before it heard the answer."""
+    open_names = [name for name, one in known.items() if "id" not in one]
+    if not open_names:
+        return
+    drivers = sorted(_drivers(endpoints), key=lambda one: (one["starttime"], one["id"]))
+    for name in open_names:
+        taken = {*known[name]["before"], *(one.get("id") for one in known.values())}
+        fresh = [one["id"] for one in drivers if one["id"] not in taken]
+        if fresh:
+            known[name] = {"id": fresh[0]}
+        else:
+            del known[name]
+
+
+def _living(endpoints: Endpoints, known: _Submissions, name: str) -> str | None:
+    if name not in known:
+        return None
+    submission_id = str(known[name]["id"])
+    answer = _call("GET", f"{endpoints.spark_rest}/v1/submissions/status/{submission_id}")
+    return submission_id if answer.get("driverState") in ALIVE else None
