@@ -1,0 +1,15 @@
+"""Settings that every test shares: how hard Hypothesis tries, by HYPOTHESIS_PROFILE."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_QUIET = {
+    "deadline": None,  # two busy cores: wall-clock limits say nothing about the code
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+
+settings.register_profile("dev", max_examples=60, **_QUIET)
+settings.register_profile("ci", max_examples=400, derandomize=True, **_QUIET)
+settings.register_profile("nightly", max_examples=20_000, **_QUIET)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

@@ -1,0 +1,361 @@
+"""Random small pipelines, and logs for them that are drawn to the edges of their windows.
+
+`cases()` gives a `Case`: the text of a pipeline file and, per lane, the events of EVENTS.jsonl as
+dicts. All features of the first release occur: several lanes, silent ones, holes in offsets, slack,
+bounds and ends, sliding windows with and without gaps, origins, negative times, all late policies
+in both modes, retention from 0, null keys, hard numbers, and bad values of every kind.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import yaml
+from hypothesis import strategies as st
+
+TOPIC = "s"
+Event = dict[str, Any]
+
+# Sums of ints stay within 64 bits: a log has fewer than 64 data records.
+_INT_SUMMABLE = 2**57
+_HARD_INTS = [0, 1, -1, 2**53, 2**53 + 1, -(2**53) - 1, _INT_SUMMABLE, -_INT_SUMMABLE]
+_WIDE_INTS = [*_HARD_INTS, 2**63 - 1, -(2**63), 2**62]
+HARD_FLOATS = [
+    *(0.0, -0.0, 0.1, 0.2, 0.3, -0.1, 1.0, -1.0, 3.0, 1e16, -1e16, 2.0**53, 2.0**53 + 2),
+    *(1.1102230246251565e-16, 2.220446049250313e-16, 5e-324, -5e-324, 2.2250738585072014e-308),
+    *(1e308, -1e308, 1.7976931348623157e308, -1.7976931348623157e308, 1e-308, 1e22, 123456789.125),
+]
+_STRINGS = ["a", "b", "", "Z", "é", "😀", "\ufffd", "line\nbreak", '"', "\u0000"]
+_UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One record of a log, as the definition takes it."""
+
+    source: str
+    partition: int
+    offset: int
+    value: bytes | None
+    control: bytes | None
+    append_us: int | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pipeline and a log.
+
+    Attributes:
+        pipeline: the text of the file.
+        lanes: each lane's events in offset order, as dicts in the shape of EVENTS.jsonl.
+    """
+
+    pipeline: str
+    lanes: tuple[tuple[Event, ...], ...]
+
+    @property
+    def events(self) -> list[Event]:
+        """One order of arrival: lane after lane."""
+        return [event for lane in self.lanes for event in lane]
+
+
+def entry(event: Event) -> Entry:
+    """Read one event; the value is spelled as Python's json spells it."""
+    value = None
+    if "value" in event:
+        value = json.dumps(event["value"], ensure_ascii=False).encode()
+    elif "raw" in event:
+        value = event["raw"].encode("utf-8", "surrogatepass")
+    control = json.dumps(event["control"]).encode() if "control" in event else None
+    place = (event["source"], event["partition"], event["offset"])
+    return Entry(*place, value, control, event.get("append_us"))
+
+
+def events_text(events: list[Event]) -> str:
+    """Spell events as an EVENTS.jsonl file."""
+    return "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events)
+
+
+@st.composite
+def interleavings(draw: st.DrawFn, lanes: tuple[tuple[Event, ...], ...]) -> list[Event]:
+    """An order of arrival of these lanes that keeps the order inside each."""
+    turns = [number for number, lane in enumerate(lanes) for _ in lane]
+    ahead = [iter(lane) for lane in lanes]
+    return [next(ahead[number]) for number in draw(st.permutations(turns))]
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """The scale of a case: all lengths are whole ticks, all times near the windows' edges.
+
+    Attributes:
+        unit: of the event time.
+        tick_us: smallest step of a time; a whole number of the unit.
+        min_us, max_us: legal times, or None.
+        max_ahead_us: how far beyond the append time, or None.
+    """
+
+    unit: str
+    tick_us: int
+    min_us: int | None
+    max_us: int | None
+    max_ahead_us: int | None
+
+    def spell(self, ts_us: int) -> int | str:
+        """A time as it stands in a value."""
+        if self.unit == "iso":
+            return _iso(ts_us)
+        return ts_us // _UNIT_US[self.unit]
+
+
+def _iso(ts_us: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ts_us)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A query's window in microseconds."""
+
+    range_us: int
+    slide_us: int
+    origin_us: int
+
+
+@st.composite
+def cases(draw: st.DrawFn, *, bad_values: bool = True, records_max: int = 40) -> Case:
+    """A pipeline and a log for it.
+
+    Args:
+        draw: given by Hypothesis.
+        bad_values: whether spoilt values occur (times out of range and records after the end may
+            occur in any case).
+        records_max: the greatest number of data records; at most 63.
+    """
+    clock = draw(_clocks())
+    spans = draw(st.lists(_spans(clock), min_size=1, max_size=3))
+    slack = draw(st.sampled_from([0, 1, 2, 5, 13])) * clock.tick_us
+    partitions = draw(st.integers(1, 3))
+    nullable_key = draw(st.booleans())
+    epochs = draw(st.sampled_from([1, 1, 2, 3, 7])) * clock.tick_us
+    retention = draw(st.sampled_from([0, 2, 10, 40, 1000])) * clock.tick_us
+    document = {
+        "name": "case",
+        "source": {
+            "topic": TOPIC,
+            "partitions": partitions,
+            "format": "json",
+            "event_time": _event_time(clock),
+            "fields": {
+                "g": "string?" if nullable_key else "string",
+                "h": "int?",
+                "v": "int?",
+                "w": "int?",
+                "x": "float?",
+            },
+            "disorder": draw(st.sampled_from(["ordered", {"slack": f"{slack} us"}])),
+            "unknown_fields": draw(st.sampled_from(["dead_letter", "ignore"])),
+        },
+        "late": draw(_late(epochs)),
+        "retention": f"{retention} us",
+        "shards": draw(st.integers(1, 4)),
+        "queries": {f"q{n}": draw(_queries(span, epochs, clock)) for n, span in enumerate(spans)},
+    }
+    times = _times(clock, spans)
+    log = _Log(clock, times, partitions, nullable_key, bad_values, records_max)
+    lanes = draw(_lanes(log))
+    return Case(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), lanes)
+
+
+@st.composite
+def _clocks(draw: st.DrawFn) -> _Clock:
+    unit = draw(st.sampled_from(["us", "ms", "s", "iso"]))
+    tick_us = _UNIT_US[unit] * draw(st.sampled_from([1, 1, 1000]))
+    bounded = draw(st.booleans())
+    return _Clock(
+        unit=unit,
+        tick_us=tick_us,
+        min_us=-8 * tick_us if bounded else None,
+        max_us=50 * tick_us if bounded else None,
+        max_ahead_us=draw(st.sampled_from([None, 0, 3 * tick_us])),
+    )
+
+
+def _event_time(clock: _Clock) -> Event:
+    rule: Event = {"field": "ts", "unit": clock.unit}
+    if clock.min_us is not None and clock.max_us is not None:
+        rule |= {"min": _iso(clock.min_us), "max": _iso(clock.max_us)}
+    if clock.max_ahead_us is not None:
+        rule["max_ahead"] = f"{clock.max_ahead_us} us"
+    return rule
+
+
+@st.composite
+def _spans(draw: st.DrawFn, clock: _Clock) -> _Span:
+    slide = draw(st.integers(1, 10))
+    length = draw(
+        st.one_of(
+            st.just(slide),
+            st.integers(2, 4).map(lambda n: n * slide),
+            st.integers(slide, 25),
+            st.integers(1, slide),
+        )
+    )
+    origin = draw(st.sampled_from([0, 0, 0, 3, -4, -15, -15]))
+    return _Span(length * clock.tick_us, slide * clock.tick_us, origin * clock.tick_us)
+
+
+def _late(every_us: int) -> st.SearchStrategy[Event]:
+    mode = st.sampled_from(["generous", "consistent"])
+    update = st.fixed_dictionaries(
+        {"policy": st.just("update"), "every": st.just(f"{every_us} us"), "mode": mode}
+    )
+    refuse = st.fixed_dictionaries(
+        {"policy": st.sampled_from(["drop", "dead_letter"]), "mode": mode}
+    )
+    return st.one_of(update, refuse, update)
+
+
+@st.composite
+def _queries(draw: st.DrawFn, span: _Span, every_us: int, clock: _Clock) -> Event:
+    origin = f" ORIGIN {span.origin_us} us" if span.origin_us else ""
+    pool = ["count", *(f"{f}({n})" for f in ("sum", "mean", "min", "max") for n in ("v", "x"))]
+    pool += ["mean(w)", "min(w)", "max(w)"]
+    chosen = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=4, unique=True))
+    query: Event = {
+        "window": f"RANGE {span.range_us} us SLIDE {span.slide_us} us WATTR ts{origin}",
+        "group_by": draw(
+            st.sampled_from([[], [], [], ["g"], ["g"], ["h"], ["g", "h"], ["h", "g"], ["x"]])
+        ),
+        "aggregates": {f"a{number}": text for number, text in enumerate(chosen)},
+    }
+    if draw(st.booleans()):
+        query["late"] = draw(_late(every_us))
+    if draw(st.booleans()):
+        query["retention"] = f"{draw(st.sampled_from([0, 3, 15, 50])) * clock.tick_us} us"
+    return query
+
+
+def _times(clock: _Clock, spans: list[_Span]) -> st.SearchStrategy[int]:
+    """Times at which something happens, their neighbours, and some in between."""
+    edges: set[int] = set()
+    for span in spans:
+        for wid in range(8):
+            end_us = span.origin_us + (wid + 1) * span.slide_us
+            edges |= {end_us, end_us - span.range_us}
+        edges.add(span.origin_us)
+    near = [edge + step * clock.tick_us for edge in edges for step in (-1, 0, 0, 1)]
+    anywhere = st.integers(-10, 60).map(lambda tick: tick * clock.tick_us)
+    return st.one_of(st.sampled_from(sorted(near)), anywhere)
+
+
+@dataclass(frozen=True)
+class _Log:
+    """What a log is drawn from."""
+
+    clock: _Clock
+    times: st.SearchStrategy[int]
+    partitions: int
+    nullable_key: bool
+    bad_values: bool
+    records_max: int
+
+
+@st.composite
+def _lanes(draw: st.DrawFn, log: _Log) -> tuple[tuple[Event, ...], ...]:
+    return tuple(draw(_lane(log, partition)) for partition in range(log.partitions))
+
+
+@st.composite
+def _lane(draw: st.DrawFn, log: _Log, partition: int) -> tuple[Event, ...]:
+    most = min(log.records_max, 63) // log.partitions - 1
+    size = draw(st.one_of(st.integers(0, 4), st.integers(most // 2, most), st.just(most)))
+    # Nearly sorted, so that some records are late and most are not.
+    delay = st.sampled_from([0, 0, 0, 1, 2, 4, 8, 16, 30]).map(lambda n: n * log.clock.tick_us)
+    drawn = [(draw(log.times), draw(delay)) for _ in range(size)]
+    contents = [
+        draw(_contents(log, ts_us)) for ts_us, delay_us in sorted(drawn, key=lambda d: d[0] + d[1])
+    ]
+    if draw(st.sampled_from([True, True, True, False])):
+        contents.append({"control": {"end": True}})
+        if draw(st.sampled_from([False, False, True])):
+            contents.append(draw(_contents(log, draw(log.times))))
+    offset = draw(st.integers(0, 3)) - 1
+    lane = []
+    for content in contents:
+        offset += draw(st.sampled_from([1, 1, 1, 2, 50]))
+        lane.append({"source": TOPIC, "partition": partition, "offset": offset, **content})
+    return tuple(lane)
+
+
+@st.composite
+def _contents(draw: st.DrawFn, log: _Log, ts_us: int) -> Event:
+    kind = draw(st.sampled_from(["good"] * 14 + ["bound", "ignored", "bad", "bad"]))
+    if kind == "bound":
+        return {"control": {"bound": ts_us}}
+    if kind == "ignored":
+        other = {"bound": ts_us + 10**9, "on": {"g": "a"}}
+        return {"control": draw(st.sampled_from([other, {"now": 10**15, "seen": {"s/0": ts_us}}]))}
+    values = _values(nullable_key=log.nullable_key, spoilt=log.bad_values)
+    event: Event = {"value": {"ts": log.clock.spell(ts_us), **draw(values)}}
+    append = draw(st.sampled_from([None] * 6 + [0] * 6 + [9] * 6 + [-3, -4]))
+    if append is not None:
+        event["append_us"] = ts_us + append * log.clock.tick_us
+    if kind == "bad" and log.bad_values:
+        return draw(_spoiled(event))
+    return event
+
+
+@st.composite
+def _values(draw: st.DrawFn, *, nullable_key: bool, spoilt: bool) -> Event:
+    short = st.sampled_from(_STRINGS[:3])
+    null = [None, "absent"]
+    choices: dict[str, st.SearchStrategy[Any]] = {
+        "g": st.one_of(short, short, st.sampled_from(_STRINGS)),
+        "h": st.sampled_from([0, 1, -3, 2, 10, *null]),
+        "v": st.one_of(st.integers(-9, 9), st.sampled_from([*_HARD_INTS, *null])),
+        "w": st.one_of(st.integers(-9, 9), st.sampled_from([*_WIDE_INTS, *null])),
+        "x": st.one_of(
+            st.sampled_from([*HARD_FLOATS, *null]),
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.integers(-5, 5),
+        ),
+    }
+    if nullable_key:
+        choices["g"] = st.one_of(choices["g"], st.sampled_from(null))
+    elif spoilt and draw(st.integers(0, 30)) == 17:
+        choices["g"] = st.sampled_from(null)
+    value = {name: draw(choice) for name, choice in choices.items()}
+    return {name: item for name, item in value.items() if item != "absent"}
+
+
+_RAW = [
+    *("", "{", "nonsense", "[1]", "null", "\ufeff{}", "\ud800", '{"ts":NaN}', '{"ts":1}x'),
+    *('{"ts":1,"g":"\\ud800"}', '{"ts":1,"g":"a","v":1e400}', '{"ts":1,"ts":2,"g":"a"}'),
+    *('{"ts":1,"g":"a","x":1e400}', '{"ts":1,"g":"a","v":1,"v":"x"}', '{"g":"\\udc00","g":"a"}'),
+    '{"ts":' + "[" * 2000 + "]" * 2000 + "}",
+    '{"ts":' + "9" * 5000 + "}",
+    '{"ts":1,"g":"a","x":' + "9" * 5000 + "}",
+]
+
+
+@st.composite
+def _spoiled(draw: st.DrawFn, event: Event) -> Event:
+    """An event with something wrong in it (now and then it is still good, which is fine)."""
+    if draw(st.booleans()):
+        return {"raw": draw(st.sampled_from(_RAW))}
+    changes: list[Event] = [
+        *({"ts": ts} for ts in (None, "x", 1.5, True, [1], 2**63, -(10**30), 10**17)),
+        *({"g": g} for g in (None, 7, True, {}, [])),
+        *({"v": v} for v in ("1", 1.0, True, 2**63, -(2**63) - 1, [])),
+        *({"x": x} for x in ("1", False, {}, 10**400)),
+        {"note": "?"},
+        {"h": 1.0, "note": None},
+        *({"g": g} for g in (None, None, None)),
+        *({"z": z} for z in (None, 1)),
+        {"g": None, "v": "1"},
+    ]
+    return {**event, "value": {**event["value"], **draw(st.sampled_from(changes))}}
