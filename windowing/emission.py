@@ -91,9 +91,7 @@ class Emitter:
         """Revision 0 of the windows that end in (before, after]."""
         first, last = self._ended_between(before_us, after_us)
         ending = partials.filter(~_LATE, pl.col("w_first") <= last, pl.col("w_last") >= first)
-        expanded = _expand(
-            ending, pl.max_horizontal("w_first", first), pl.min_horizontal("w_last", last)
-        )
+        expanded = _expand(ending, *_clipped(first, last))
         merged = self._merge(expanded, [*self._group, "partition"])
         return merged.with_columns(revision=pl.lit(0, dtype=pl.Int64))
 
@@ -122,18 +120,12 @@ class Emitter:
     def _on_time_of(self, partials: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
         """What the windows of these epochs held at revision 0."""
         windows = epochs.select(self._group).unique()
-        on_time = partials.filter(
-            ~_LATE,
-            pl.col("w_last") >= windows["window_id"].min(),
-            pl.col("w_first") <= windows["window_id"].max(),
-        )
-        if self._keys:
-            paired = windows.join(on_time, on=self._keys, how="inner", nulls_equal=True)
-        else:
-            paired = windows.join(on_time, how="cross")
-        return paired.filter(
-            pl.col("window_id").is_between(pl.col("w_first"), pl.col("w_last"))
-        ).with_columns(instant=pl.lit(ON_TIME, dtype=pl.Int64))
+        ids = windows["window_id"].to_numpy()
+        first, last = int(ids.min()), int(ids.max())
+        on_time = partials.filter(~_LATE, pl.col("w_first") <= last, pl.col("w_last") >= first)
+        expanded = _expand(on_time, *_clipped(first, last))
+        held = expanded.join(windows, on=self._group, how="semi", nulls_equal=True)
+        return held.with_columns(instant=pl.lit(ON_TIME, dtype=pl.Int64))
 
     def _instants(self, late: pl.DataFrame, window_id: pl.Expr) -> pl.DataFrame:
         """Late partials with the `instant` of the late epoch that releases them to a window."""
@@ -175,6 +167,11 @@ class Emitter:
             names = dict(zip(self._keys, self._query.group_by, strict=True))
             columns.append(merged.select(self._keys).rename(names).to_struct("key"))
         return pl.DataFrame(columns)
+
+
+def _clipped(first: int, last: int) -> tuple[pl.Expr, pl.Expr]:
+    """The windows of a partial state that lie within `first` to `last`."""
+    return pl.max_horizontal("w_first", first), pl.min_horizontal("w_last", last)
 
 
 def _expand(partials: pl.DataFrame, first: pl.Expr, last: pl.Expr) -> pl.DataFrame:
