@@ -1,0 +1,192 @@
+"""What the deployment of a pipeline consists of: plain data, no Airflow.
+
+A pipeline file becomes a `Deployment`, a chain of `Step`s. `dags.render` turns it into a DAG.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from croniter import croniter
+
+from windowing.spec import Pipeline, PipelineError, Problem, load_pipeline
+from windowing.spec.yaml_lines import line_of, load_with_lines
+
+SUBMIT = "submit"
+WAIT = "wait_for_progress"
+QUALITY = "quality"
+
+INCREMENTS = "increments"
+"""The run of a pipeline with a cron schedule: every increment goes on from the last one's
+checkpoint, so all of them share one run."""
+
+CONTINUOUS = "continuous"
+
+
+class StepKind(Enum):
+    """How a step is carried out."""
+
+    COMMAND = "command"
+    RUN_COMMAND = "command that works on the submitted run"
+    SUBMIT = "submit"
+    AWAIT = "await"
+    PUBLISH = "publish"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One task.
+
+    Attributes:
+        task_id: its name in the DAG.
+        kind: how it is carried out.
+        verb: the subcommand of `slackwater`, where there is one.
+        retries: how often it is tried again; 0 where a second try could not end otherwise.
+    """
+
+    task_id: str
+    kind: StepKind
+    verb: str = ""
+    retries: int = 0
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """All that the DAG of one pipeline needs.
+
+    Attributes:
+        name: the pipeline's name, which is the DAG's too.
+        file: the pipeline file, relative to the checkout.
+        cron: when increments run; None: one job that runs on, started by a trigger.
+        topic: what it reads.
+        table: what it writes.
+        queries: names of its queries.
+        steps: in the order in which they run, each after the one before.
+    """
+
+    name: str
+    file: str
+    cron: str | None
+    topic: str
+    table: str
+    queries: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def asset_uri(self) -> str:
+        """The URI of the Asset that a successful deployment updates."""
+        return f"slackwater://{self.name}/{self.table}"
+
+
+@dataclass(frozen=True)
+class BrokenFile:
+    """A pipeline file that cannot be used.
+
+    Attributes:
+        file: relative to the checkout.
+        message: every problem with its line, field and rule, one a line.
+    """
+
+    file: str
+    message: str
+
+
+STEPS = (
+    Step("validate", StepKind.COMMAND, "validate"),
+    Step("create_topics", StepKind.COMMAND, "topics", retries=2),
+    Step(SUBMIT, StepKind.SUBMIT, "submit", retries=2),
+    Step(WAIT, StepKind.AWAIT, "progress", retries=2),
+    Step(QUALITY, StepKind.RUN_COMMAND, "quality"),
+    Step("publish", StepKind.PUBLISH, retries=2),
+)
+"""The steps of every deployment; what differs between pipelines is in their arguments."""
+
+
+def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
+    """Derives the deployment of a valid pipeline.
+
+    Args:
+        pipeline: as read from the file.
+        file: its name relative to the checkout.
+
+    Raises:
+        PipelineError: it has no table to write to, or its schedule is no cron expression.
+    """
+    if pipeline.sink is None:
+        rule = "a deployed pipeline writes a table: add sink: {table: NAME}"
+        raise PipelineError([_problem(pipeline, file, "sink", rule)])
+    cron = None if pipeline.schedule == CONTINUOUS else pipeline.schedule
+    if cron is not None and not croniter.is_valid(cron):
+        rule = (
+            f"{cron!r} is neither continuous nor a cron expression, "
+            'as schedule: "*/15 * * * *" (minute hour day month weekday)'
+        )
+        raise PipelineError([_problem(pipeline, file, "schedule", rule)])
+    return Deployment(
+        name=pipeline.name,
+        file=file,
+        cron=cron,
+        topic=pipeline.source.topic,
+        table=pipeline.sink.table,
+        queries=tuple(query.name for query in pipeline.queries),
+        steps=STEPS,
+    )
+
+
+def read_deployments(root: Path) -> tuple[list[Deployment], list[BrokenFile]]:
+    """Reads all of `pipelines/*.yml`; one broken file leaves the others alone.
+
+    Args:
+        root: the checkout.
+
+    Returns:
+        the deployments in the order of their file names, and the files that cannot be used. Of
+        two files with one pipeline name, the second is among the latter.
+    """
+    deployments: dict[str, Deployment] = {}
+    broken: list[BrokenFile] = []
+    for path in _files(root):
+        file = path.relative_to(root).as_posix()
+        try:
+            deployment = deployment_of(load_pipeline(path), file)
+        except PipelineError as error:
+            message = str(error).replace(str(path), file)
+            broken.append(BrokenFile(file, message))
+        except Exception as error:  # reported as broken; must not hide the others
+            message = f"{file}: cannot be read: {type(error).__name__}: {error}"
+            broken.append(BrokenFile(file, message))
+        else:
+            other = deployments.setdefault(deployment.name, deployment)
+            if other is not deployment:
+                rule = f"{deployment.name!r} is the name of {other.file} too: give each its own"
+                broken.append(BrokenFile(file, f"{file}: name: {rule}"))
+    return list(deployments.values()), broken
+
+
+def run_name(run_id: str, clear_number: int) -> str:
+    """Names the run (the checkpoint's identity) of one DAG run.
+
+    Args:
+        run_id: Airflow's id of the DAG run; any text.
+        clear_number: how often the DAG run has been cleared.
+
+    Returns:
+        A name fit for files and URLs: the same for every retry, another one after a clear.
+    """
+    digest = hashlib.sha256(f"{clear_number}:{run_id}".encode()).hexdigest()[:8]
+    slug = re.sub(r"[^A-Za-z0-9_.]+", "-", run_id).strip("-.")[:60]
+    return f"{slug}-{digest}" if slug else digest
+
+
+def _files(root: Path) -> Iterable[Path]:
+    return sorted((root / "pipelines").glob("*.yml"))
+
+
+def _problem(pipeline: Pipeline, file: str, field: str, rule: str) -> Problem:
+    _, lines = load_with_lines(pipeline.text, file)
+    return Problem(file, line_of((field,), lines), field, rule)

@@ -1,0 +1,159 @@
+"""Waits, without holding a worker slot, until a job's progress has passed the topic's end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from dags.operators.command import CommandError, run_quietly
+from dags.operators.links import SparkDriverLink
+from dags.operators.progress import Progress, progress_arguments
+from dags.operators.run_command import CommandTask
+from dags.operators.submit_stream import Submission
+from dags.operators.targets import Ends, fixed_ends
+
+PATIENCE_S = 180
+"""How long the question may go unanswered: the broker or the master may be starting again."""
+
+USAGE_ERROR = 2
+
+
+class ProgressTrigger(BaseTrigger):
+    """Asks for a job's progress until the target is passed, the job has ended, or time is up.
+
+    Its one event holds `progress`, and `problem` – one sentence – unless the target was passed.
+
+    Args:
+        file: the pipeline file.
+        run: the job's run.
+        until: the target: an offset for each partition.
+        deadline_s: when to give up, in seconds since the Unix epoch, so that a restarted
+            triggerer keeps it.
+        poll_s: seconds between two questions.
+    """
+
+    def __init__(
+        self, *, file: str, run: str, until: Ends, deadline_s: float, poll_s: float
+    ) -> None:
+        super().__init__()
+        self.file = file
+        self.run_name = run
+        self.until = until
+        self.deadline_s = deadline_s
+        self.poll_s = poll_s
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """What Airflow stores to make it again in the triggerer."""
+        return (
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            {
+                "file": self.file,
+                "run": self.run_name,
+                "until": self.until,
+                "deadline_s": self.deadline_s,
+                "poll_s": self.poll_s,
+            },
+        )
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Yields the one event."""
+        problem, progress = None, None
+        ended_before = False
+        answered_s = time.time()
+        while progress is None or not progress.done:
+            try:
+                progress = await self._ask(progress)
+                answered_s = time.time()
+            except CommandError as error:
+                self.log.warning("no answer: %s", error)
+                if error.exit_code == USAGE_ERROR or time.time() > answered_s + PATIENCE_S:
+                    problem = str(error)
+            if problem is None and progress is not None and not progress.done:
+                # An end seen once may be younger than the offsets that came with it: ask again.
+                if progress.failed and ended_before:
+                    problem = progress.problem(self.until)
+                elif time.time() > self.deadline_s:
+                    problem = f"time is up: {progress.problem(self.until)}"
+                ended_before = progress.failed
+            if problem is not None:
+                break
+            if progress is None or not progress.done:
+                await asyncio.sleep(self.poll_s)
+        found = progress.as_json() if progress else None
+        yield TriggerEvent({"problem": problem, "progress": found})
+
+    async def _ask(self, before: Progress | None) -> Progress:
+        arguments = progress_arguments(self.file, self.run_name, self.until)
+        progress = Progress.of(await run_quietly(arguments))
+        if progress != before:
+            self.log.info("%s, %s offsets to go", progress.state, progress.behind)
+        return progress
+
+
+class AwaitProgress(CommandTask):
+    """Succeeds when the job has committed all that stood on the topic when the wait began.
+
+    The job's process does not matter, only how far it came: a driver that is killed and relaunched
+    goes on counting, one that has ended early fails the task at once.
+
+    Args:
+        file: the pipeline file.
+        submit_task_id: the task whose result is the submission.
+        poll_s: seconds between two questions.
+    """
+
+    operator_extra_links = (SparkDriverLink(),)
+    ui_color = "#e6f1f2"
+
+    def __init__(self, *, file: str, submit_task_id: str, poll_s: float = 3, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file = file
+        self.submit_task_id = submit_task_id
+        self.poll_s = poll_s
+
+    def execute(self, context: Context) -> dict[str, Any] | None:
+        """Fixes the target and hands the wait over to the triggerer."""
+        submission = self._submission(context)
+        run = submission["run"]
+        until = submission.get("until") or fixed_ends(self, context, self.file)
+        try:
+            progress = Progress.of(self.call(*progress_arguments(self.file, run, until)))
+        except CommandError as error:
+            raise AirflowException(str(error)) from None
+        SparkDriverLink().show(self, context, progress.ui or submission.get("ui"))
+        if progress.done:
+            return progress.as_json()
+        minutes = context["params"]["wait_minutes"]
+        self.defer(
+            trigger=ProgressTrigger(
+                file=self.file,
+                run=run,
+                until=until,
+                deadline_s=time.time() + 60 * minutes,
+                poll_s=self.poll_s,
+            ),
+            method_name=self.progressed.__name__,
+        )
+        return None  # never reached: defer raises
+
+    def progressed(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
+        """Takes the trigger's event.
+
+        Raises:
+            AirflowFailException: the target was not passed; trying again would not help.
+        """
+        found = event["progress"]
+        ui = (found or {}).get("ui") or self._submission(context).get("ui")
+        SparkDriverLink().show(self, context, ui)
+        if event["problem"]:
+            raise AirflowFailException(event["problem"])
+        return found
+
+    def _submission(self, context: Context) -> Submission:
+        return context["ti"].xcom_pull(task_ids=self.submit_task_id)

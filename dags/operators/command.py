@@ -1,0 +1,201 @@
+"""Calls the `slackwater` command, from a task or from a trigger.
+
+The command lives in the main environment; Airflow's has no Spark. Its standard output ends with one
+line of JSON where a result is wanted, everything else it says is log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+ROOT_VARIABLE = "SLACKWATER_ROOT"
+"""Names the checkout; without it, the folder above `dags/`."""
+
+COMMAND_VARIABLE = "SLACKWATER_COMMAND"
+"""Replaces `$SLACKWATER_ROOT/.venv/bin/slackwater`, in the shell's spelling."""
+
+STOP_SECONDS = 10
+"""How long a command may take to end after SIGTERM, before SIGKILL."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class CommandError(Exception):
+    """A command that did not do its work; the text is its own last sentence.
+
+    Attributes:
+        exit_code: as the contract says: 1 failed, 2 usage, 3 unknown; negative: the signal.
+    """
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        self.exit_code = exit_code
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command said.
+
+    Attributes:
+        stdout, stderr: its lines, without colours and empty lines.
+    """
+
+    stdout: tuple[str, ...]
+    stderr: tuple[str, ...]
+
+    def result(self) -> dict[str, Any] | None:
+        """The last line of standard output that is a JSON object; None if there is none."""
+        for line in reversed(self.stdout):
+            try:
+                value = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                return value
+        return None
+
+
+def project_root() -> Path:
+    """The checkout that DAGs work on."""
+    named = os.environ.get(ROOT_VARIABLE)
+    return Path(named).resolve() if named else Path(__file__).resolve().parents[2]
+
+
+def command_line(arguments: Sequence[str]) -> list[str]:
+    """The whole command line for these arguments of `slackwater`."""
+    default = str(project_root() / ".venv" / "bin" / "slackwater")
+    named = os.environ.get(COMMAND_VARIABLE)
+    return [*(shlex.split(named) if named else [default]), *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The environment of a command: ours without Airflow's settings and secrets, and no colours."""
+    kept = {name: value for name, value in os.environ.items() if "AIRFLOW" not in name}
+    return {**kept, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "1000", "PYTHONUNBUFFERED": "1"}
+
+
+class Command:
+    """One call of `slackwater`, with its output streamed while it runs.
+
+    The child has no standard input: with Airflow's it would keep the task's end from being noticed.
+    """
+
+    def __init__(self, arguments: Sequence[str], log: Callable[[str], None]) -> None:
+        self._arguments = list(arguments)
+        self._log = log
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self) -> Output:
+        """Runs it to its end.
+
+        Raises:
+            CommandError: it is not installed, or ended with another exit code than 0.
+        """
+        line = command_line(self._arguments)
+        self._log(f"$ {shlex.join(line)}")
+        try:
+            self._process = process = subprocess.Popen(
+                line,
+                cwd=project_root(),
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise _not_started(line, error) from None
+        stdout: list[str] = []
+        stderr: list[str] = []
+        # Two pipes: read in turn, the one that waits could fill up and stop the command.
+        reader = threading.Thread(target=self._read, args=(process.stderr, stderr))
+        reader.start()
+        self._read(process.stdout, stdout)
+        reader.join()
+        output = Output(tuple(stdout), tuple(stderr))
+        _check(self._arguments, process.wait(), output)
+        return output
+
+    def stop(self) -> None:
+        """Ends it, if it still runs, together with what it started: SIGTERM, then SIGKILL."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def _read(self, pipe: IO[str] | None, lines: list[str]) -> None:
+        for raw in pipe or ():
+            if line := _clean(raw):
+                lines.append(line)
+                self._log(line)
+
+
+async def run_quietly(arguments: Sequence[str]) -> Output:
+    """Runs a short command without holding up the event loop; nothing is logged.
+
+    Raises:
+        CommandError: as `Command.run`.
+    """
+    line = command_line(arguments)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *line,
+            cwd=project_root(),
+            env=environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        raise _not_started(line, error) from None
+    try:
+        stdout, stderr = await process.communicate()
+    finally:
+        if process.returncode is None:  # the trigger was cancelled
+            process.kill()
+    output = Output(_lines(stdout), _lines(stderr))
+    _check(arguments, process.returncode or 0, output)
+    return output
+
+
+def _check(arguments: Sequence[str], exit_code: int, output: Output) -> None:
+    if exit_code == 0:
+        return
+    said = (output.stderr or output.stdout)[-1:]
+    if exit_code < 0:
+        said = (f"slackwater {arguments[0]} was ended by {signal.Signals(-exit_code).name}",)
+    raise CommandError(
+        said[0] if said else f"slackwater {arguments[0]} ended with exit code {exit_code}",
+        exit_code,
+    )
+
+
+def _not_started(line: list[str], error: OSError) -> CommandError:
+    hint = "run `make setup`, or set SLACKWATER_ROOT to the checkout"
+    return CommandError(f"{line[0]} cannot be started ({error.strerror}): {hint}", 127)
+
+
+def _lines(raw: bytes) -> tuple[str, ...]:
+    cleaned = (_clean(line) for line in raw.decode(errors="replace").splitlines())
+    return tuple(line for line in cleaned if line)
+
+
+def _clean(line: str) -> str:
+    return _ESCAPES.sub("", line).rstrip()

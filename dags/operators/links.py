@@ -1,0 +1,39 @@
+"""Links from a task to what it started, present while the task still runs.
+
+Airflow asks a link for its address only when the task ends; pushed from `execute` under the link's
+own XCom key, it is there at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.sdk import BaseOperator, BaseOperatorLink, Context
+
+
+class _ShownLink(BaseOperatorLink):
+    """A link whose address the task learns while it runs."""
+
+    def get_link(self, operator: BaseOperator, *, ti_key: Any) -> str:
+        """The address that `show` was given in this process; empty if there was none."""
+        return getattr(operator, "shown_links", {}).get(self.xcom_key, "")
+
+    def show(self, operator: BaseOperator, context: Context, url: str | None) -> None:
+        """Makes the address known; without one the link stays grey."""
+        if not url:
+            return
+        shown = vars(operator).setdefault("shown_links", {})
+        shown[self.xcom_key] = url
+        context["ti"].xcom_push(key=self.xcom_key, value=url)
+
+
+class SparkDriverLink(_ShownLink):
+    """To the page of the job's Spark driver."""
+
+    name = "Spark driver"
+
+
+class DataDocsLink(_ShownLink):
+    """To the Data Docs of the quality checks."""
+
+    name = "Data Docs"

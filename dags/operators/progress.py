@@ -1,0 +1,71 @@
+"""What `slackwater progress` says of a job, and what follows from it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dags.operators.command import CommandError, Output
+from dags.operators.targets import Ends
+
+ENDED = frozenset({"FINISHED", "FAILED", "KILLED", "ERROR"})
+"""States that a job does not leave again."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a job has come.
+
+    Attributes:
+        done: its committed offsets have passed the target.
+        state: the driver's state; FINISHED says nothing of how far it came.
+        behind: offsets between what it has committed and the target.
+        lanes: its committed offset, or more, for each lane.
+        log: where the driver's log is, if known.
+        ui: address of the driver's page, if known.
+        rows: rows in its table, if known.
+    """
+
+    done: bool
+    state: str
+    behind: int
+    lanes: dict[str, Any] = field(default_factory=dict)
+    log: str | None = None
+    ui: str | None = None
+    rows: int | None = None
+
+    @classmethod
+    def of(cls, output: Output) -> Progress:
+        """Reads the command's output.
+
+        Raises:
+            CommandError: it holds no progress.
+        """
+        found = output.result()
+        if not found or not {"done", "state", "behind"} <= found.keys():
+            msg = f"slackwater progress printed no done, state and behind but {found}"
+            raise CommandError(msg, 1)
+        return cls(**{name: found[name] for name in cls.__dataclass_fields__ if name in found})
+
+    @property
+    def failed(self) -> bool:
+        """It will never be done."""
+        return not self.done and self.state in ENDED
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for XCom and for a trigger's event."""
+        return asdict(self)
+
+    def problem(self, until: Ends) -> str:
+        """Why the target was not passed, in one sentence."""
+        where = f"; the driver's log is {self.log}" if self.log else ""
+        return (
+            f"the job is {self.state}, {self.behind} offsets before the target "
+            f"{json.dumps(until)}{where}"
+        )
+
+
+def progress_arguments(file: str, run: str, until: Ends) -> list[str]:
+    """The command line that asks for the progress of a run towards a target."""
+    return ["progress", file, "--run", run, "--json", "--until", json.dumps(until)]

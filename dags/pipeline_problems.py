@@ -1,0 +1,19 @@
+"""Shows the pipeline files that cannot be used: as an Airflow import error, without hiding others.
+
+An error raised while `pipelines.py` is read would take all of its DAGs away; raised here, it names
+file, line and field on the page of import errors until the file is mended.
+"""
+
+from __future__ import annotations
+
+from dags.entities import read_deployments
+from dags.operators.command import project_root
+
+
+class UnusablePipelineError(ValueError):
+    """Pipeline files that have no DAG because they break a rule."""
+
+
+broken = read_deployments(project_root())[1]
+if broken:
+    raise UnusablePipelineError("\n".join(file.message for file in broken))

@@ -1,0 +1,130 @@
+"""A small Airflow for the DAG tests: its own home, a fresh database, two stand-ins.
+
+Run with Airflow's environment: `.slackwater/airflow-venv/bin/python -m pytest tests/dags`. In the
+main environment there is no Airflow, and nothing here is collected.
+"""
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+STAND_IN = Path(__file__).with_name("stand_in.py")
+
+if importlib.util.find_spec("airflow") is None:
+    collect_ignore_glob = ["test_*.py"]
+else:
+    # Airflow reads its settings when it is first imported.
+    HOME = Path(tempfile.mkdtemp(prefix="slackwater-dags-"))
+    ROOT = HOME / "root"
+    (ROOT / "pipelines").mkdir(parents=True)
+    sys.path.insert(0, str(PROJECT))
+    os.environ.update(
+        {
+            "AIRFLOW_HOME": str(HOME / "airflow"),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
+            "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+            "AIRFLOW__CORE__PARALLELISM": "2",
+            "AIRFLOW__API_AUTH__JWT_SECRET": "of these tests, for this machine only, 64 bytes" * 2,
+            "AIRFLOW__STATE_STORE__CLEAR_ON_SUCCESS": "True",
+            "PYTHONPATH": str(PROJECT),
+            "SLACKWATER_ROOT": str(ROOT),
+            "SLACKWATER_COMMAND": f"{sys.executable} {STAND_IN}",
+        }
+    )
+
+
+def pytest_unconfigure():
+    if importlib.util.find_spec("airflow") is not None:
+        shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def airflow_database():
+    """Airflow's database, migrated once."""
+    from airflow.utils.db import initdb
+
+    initdb()
+
+
+class Cluster:
+    """What the two stand-ins – the command and the master's REST server – work on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def script(self, **what: object) -> None:
+        """Says what shall go wrong; replaces what was said before."""
+        (self.folder / "script.json").write_text(json.dumps(what))
+
+    def calls(self, verb: str | None = None) -> list[dict]:
+        """The calls of the command, oldest first."""
+        file = self.folder / "calls.jsonl"
+        lines = file.read_text().splitlines() if file.exists() else []
+        calls = [json.loads(line) for line in lines]
+        return [call for call in calls if verb in (None, call["arguments"][0])]
+
+    def jobs(self) -> dict[str, dict]:
+        """The jobs that were ever submitted."""
+        return {
+            file.stem: json.loads(file.read_text())
+            for file in sorted((self.folder / "jobs").glob("*.json"))
+        }
+
+    def set_state(self, job: str, state: str) -> None:
+        """Changes a job's state, as the cluster would."""
+        (self.folder / "jobs" / f"{job}.json").write_text(
+            json.dumps(self.jobs()[job] | {"state": state})
+        )
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """An empty cluster; `slackwater` and the master's REST server are stand-ins that share it."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    here = Cluster(folder)
+
+    class Master(BaseHTTPRequestHandler):
+        """Answers as Spark's REST server does."""
+
+        def do_GET(self):
+            job = self.path.rpartition("/")[2]
+            state = here.jobs().get(job, {}).get("state")
+            answer = {"action": "SubmissionStatusResponse", "success": state is not None}
+            body = json.dumps(answer | ({"driverState": state} if state else {})).encode()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments):
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Master)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("STAND_IN_DIR", str(folder))
+    monkeypatch.setenv("SLACKWATER_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("SLACKWATER_SPARK_REST", f"http://127.0.0.1:{server.server_port}")
+    yield here
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def pipelines():
+    """The folder of pipeline files, with the project's flights in it and nothing else."""
+    folder = ROOT / "pipelines"
+    for old in folder.iterdir():
+        old.unlink()
+    shutil.copy(PROJECT / "pipelines" / "flight_delays.yml", folder)
+    return folder

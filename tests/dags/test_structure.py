@@ -1,0 +1,157 @@
+"""DAGs as Airflow reads them: all pipelines, the same each time, broken ones apart."""
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.serialization.serialized_objects import DagSerialization
+
+PROJECT = Path(__file__).resolve().parents[2]
+DAGS = PROJECT / "dags"
+CHAIN = ["validate", "create_topics", "submit", "wait_for_progress", "quality", "publish"]
+
+
+def parse() -> DagBag:
+    return DagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name="dags-folder")
+
+
+def edited(pipelines: Path, name: str, **changes: str) -> Path:
+    """A copy of the flights' pipeline under another name, with some lines replaced."""
+    lines = (pipelines / "flight_delays.yml").read_text().splitlines()
+    for field, value in {"name": name, **changes}.items():
+        lines = [f"{field}: {value}" if line.startswith(f"{field}:") else line for line in lines]
+    path = pipelines / f"{name}.yml"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_every_pipeline_of_the_project_has_a_dag(pipelines):
+    for file in (PROJECT / "pipelines").glob("*.yml"):
+        shutil.copy(file, pipelines)
+    bag = parse()
+    assert bag.import_errors == {}
+    assert len(bag.dags) == len(list(pipelines.iterdir()))
+    assert "flight_delays" in bag.dags
+
+
+def test_the_steps_of_a_deployment_are_a_chain(pipelines):
+    dag = parse().dags["flight_delays"]
+    assert [task.task_id for task in dag.topological_sort()] == CHAIN
+    for before, after in pairwise(CHAIN):
+        assert dag.get_task(after).upstream_task_ids == {before}
+    assert dag.schedule is None
+    assert dag.get_task("submit").available_now is False
+    assert dag.get_task("submit").fixed_run is None
+    assert [str(asset.uri) for asset in dag.get_task("publish").outlets] == [
+        "slackwater://flight_delays/flight_delays"
+    ]
+
+
+def test_a_cron_schedule_gives_increments_of_one_run(pipelines):
+    edited(pipelines, "nightly", schedule='"15 3 * * *"')
+    dag = parse().dags["nightly"]
+    assert dag.schedule == "15 3 * * *"
+    assert dag.catchup is False
+    assert dag.max_active_runs == 1
+    assert dag.get_task("submit").available_now is True
+    assert dag.get_task("submit").fixed_run == "increments"
+
+
+def test_parsing_twice_gives_the_same_bytes(pipelines):
+    edited(pipelines, "nightly", schedule='"15 3 * * *"')
+    first, second = (
+        {name: DagSerialization.to_dict(dag) for name, dag in parse().dags.items()}
+        for _ in range(2)
+    )
+    assert first == second
+
+
+def test_a_broken_file_is_an_import_error_with_line_and_field_and_hides_no_other(pipelines):
+    edited(pipelines, "bad_window").write_text(
+        (pipelines / "flight_delays.yml").read_text().replace("RANGE 1 hour", "RANGE 1 hoo")
+    )
+    (pipelines / "not_yaml.yml").write_text("name: [\n")
+    (pipelines / "not_text.yml").write_bytes(b"\xff\xfe\x00")
+    edited(pipelines, "bad_cron", schedule="sometimes")
+    edited(pipelines, "no_sink").write_text(
+        "\n".join(
+            line
+            for line in (pipelines / "flight_delays.yml").read_text().splitlines()
+            if not line.startswith("sink:")
+        )
+    )
+    shutil.copy(pipelines / "flight_delays.yml", pipelines / "zz_twin.yml")
+    bag = parse()
+    assert set(bag.dags) == {"flight_delays"}
+    assert [Path(file).name for file in bag.import_errors] == ["pipeline_problems.py"]
+    (message,) = bag.import_errors.values()
+    text = (pipelines / "flight_delays.yml").read_text().splitlines()
+    window = 1 + next(n for n, line in enumerate(text) if "RANGE 1 hour" in line)
+    schedule = 1 + next(n for n, line in enumerate(text) if line.startswith("schedule:"))
+    assert f"pipelines/bad_window.yml:{window}: queries.hourly.window: " in message
+    assert f"pipelines/bad_cron.yml:{schedule}: schedule: 'sometimes' is neither" in message
+    assert "pipelines/not_yaml.yml:" in message
+    assert "pipelines/not_text.yml: cannot be read" in message
+    assert "pipelines/no_sink.yml:1: sink: a deployed pipeline writes a table" in message
+    assert "pipelines/zz_twin.yml: name: 'flight_delays' is the name of" in message
+    assert str(pipelines) not in message
+
+
+def test_a_mended_file_leaves_no_import_error(pipelines):
+    broken = edited(pipelines, "nightly", schedule="sometimes")
+    assert parse().import_errors
+    broken.unlink()
+    assert parse().import_errors == {}
+
+
+def test_a_task_process_reads_its_own_dag_only(pipelines):
+    from airflow.sdk.definitions._internal.dag_parsing_context import (
+        _airflow_parsing_context_manager,
+    )
+
+    edited(pipelines, "nightly", schedule='"15 3 * * *"')
+    with _airflow_parsing_context_manager(dag_id="nightly", task_id="submit"):
+        assert set(parse().dags) == {"nightly"}
+
+
+def test_pipeline_names_cannot_shadow_what_the_loader_uses(pipelines):
+    for name in ("render", "deployment", "wanted", "read_deployments"):
+        edited(pipelines, name)
+    bag = parse()
+    assert bag.import_errors == {}
+    assert {"render", "deployment", "wanted", "read_deployments", "flight_delays"} == set(bag.dags)
+
+
+def test_the_loader_is_small_and_the_parse_imports_no_engine(pipelines):
+    import subprocess
+    import sys
+
+    assert len((DAGS / "pipelines.py").read_text().splitlines()) <= 60
+    code = (
+        "import sys; import dags.pipelines; "
+        "print([m for m in sys.modules if m.split('.')[0] in ('pyspark','pyarrow','polars')"
+        " or m.startswith(('windowing.spark','windowing.lane','windowing.shard','jobs'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("run", [None, "blue-2", "increments"])
+def test_the_run_parameter_takes_names(pipelines, run):
+    params = parse().dags["flight_delays"].params
+    params["run"] = run
+    assert params.validate()["run"] == run
+
+
+@pytest.mark.parametrize("run", ["../x", "a b", "-x", "", 7])
+def test_the_run_parameter_refuses_what_is_no_file_name(pipelines, run):
+    from airflow.sdk.exceptions import ParamValidationError
+
+    params = parse().dags["flight_delays"].params
+    with pytest.raises(ParamValidationError):
+        params["run"] = run
