@@ -16,11 +16,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import (
-    KafkaConnectionError,
-    KafkaError,
-    KafkaTimeoutError,
-)
+from kafka.errors import KafkaError
+
+from jobs.topics import BrokerError, await_broker, broker_error
 
 CONTROL_HEADER: Final = "slackwater-control"
 """The Kafka header that makes a record a control record; its bytes are the control as JSON."""
@@ -85,7 +83,7 @@ def committed_ends(bootstrap: str, topic: str) -> dict[int, int]:
         ends = consumer.end_offsets(lanes)
         return {lane.partition: ends[lane] for lane in lanes}
     except KafkaError as error:
-        raise _unreachable(bootstrap, error) from error
+        raise _failed(bootstrap, error) from error
     finally:
         consumer.close()
 
@@ -127,7 +125,7 @@ def read_topic(
             consumer, [lane for lane in lanes if lane.partition in ends], ends, stall_s
         )
     except KafkaError as error:
-        raise _unreachable(bootstrap, error) from error
+        raise _failed(bootstrap, error) from error
     finally:
         consumer.close()
 
@@ -179,8 +177,7 @@ def _from_kafka(record: Any) -> LogRecord:
 def _consumer(bootstrap: str) -> Any:
     try:
         return KafkaConsumer(
-            bootstrap_servers=bootstrap,
-            bootstrap_timeout_ms=10_000,
+            bootstrap_servers=await_broker(bootstrap),
             isolation_level="read_committed",
             group_id=None,
             enable_auto_commit=False,
@@ -189,8 +186,10 @@ def _consumer(bootstrap: str) -> Any:
             fetch_max_bytes=64 << 20,
             max_partition_fetch_bytes=16 << 20,
         )
-    except (KafkaError, ValueError) as error:
-        raise _unreachable(bootstrap, error) from error
+    except BrokerError as error:
+        raise LogError(str(error)) from error
+    except KafkaError as error:
+        raise _failed(bootstrap, error) from error
 
 
 def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
@@ -201,13 +200,8 @@ def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
     return [TopicPartition(topic, partition) for partition in sorted(partitions)]
 
 
-def _unreachable(bootstrap: str, error: Exception) -> LogError:
-    if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
-        return LogError(
-            f"no Kafka broker answers on {bootstrap} ({type(error).__name__}): start one with "
-            "`slackwater up`, or correct the address"
-        )
-    return LogError(f"the Kafka broker on {bootstrap} refused: {type(error).__name__}: {error}")
+def _failed(bootstrap: str, error: KafkaError) -> LogError:
+    return LogError(str(broker_error(bootstrap, error)))
 
 
 def _stalled(

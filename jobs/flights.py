@@ -22,7 +22,7 @@ import polars as pl
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
-from jobs.topics import BOOTSTRAP_TIMEOUT_MS, TopicError, broker_error, last_records
+from jobs.topics import TopicError, await_broker, broker_error, last_records
 
 TOPIC = "flights"
 AIRPORTS = ("EWR", "JFK", "LGA")
@@ -370,8 +370,7 @@ def _append(bootstrap: str, topic: str, rows: pl.DataFrame, progress: Progress |
     """Send the rows in order; idempotent, so that a retry neither repeats nor reorders."""
     try:
         producer = KafkaProducer(
-            bootstrap_servers=bootstrap,
-            bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
+            bootstrap_servers=await_broker(bootstrap),
             acks="all",
             enable_idempotence=True,
             # Compressing is quicker than not: the client sums each batch's bytes in Python.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +22,8 @@ from kafka.errors import (
 if TYPE_CHECKING:
     from windowing.spec import Pipeline
 
-BOOTSTRAP_TIMEOUT_MS = 10_000
-"""How long a client looks for a broker before it gives up."""
+BOOTSTRAP_S = 10.0
+"""How long to look for a broker, in seconds: a killed one is back within six."""
 
 
 class BrokerError(RuntimeError):
@@ -132,11 +134,41 @@ def last_records(bootstrap: str, topic: str) -> dict[int, tuple[int, Any]]:
         return found
 
 
+def await_broker(bootstrap: str) -> str:
+    """Return `bootstrap` as soon as one of its addresses takes a connection.
+
+    To be called before a client is made: a client of kafka-python whose constructor fails leaves
+    a thread behind that tries for ever.
+
+    Raises:
+        BrokerError: it is no list of `host:port`, or nothing answers for `BOOTSTRAP_S`.
+    """
+    until_s = time.monotonic() + BOOTSTRAP_S
+    addresses = [_address(bootstrap, one) for one in bootstrap.split(",")]
+    while True:
+        for address in addresses:
+            try:
+                socket.create_connection(address, timeout=2).close()
+            except OSError as error:
+                refused = error
+            else:
+                return bootstrap
+        if time.monotonic() > until_s:
+            raise BrokerError(
+                f"no Kafka broker answers on {bootstrap} ({refused.strerror or refused}): start "
+                "one with `slackwater up`, or correct the address"
+            )
+        time.sleep(0.2)
+
+
 def reader(bootstrap: str) -> Any:
-    """Return a consumer of committed records that joins no group and commits nothing."""
+    """Return a consumer of committed records that joins no group and commits nothing.
+
+    Raises:
+        BrokerError: no broker answers.
+    """
     return KafkaConsumer(
-        bootstrap_servers=bootstrap,
-        bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
+        bootstrap_servers=await_broker(bootstrap),
         isolation_level="read_committed",
         group_id=None,
         enable_auto_commit=False,
@@ -148,10 +180,19 @@ def broker_error(bootstrap: str, error: Exception) -> BrokerError:
     """Return one sentence for what a Kafka client raised, with a hint."""
     if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
         return BrokerError(
-            f"no Kafka broker answers on {bootstrap} ({type(error).__name__}): start one with "
-            "`slackwater up`, or correct the address"
+            f"the Kafka broker on {bootstrap} does not answer ({type(error).__name__}): look at "
+            "`slackwater status`, then try again"
         )
     return BrokerError(f"the Kafka broker on {bootstrap} refused: {type(error).__name__}: {error}")
+
+
+def _address(bootstrap: str, one: str) -> tuple[str, int]:
+    host, _, port = one.strip().rpartition(":")
+    if not host or not port.isdecimal():
+        raise BrokerError(
+            f"{bootstrap!r} is no address of a Kafka broker: give host:port, such as 127.0.0.1:9092"
+        )
+    return host, int(port)
 
 
 def _record_at(consumer: Any, lane: Any, offset: int) -> Any | None:
@@ -175,7 +216,7 @@ def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
 
 
 def _admin(bootstrap: str) -> Any:
-    return KafkaAdminClient(bootstrap_servers=bootstrap, bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS)
+    return KafkaAdminClient(bootstrap_servers=await_broker(bootstrap))
 
 
 def _partitions(admin: Any, name: str) -> int:
@@ -191,7 +232,7 @@ def _append_times(admin: Any, name: str) -> bool:
     described = admin.describe_configs(
         [ConfigResource(ConfigResourceType.TOPIC, name)], config_filter="all"
     )
-    return described["topic"][name]["message.timestamp.type"]["value"] == "LogAppendTime"
+    return bool(described["topic"][name]["message.timestamp.type"]["value"] == "LogAppendTime")
 
 
 @contextmanager
@@ -199,7 +240,7 @@ def _broker(bootstrap: str) -> Iterator[None]:
     """Turn what the client raises, when no broker is there, into one sentence."""
     try:
         yield
-    except (KafkaError, ValueError) as error:
+    except KafkaError as error:
         raise broker_error(bootstrap, error) from error
 
 

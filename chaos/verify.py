@@ -1,0 +1,275 @@
+"""The verdict on an output: is it what the definition makes of the log, byte for byte?
+
+Three questions are asked, of rows and of dead letters alike. Lost: which lines of the definition
+are missing? Duplicated: which identities stand more than once? Differing: which have other bytes,
+or no right to exist? And one of the counts: has every record that an independent reader saw become
+exactly one of applied, outside, dropped and dead?
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from chaos.output import Identity, Output, dead_letter_identity, row_identity
+from windowing.semantics import Counts, LogEntry, Outcome, evaluate
+from windowing.spec.pipeline import Pipeline
+from windowing.spec.rows import dead_letter_line, row_line
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One identity on which output and definition disagree.
+
+    Attributes:
+        expected: the definition's line; None: it has no such row.
+        found: the output's lines; none: lost, several: duplicated.
+    """
+
+    expected: str | None
+    found: tuple[str, ...]
+
+    @property
+    def lost(self) -> bool:
+        """The output lacks it."""
+        return not self.found
+
+    @property
+    def duplicated(self) -> int:
+        """How many times it stands in the output beyond once."""
+        return max(0, len(self.found) - 1)
+
+    @property
+    def differing(self) -> bool:
+        """The output has other bytes for it, or should have none."""
+        return any(line != self.expected for line in self.found)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Lines of one kind, compared.
+
+    Attributes:
+        expected: how many lines the definition has.
+        found: how many the output has.
+        differences: where they disagree.
+    """
+
+    expected: int
+    found: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def totals(self) -> tuple[int, int, int]:
+        """(lost, duplicated, differing)."""
+        return (
+            sum(d.lost for d in self.differences),
+            sum(d.duplicated for d in self.differences),
+            sum(d.differing for d in self.differences),
+        )
+
+
+@dataclass(frozen=True)
+class Conservation:
+    """What became of the records of one query.
+
+    Attributes:
+        query: its name.
+        read: data records that the independent reader saw.
+        found: the run's own counts; from files, which hold none, the definition's with the
+            output's dead letters.
+        expected: the definition's.
+    """
+
+    query: str
+    read: int
+    found: Counts
+    expected: Counts
+
+    @property
+    def ok(self) -> bool:
+        """Every record is accounted for, as the definition has it."""
+        found = self.found
+        total = found.applied + found.outside + found.dropped + found.dead
+        return self.read == total == found.read and found == self.expected
+
+    def __str__(self) -> str:
+        found, expected = self.found, self.expected
+        line = f"{self.query}: {_sum_line(self.read, found)}"
+        if self.ok:
+            return line
+        if found.read != self.read:
+            line += f"; the run counted {found.read} read"
+        return f"{line}; the definition has {_sum_line(expected.read, expected)}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the comparison came to.
+
+    Attributes:
+        name: the output that was judged.
+        conservation: by query, in the order of the pipeline file.
+        rows, dead: the lines compared.
+        disorder: the first line that stands out of order, from 1; None: in order, or order means
+            nothing there.
+    """
+
+    name: str
+    conservation: tuple[Conservation, ...]
+    rows: Comparison
+    dead: Comparison
+    disorder: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """The output is the definition's, and every record is accounted for."""
+        return (
+            not self.rows.differences
+            and not self.dead.differences
+            and self.disorder is None
+            and all(part.ok for part in self.conservation)
+        )
+
+    def lines(self) -> list[str]:
+        """The verdict as text; the last line counts rows and dead letters together."""
+        lines = [str(part) for part in self.conservation]
+        for kind, part in (("rows", self.rows), ("dead letters", self.dead)):
+            lines.append(f"{kind}: {part.found} found, {part.expected} expected")
+        if self.disorder is not None:
+            lines.append(f"out of order: line {self.disorder} of {self.name} comes too late")
+        if self.rows.differences:
+            lines += _show_window(min(self.rows.differences, key=_size))
+        if self.dead.differences:
+            lines += _show(
+                min(self.dead.differences, key=_dead_order), "first differing dead letter"
+            )
+        totals = zip(self.rows.totals, self.dead.totals, strict=True)
+        lost, duplicated, differing = (rows + dead for rows, dead in totals)
+        return [*lines, f"lost {lost}, duplicated {duplicated}, differing {differing}"]
+
+
+def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdict:
+    """Compare an output with the definition.
+
+    Args:
+        pipeline: what was to be computed.
+        log: the whole log, from an independent reader.
+        output: what the run wrote.
+
+    Raises:
+        BadLogError: not a log of this pipeline.
+        IntSumError: the definition has no answer, since a sum of ints leaves 64 bits.
+    """
+    witness = _Witness(log)
+    outcome = evaluate(pipeline, witness)
+    expected_rows = [(row_identity(row), row_line(row)) for row in outcome.rows]
+    expected_dead = [(dead_letter_identity(d), dead_letter_line(d)) for d in outcome.dead]
+    rows = _compare(expected_rows, output.rows)
+    dead = _compare(expected_dead, output.dead)
+    disorder = None
+    if output.ordered and not rows.differences:
+        pairs = enumerate(zip(expected_rows, output.rows, strict=True), 1)
+        disorder = next((number for number, (want, got) in pairs if want != got), None)
+    counts = _counts_of(pipeline, outcome, output)
+    return Verdict(
+        name=output.name,
+        conservation=tuple(
+            Conservation(name, len(witness.places), counts[name], outcome.counts[name])
+            for name in outcome.counts
+        ),
+        rows=rows,
+        dead=dead,
+        disorder=disorder,
+    )
+
+
+class _Witness:
+    """Passes a log on and notes the places of its data records; a redelivery is one place."""
+
+    def __init__(self, log: Iterable[LogEntry]) -> None:
+        self._log = log
+        self.places: set[tuple[str, int, int]] = set()
+
+    def __iter__(self) -> Iterator[LogEntry]:
+        for entry in self._log:
+            if entry.control is None:
+                self.places.add((entry.source, entry.partition, entry.offset))
+            yield entry
+
+
+def _counts_of(pipeline: Pipeline, outcome: Outcome, output: Output) -> dict[str, Counts]:
+    if output.counts is not None:
+        return output.counts
+    counts = {}
+    for query in pipeline.queries:
+        known = outcome.counts[query.name]
+        dead = sum(1 for identity, _ in output.dead if identity[-1] in (None, query.name))
+        counts[query.name] = Counts(known.read, known.applied, known.outside, known.dropped, dead)
+    return counts
+
+
+def _compare(expected: list[tuple[Identity, str]], found: list[tuple[Identity, str]]) -> Comparison:
+    wanted = dict(expected)
+    got: dict[Identity, list[str]] = defaultdict(list)
+    for identity, line in found:
+        got[identity].append(line)
+    differences = [
+        Difference(line, tuple(got.get(identity, ())))
+        for identity, line in expected
+        if got.get(identity) != [line]
+    ]
+    differences += [
+        Difference(None, tuple(lines)) for identity, lines in got.items() if identity not in wanted
+    ]
+    return Comparison(len(expected), len(found), tuple(differences))
+
+
+def _sum_line(read: int, counts: Counts) -> str:
+    return (
+        f"read {read} = applied {counts.applied} + outside {counts.outside} "
+        f"+ dropped {counts.dropped} + dead {counts.dead}"
+    )
+
+
+def _fields(difference: Difference) -> dict[str, Any]:
+    line = difference.found[0] if difference.expected is None else difference.expected
+    fields: dict[str, Any] = json.loads(line)
+    return fields
+
+
+def _size(difference: Difference) -> tuple[object, ...]:
+    """Fewest records first, as those can be checked by hand; then by query, window, revision."""
+    fields = _fields(difference)
+    order = (fields["query"], fields["window_id"], fields["key"], fields["revision"])
+    return (_number(fields["records"]), *(json.dumps(part) for part in order))
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else -1
+
+
+def _dead_order(difference: Difference) -> str:
+    return difference.expected or difference.found[0]
+
+
+def _show_window(difference: Difference) -> list[str]:
+    fields = _fields(difference)
+    key = json.dumps(fields["key"], ensure_ascii=False)
+    what = (
+        f"smallest differing window: {fields['query']} window {fields['window_id']}, key {key}, "
+        f"revision {fields['revision']}"
+    )
+    return _show(difference, what)
+
+
+def _show(difference: Difference, what: str) -> list[str]:
+    found = difference.found or ("(nothing)",)
+    return [
+        what,
+        f"  expected {difference.expected or '(nothing)'}",
+        *(f"  found    {line}" for line in found),
+    ]
