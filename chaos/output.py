@@ -8,8 +8,9 @@ the columns; instants are taken as int64 microseconds and never pass through Pyt
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,12 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from windowing.semantics import Counts
-from windowing.spec.pipeline import Pipeline
+from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_line, row_line
 
-Identity = tuple[object, ...]
-"""What at most one line may have: (query, window_id, key as JSON, pane, revision), or of a dead
-letter (source, partition, offset, query)."""
+Identity = tuple[str, ...]
+"""What at most one line may have, each part spelled as JSON: (query, window_id, key, pane,
+revision), or for a dead letter (source, partition, offset, query)."""
 
 
 class OutputError(ValueError):
@@ -52,12 +53,23 @@ class Output:
 
 def row_identity(row: Row) -> Identity:
     """The identity of a row, run aside."""
-    return _identity(json.loads(row_line(row)))
+    return _identity((row.query, row.window_id, row.key, row.pane, row.revision))
 
 
 def dead_letter_identity(letter: DeadLetter) -> Identity:
     """The identity of a dead letter, run aside."""
-    return (letter.source, letter.partition, letter.offset, letter.query)
+    return _identity((letter.source, letter.partition, letter.offset, letter.query))
+
+
+def count_dead(letters: Iterable[tuple[Identity, str]], query: str) -> int:
+    """How many dead letters concern a query: its own, and bad values, which concern every one."""
+    concerned = {json.dumps(None), json.dumps(query)}
+    return sum(1 for identity, _ in letters if identity[-1] in concerned)
+
+
+def _identity(parts: Iterable[object]) -> Identity:
+    # As text, since a broken output may hold anything, and 1, 1.0 and true are equal to Python.
+    return tuple(json.dumps(part) for part in parts)
 
 
 # --- files -----------------------------------------------------------------------------------
@@ -71,11 +83,8 @@ def read_files(path: str | Path) -> Output:
     """
     rows_file = Path(path)
     return Output(
-        rows=[(_identity(fields), line) for fields, line in _lines(rows_file, _ROW)],
-        dead=[
-            (tuple(fields[name] for name in _DEAD[:-1]), line)
-            for fields, line in _lines(dead_letters_file(rows_file), _DEAD)
-        ],
+        rows=list(_lines(rows_file, _ROW)),
+        dead=list(_lines(dead_letters_file(rows_file), _DEAD)),
         counts=None,
         ordered=True,
         name=str(rows_file),
@@ -87,11 +96,11 @@ def dead_letters_file(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(".jsonl") + ".dead.jsonl")
 
 
-_ROW = ("query", "window_id", "key", "pane", "revision", "records")
-_DEAD = ("source", "partition", "offset", "query", "reason")
+_ROW = ("query", "window_id", "key", "pane", "revision")
+_DEAD = ("source", "partition", "offset", "query")
 
 
-def _lines(path: Path, names: tuple[str, ...]) -> Iterable[tuple[dict[str, Any], str]]:
+def _lines(path: Path, names: tuple[str, ...]) -> Iterable[tuple[Identity, str]]:
     try:
         content = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -108,13 +117,7 @@ def _lines(path: Path, names: tuple[str, ...]) -> Iterable[tuple[dict[str, Any],
         if not isinstance(fields, dict) or any(name not in fields for name in names):
             msg = f"{path}:{number}: not a line of the format: it needs {', '.join(names)}"
             raise OutputError(msg)
-        yield fields, line
-
-
-def _identity(fields: dict[str, Any]) -> Identity:
-    # As text, since a broken key may be anything, and 1, 1.0 and true are equal to Python.
-    parts = (fields[name] for name in ("query", "window_id", "key", "pane", "revision"))
-    return tuple(json.dumps(part) for part in parts)
+        yield _identity(fields[name] for name in names), line
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -135,12 +138,16 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
     tables = {query.name: _open(folder, query.name) for query in pipeline.queries}
     dead, metrics = _open(folder, "dead_letters"), _open(folder, "metrics")
     run = _choose(run, folder, [*tables.values(), dead, metrics])
-    rows = [line for table in tables.values() for line in _table_rows(_of_run(table, run), folder)]
-    letters = _table_dead_letters(_of_run(dead, run))
+    rows = [
+        line
+        for query in pipeline.queries
+        for line in _table_rows(_arrow(tables[query.name], run=run), query, folder / query.name)
+    ]
+    letters = _table_dead_letters(_arrow(dead, run=run), folder / "dead_letters")
     return Output(
         rows=rows,
         dead=letters,
-        counts=_table_counts(_of_run(metrics, run), letters, pipeline),
+        counts=_table_counts(_arrow(metrics, run=run), letters, pipeline, folder / "metrics"),
         ordered=False,
         name=f"{folder} run {run}",
     )
@@ -150,7 +157,7 @@ def _open(folder: Path, name: str) -> DeltaTable:
     try:
         return DeltaTable(str(folder / name))
     except TableNotFoundError:
-        msg = f"{folder / name}: there is no Delta table: has the pipeline run, and is {folder} its folder?"
+        msg = f"{folder / name}: there is no Delta table: has the pipeline run with this folder?"
         raise OutputError(msg) from None
 
 
@@ -170,72 +177,97 @@ def _choose(run: str | None, folder: Path, tables: list[DeltaTable]) -> str:
     return run
 
 
-def _arrow(table: DeltaTable, columns: list[str] | None, run: str | None = None) -> pa.Table:
+def _arrow(table: DeltaTable, columns: list[str] | None = None, run: str | None = None) -> pa.Table:
     filters = None if run is None else [("run", "=", run)]
-    try:
-        return table.to_pyarrow_table(columns=columns, filters=filters)
-    except (pa.ArrowInvalid, KeyError) as error:
-        msg = f"{table.table_uri}: cannot be read as the sink's table: {error}"
-        raise OutputError(msg) from None
+    return table.to_pyarrow_table(columns=columns, filters=filters)
 
 
-def _of_run(table: DeltaTable, run: str) -> pa.Table:
-    return _arrow(table, None, run)
+def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[Any]]:
+    lacking = [name for name in names if name not in table.column_names]
+    if lacking:
+        msg = f"{place}: not a table of the sink: it has no column {', '.join(lacking)}"
+        raise OutputError(msg)
+    return [table[name].to_pylist() for name in names]
 
 
-def _columns(table: pa.Table, names: Iterable[str]) -> list[list[Any]]:
-    try:
-        return [table[name].to_pylist() for name in names]
-    except KeyError as error:
-        msg = f"the table lacks a column of the sink: {error}; it has {table.column_names}"
-        raise OutputError(msg) from None
+_PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "values")
 
 
-def _table_rows(table: pa.Table, folder: Path) -> Iterable[tuple[Identity, str]]:
-    for name in ("window_start", "window_end"):
-        if name not in table.column_names or table[name].type != pa.timestamp("us", tz="UTC"):
-            msg = f"{folder}: column {name} must be a timestamp in microseconds, UTC"
-            raise OutputError(msg)
-        at = table.column_names.index(name)
-        table = table.set_column(at, name, pc.cast(table[name], pa.int64()))
-    keys = table["key"].to_pylist() if "key" in table.column_names else [{}] * len(table)
-    names = ("query", "window_id", "window_start", "window_end", "pane", "revision", "records")
-    plain = _columns(table, (*names, "offsets", "values"))
-    for key, (query, wid, start, end, pane, revision, records, offsets, values) in zip(
-        keys, zip(*plain, strict=True), strict=True
-    ):
+def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
+    starts, ends = (_microseconds(table, name, place) for name in ("window_start", "window_end"))
+    keys = _structs(table, "key", query.group_by, place) if query.group_by else [()] * len(table)
+    plain = _columns(table, _PLAIN, place)
+    names = [spec.name for spec in query.aggregates]
+    values = _structs(table, "values", names, place)
+    columns = zip(*plain[:-1], starts, ends, keys, values, strict=True)
+    for name, wid, pane, revision, records, offsets, start_us, end_us, key, aggregates in columns:
         row = Row(
-            query=query,
+            query=name,
             window_id=wid,
-            window_start_us=start,
-            window_end_us=end,
-            key=tuple((key or {}).values()),
+            window_start_us=start_us,
+            window_end_us=end_us,
+            key=key,
             pane=pane,
             revision=revision,
             records=records,
-            offsets={lane["lane"]: (lane["first"], lane["last"]) for lane in offsets},
-            values=values,
+            offsets={lane["lane"]: (lane["first"], lane["last"]) for lane in offsets or ()},
+            values=dict(zip(names, aggregates, strict=True)),
         )
-        yield row_identity(row), row_line(row)
+        try:
+            yield row_identity(row), row_line(row)
+        except ValueError as error:  # a lane's name without a number
+            msg = f"{place}: {row} cannot be spelled as a row: {error}"
+            raise OutputError(msg) from None
 
 
-def _table_dead_letters(table: pa.Table) -> list[tuple[Identity, str]]:
-    plain = _columns(table, ("source", "partition", "offset", "query", "reason"))
+def _microseconds(table: pa.Table, name: str, place: Path) -> list[int]:
+    if name not in table.column_names or table[name].type != pa.timestamp("us", tz="UTC"):
+        msg = f"{place}: column {name} must be a timestamp in microseconds, UTC"
+        raise OutputError(msg)
+    instants: list[int] = pc.cast(table[name], pa.int64()).to_pylist()
+    return instants
+
+
+def _structs(
+    table: pa.Table, column: str, names: Sequence[str], place: Path
+) -> list[tuple[Any, ...]]:
+    """Return the fields of a struct column in the order that the pipeline has."""
+    type_ = table[column].type if column in table.column_names else None
+    if type_ is None or not pa.types.is_struct(type_):
+        msg = f"{place}: column {column} must be a struct of {', '.join(names)}"
+        raise OutputError(msg)
+    if sorted(field.name for field in type_) != sorted(names):
+        msg = f"{place}: column {column} is {type_}, and the pipeline has {', '.join(names)}"
+        raise OutputError(msg)
+    nothing = dict.fromkeys(names)
+    return [
+        tuple(_spelled((part or nothing)[name]) for name in names)
+        for part in table[column].to_pylist()
+    ]
+
+
+def _spelled(value: Any) -> Any:
+    # No row has a NaN, and JSON has no spelling for it: as text it can be shown as differing.
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, str]]:
+    plain = _columns(table, ("source", "partition", "offset", "query", "reason"), place)
     letters = [DeadLetter(*fields) for fields in zip(*plain, strict=True)]
     return [(dead_letter_identity(letter), dead_letter_line(letter)) for letter in letters]
 
 
 def _table_counts(
-    metrics: pa.Table, letters: list[tuple[Identity, str]], pipeline: Pipeline
+    metrics: pa.Table, letters: list[tuple[Identity, str]], pipeline: Pipeline, place: Path
 ) -> dict[str, Counts]:
     """Add up the batches; dead letters are counted where they are kept, not where they are said."""
     names = ("read", "applied", "outside", "dropped")
     sums: dict[str, list[int]] = defaultdict(lambda: [0] * len(names))
-    for query, *numbers in zip(*_columns(metrics, ("query", *names)), strict=True):
+    for query, *numbers in zip(*_columns(metrics, ("query", *names), place), strict=True):
         sums[query] = [total + number for total, number in zip(sums[query], numbers, strict=True)]
     counts = {}
     for query in pipeline.queries:
         read, applied, outside, dropped = sums[query.name]
-        dead = sum(1 for identity, _ in letters if identity[-1] in (None, query.name))
+        dead = count_dead(letters, query.name)
         counts[query.name] = Counts(read, applied, outside, dropped, dead)
     return counts

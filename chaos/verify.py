@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from chaos.output import Identity, Output, dead_letter_identity, row_identity
+from chaos.output import Identity, Output, count_dead, dead_letter_identity, row_identity
 from windowing.semantics import Counts, LogEntry, Outcome, evaluate
 from windowing.spec.pipeline import Pipeline
 from windowing.spec.rows import dead_letter_line, row_line
@@ -114,15 +114,14 @@ class Verdict:
         name: the output that was judged.
         conservation: by query, in the order of the pipeline file.
         rows, dead: the lines compared.
-        disorder: the first line that stands out of order, from 1; None: in order, or order means
-            nothing there.
+        disorder: sentences about files whose lines are right and stand in the wrong order.
     """
 
     name: str
     conservation: tuple[Conservation, ...]
     rows: Comparison
     dead: Comparison
-    disorder: int | None = None
+    disorder: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -130,7 +129,7 @@ class Verdict:
         return (
             not self.rows.differences
             and not self.dead.differences
-            and self.disorder is None
+            and not self.disorder
             and all(part.ok for part in self.conservation)
         )
 
@@ -139,8 +138,7 @@ class Verdict:
         lines = [str(part) for part in self.conservation]
         for kind, part in (("rows", self.rows), ("dead letters", self.dead)):
             lines.append(f"{kind}: {part.found} found, {part.expected} expected")
-        if self.disorder is not None:
-            lines.append(f"out of order: line {self.disorder} of {self.name} comes too late")
+        lines += self.disorder
         if self.rows.differences:
             lines += _show_window(min(self.rows.differences, key=_size))
         if self.dead.differences:
@@ -170,10 +168,6 @@ def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdi
     expected_dead = [(dead_letter_identity(d), dead_letter_line(d)) for d in outcome.dead]
     rows = _compare(expected_rows, output.rows)
     dead = _compare(expected_dead, output.dead)
-    disorder = None
-    if output.ordered and not rows.differences:
-        pairs = enumerate(zip(expected_rows, output.rows, strict=True), 1)
-        disorder = next((number for number, (want, got) in pairs if want != got), None)
     counts = _counts_of(pipeline, outcome, output)
     return Verdict(
         name=output.name,
@@ -183,7 +177,10 @@ def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdi
         ),
         rows=rows,
         dead=dead,
-        disorder=disorder,
+        disorder=(
+            *_disorder(output, "rows", expected_rows, output.rows),
+            *_disorder(output, "dead letters", expected_dead, output.dead),
+        ),
     )
 
 
@@ -207,7 +204,7 @@ def _counts_of(pipeline: Pipeline, outcome: Outcome, output: Output) -> dict[str
     counts = {}
     for query in pipeline.queries:
         known = outcome.counts[query.name]
-        dead = sum(1 for identity, _ in output.dead if identity[-1] in (None, query.name))
+        dead = count_dead(output.dead, query.name)
         counts[query.name] = Counts(known.read, known.applied, known.outside, known.dropped, dead)
     return counts
 
@@ -228,6 +225,20 @@ def _compare(expected: list[tuple[Identity, str]], found: list[tuple[Identity, s
     return Comparison(len(expected), len(found), tuple(differences))
 
 
+def _disorder(
+    output: Output,
+    kind: str,
+    expected: list[tuple[Identity, str]],
+    found: list[tuple[Identity, str]],
+) -> list[str]:
+    """Say where right lines stand in the wrong order; wrong lines are counted elsewhere."""
+    if not output.ordered or sorted(expected) != sorted(found):
+        return []
+    pairs = enumerate(zip(expected, found, strict=True), 1)
+    line = next((number for number, (want, got) in pairs if want != got), None)
+    return [] if line is None else [f"{kind} of {output.name}: out of order from line {line} on"]
+
+
 def _sum_line(read: int, counts: Counts) -> str:
     return (
         f"read {read} = applied {counts.applied} + outside {counts.outside} "
@@ -242,10 +253,10 @@ def _fields(difference: Difference) -> dict[str, Any]:
 
 
 def _size(difference: Difference) -> tuple[object, ...]:
-    """Fewest records first, as those can be checked by hand; then by query, window, revision."""
+    """Fewest records first, as those can be checked by hand; then the first window."""
     fields = _fields(difference)
-    order = (fields["query"], fields["window_id"], fields["key"], fields["revision"])
-    return (_number(fields["records"]), *(json.dumps(part) for part in order))
+    numbers = (_number(fields.get("records")), _number(fields["window_id"]))
+    return (*numbers, *(json.dumps(fields[name]) for name in ("query", "key", "revision")))
 
 
 def _number(value: object) -> float:
