@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from cluster import Cluster
 
 PROJECT = Path(__file__).resolve().parents[2]
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -55,37 +56,6 @@ def airflow_database():
     from airflow.utils.db import initdb
 
     initdb()
-
-
-class Cluster:
-    """What the two stand-ins – the command and the master's REST server – work on."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def script(self, **what: object) -> None:
-        """Says what shall go wrong; replaces what was said before."""
-        (self.folder / "script.json").write_text(json.dumps(what))
-
-    def calls(self, verb: str | None = None) -> list[dict]:
-        """The calls of the command, oldest first."""
-        file = self.folder / "calls.jsonl"
-        lines = file.read_text().splitlines() if file.exists() else []
-        calls = [json.loads(line) for line in lines]
-        return [call for call in calls if verb in (None, call["arguments"][0])]
-
-    def jobs(self) -> dict[str, dict]:
-        """The jobs that were ever submitted."""
-        return {
-            file.stem: json.loads(file.read_text())
-            for file in sorted((self.folder / "jobs").glob("*.json"))
-        }
-
-    def set_state(self, job: str, state: str) -> None:
-        """Changes a job's state, as the cluster would."""
-        (self.folder / "jobs" / f"{job}.json").write_text(
-            json.dumps(self.jobs()[job] | {"state": state})
-        )
 
 
 @pytest.fixture

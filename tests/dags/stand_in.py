@@ -36,7 +36,10 @@ def record(arguments):
     with (HOME / "calls.jsonl").open("a") as calls:
         fcntl.flock(calls, fcntl.LOCK_EX)
         stdin = os.readlink("/proc/self/fd/0")
-        print(json.dumps({"arguments": arguments, "pid": os.getpid(), "stdin": stdin}), file=calls)
+        print(
+            json.dumps({"arguments": arguments, "task_pid": os.getppid(), "stdin": stdin}),
+            file=calls,
+        )
 
 
 def submit(arguments):
