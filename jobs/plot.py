@@ -133,7 +133,7 @@ def _figure(week: pl.DataFrame, begin: datetime) -> Figure:
 def _panel(panel: Any, origin: str, rows: pl.DataFrame) -> None:
     # A pause without flights (the night) is a gap in the line, not a bridge over it.
     slide = rows["end"].diff().min()
-    full = rows.upsample("end", every=slide) if slide else rows
+    full = rows.upsample("end", every=slide) if isinstance(slide, timedelta) else rows
     panel.axhline(0, color="#999999", linewidth=0.8)
     panel.fill_between(full["end"], full["delay"], color=_LINE, alpha=0.15, linewidth=0)
     panel.plot(full["end"], full["delay"], color=_LINE, linewidth=1.3, label="final revision")
