@@ -8,7 +8,6 @@ read by a path that shares no code with the job. There are two: `read_topic` fro
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import msgspec
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
+from chaos.spelling import members
 from jobs.topics import BrokerError, await_broker, broker_error
 
 CONTROL_HEADER: Final = "slackwater-control"
@@ -304,12 +304,7 @@ def _text(spelled: bytes, file: Path, number: int) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
-_DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 _NAMED: Final = {"source", "partition", "offset", "append_us"}
-# Numbers are not converted: only where a value begins and ends is wanted.
-_SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 def _tolerant(line: bytes, file: Path, number: int, reason: Exception) -> _Envelope:
@@ -322,7 +317,7 @@ def _tolerant(line: bytes, file: Path, number: int, reason: Exception) -> _Envel
         raise EnvelopeError(file, number, str(reason)) from reason
     text = line.decode("utf-8", "surrogateescape")
     try:
-        pieces = _pieces(text)
+        pieces = members(text)
         outer = b",".join(
             json.dumps(name).encode() + b":" + pieces[name].encode()
             for name in pieces
@@ -342,63 +337,6 @@ def _tolerant(line: bytes, file: Path, number: int, reason: Exception) -> _Envel
         problem = f"not an event: {closer}"
         raise EnvelopeError(file, number, problem) from error
     return msgspec.structs.replace(envelope, **inner)
-
-
-def _pieces(text: str) -> dict[str, str]:
-    """Cut an object into its members: name to value as spelled.
-
-    Raises:
-        ValueError: it is not one object.
-    """
-    pieces: dict[str, str] = {}
-    at = _expect(text, 0, "{")
-    while True:
-        name, at = _scan(text, at)
-        if not isinstance(name, str) or name in pieces:
-            message = "a name must be a string and occur once"
-            raise ValueError(message)
-        begin = _skip(text, _expect(text, at, ":"))
-        at = _end(text, begin)
-        pieces[name] = text[begin:at]
-        at = _skip(text, at)
-        if text[at : at + 1] != ",":
-            break
-        at += 1
-    if _skip(text, _expect(text, at, "}")) != len(text):
-        message = "text after the object"
-        raise ValueError(message)
-    return pieces
-
-
-def _end(text: str, at: int) -> int:
-    """Return where the value that begins at `at` ends."""
-    try:
-        return _scan(text, at)[1]
-    except RecursionError:
-        # Nested deeper than the scanner goes: count brackets instead, outside of strings.
-        depth = 0
-        for mark in _BRACKETS.finditer(text, at):
-            depth += _DEPTH.get(mark.group(), 0)
-            if depth == 0:
-                return mark.end()
-        raise
-
-
-def _scan(text: str, at: int) -> tuple[object, int]:
-    return _SCANNER.raw_decode(text, _skip(text, at))
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _expect(text: str, at: int, mark: str) -> int:
-    at = _skip(text, at)
-    if text[at : at + 1] != mark:
-        message = f"{mark} expected"
-        raise ValueError(message)
-    return at + 1
 
 
 def _short(spelled: bytes) -> str:

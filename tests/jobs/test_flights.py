@@ -16,7 +16,8 @@ from kafka import KafkaProducer
 
 from chaos.log import LogRecord, read_events, read_topic
 from jobs import flights
-from jobs.flights import AIRPORTS, POISON, FlightsError, Published, events_jsonl, publish
+from jobs.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish
+from jobs.poison import POISON
 from jobs.topics import BrokerError, TopicError, create_topic, end_offsets
 
 ROOT = Path(__file__).resolve().parents[2]
