@@ -1,0 +1,68 @@
+"""Which processes the Spark cluster runs on this machine: drivers, executors, Python workers.
+
+The workers start drivers and executors, and those start Python; the kinds are told apart by the
+main class, or the module, on the command line.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from infra.process import ProcessId, descendants, identify
+
+Kind = Literal["driver", "driver-python", "executor", "python-worker"]
+
+
+@dataclass(frozen=True)
+class ClusterProcess:
+    """One process of a job.
+
+    Attributes:
+        kind: `driver` is the JVM and `driver-python` the script it runs; `python-worker` is the
+            daemon of an executor or one of the workers that it forked.
+        job: of a driver: the submission id; of an executor: the application id; else empty.
+        executor: of an executor: its number in the application; else empty.
+        process: which process it is.
+    """
+
+    kind: Kind
+    job: str
+    executor: str
+    process: ProcessId
+
+
+def cluster_processes(workers: Sequence[ProcessId]) -> list[ClusterProcess]:
+    """Lists what the given Spark workers have started and what still runs of it.
+
+    Args:
+        workers: processes of the worker daemons, as `infra.stack.process_of` gives them.
+    """
+    found = (_classify(process) for process in descendants(workers))
+    return [one for one in found if one is not None]
+
+
+def _classify(process: ProcessId) -> ClusterProcess | None:
+    try:
+        live = psutil.Process(process.pid)
+        words, folder = live.cmdline(), live.cwd()
+    except psutil.Error:  # ended meanwhile
+        return None
+    if identify(process.pid) != process:
+        return None
+    if any(word.endswith("CoarseGrainedExecutorBackend") for word in words):
+        app, number = _option(words, "--app-id"), _option(words, "--executor-id")
+        return ClusterProcess("executor", app, number, process)
+    if any(word.endswith("worker.DriverWrapper") for word in words):
+        return ClusterProcess("driver", Path(folder).name, "", process)
+    if "pyspark.daemon" in words:
+        return ClusterProcess("python-worker", "", "", process)
+    if words and Path(words[0]).name.startswith("python"):
+        return ClusterProcess("driver-python", "", "", process)
+    return None
+
+
+def _option(words: Sequence[str], name: str) -> str:
+    return words[words.index(name) + 1] if name in words[:-1] else ""

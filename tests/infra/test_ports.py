@@ -1,0 +1,56 @@
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from infra import ports
+from infra.errors import InfraError
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.create_server((ports.HOST, 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_a_free_port_is_kept() -> None:
+    with socket.create_server((ports.HOST, 0)) as server:
+        port = server.getsockname()[1]
+    assert ports.pick(port) == port
+
+
+def test_a_port_in_use_gives_another_one(taken: int) -> None:
+    assert not ports.is_free(taken)
+    assert ports.answers(taken)
+    chosen = ports.pick(taken)
+    assert taken < chosen < taken + ports.TRIES
+    assert ports.is_free(chosen)
+
+
+def test_a_port_taken_on_all_addresses_is_taken_on_ours() -> None:
+    with socket.create_server(("0.0.0.0", 0)) as server:  # noqa: S104 - that is the case
+        assert not ports.is_free(server.getsockname()[1])
+
+
+def test_a_promised_port_is_avoided(taken: int) -> None:
+    first = ports.pick(taken)
+    assert ports.pick(taken, avoid={first}) > first
+
+
+def test_connections_that_are_closing_do_not_count() -> None:
+    server = socket.create_server((ports.HOST, 0))
+    port = server.getsockname()[1]
+    client = socket.create_connection((ports.HOST, port))
+    accepted, _ = server.accept()
+    accepted.close()  # the server's side closes first: its port goes to TIME_WAIT
+    client.close()
+    server.close()
+    assert ports.is_free(port)
+
+
+def test_no_free_port_is_an_error_with_the_range(
+    monkeypatch: pytest.MonkeyPatch, taken: int
+) -> None:
+    monkeypatch.setattr(ports, "TRIES", 1)
+    with pytest.raises(InfraError, match=f"from {taken} to {taken}; stop what listens there"):
+        ports.pick(taken)

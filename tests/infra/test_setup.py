@@ -1,0 +1,151 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from infra import layout, setup
+from infra.setup import SetupError, Step
+
+
+def _program(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the whole PATH: with Java 17 and Maven, as far as one can ask them."""
+    _program(tmp_path / "java", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2")
+    _program(tmp_path / "mvn", "exit 0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    return tmp_path
+
+
+def test_a_good_machine_passes(machine: Path) -> None:
+    setup.check_machine()
+
+
+def test_missing_java_is_one_sentence_and_a_hint(machine: Path) -> None:
+    (machine / "java").unlink()
+    with pytest.raises(SetupError, match=r"Java is missing: .* needs? 17 or newer\. Install a JDK"):
+        setup.check_machine()
+
+
+def test_java_home_without_java_is_missing_java(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(machine / "empty"))
+    with pytest.raises(SetupError, match="Java is missing"):
+        setup.check_machine()
+
+
+@pytest.mark.parametrize(("said", "found"), [("1.8.0_402", "8"), ("11.0.2", "11"), ("16", "16")])
+def test_old_java_is_named(machine: Path, said: str, found: str) -> None:
+    _program(machine / "java", f"echo 'java version \"{said}\"' >&2")
+    with pytest.raises(SetupError, match=f"Java {found} is too old"):
+        setup.check_machine()
+
+
+def test_java_home_wins_over_the_path(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _program(machine / "home" / "bin" / "java", "echo 'openjdk version \"21\"' >&2")
+    monkeypatch.setenv("JAVA_HOME", str(machine / "home"))
+    assert setup.java_version() == 21
+
+
+def test_missing_maven_is_one_sentence_and_a_hint(machine: Path) -> None:
+    (machine / "mvn").unlink()
+    with pytest.raises(SetupError, match=r"Maven is missing: .* apt-get install maven"):
+        setup.check_machine()
+
+
+# --- stamps ------------------------------------------------------------------------------------
+
+
+class Kitchen:
+    """Two small steps, the second built on the first, in a folder of their own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs: list[str] = []
+        for name in ("base", "top"):
+            (root / f"{name}.txt").write_text("1")
+
+    def steps(self) -> tuple[Step, ...]:
+        return (self._step("base", ()), self._step("top", ("base",)))
+
+    def _step(self, name: str, after: tuple[str, ...]) -> Step:
+        source, output = self.root / f"{name}.txt", self.root / f"{name}.out"
+
+        def run(log: Path) -> None:
+            self.runs.append(name)
+            setup._run(["/bin/sh", "-c", f"echo working; . {source}"], log, cwd=self.root)
+            output.touch()
+
+        return Step(name, (source,), output, run, after)
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kitchen:
+    kitchen = Kitchen(tmp_path)
+    for name in ("base", "top"):
+        (tmp_path / f"{name}.txt").write_text("true")
+    monkeypatch.setattr(setup, "ROOT", tmp_path)
+    monkeypatch.setattr(setup, "STAMPS", tmp_path / "stamps")
+    monkeypatch.setattr(setup, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(setup, "steps", kitchen.steps)
+    return kitchen
+
+
+def test_a_second_run_does_nothing(kitchen: Kitchen) -> None:
+    said: list[str] = []
+    assert setup.install(said.append) == 2
+    assert kitchen.runs == ["base", "top"]
+    assert [line for line in said if "done in" in line][-1].startswith("setup  top")
+    assert setup.install(said.append) == 0
+    assert kitchen.runs == ["base", "top"]
+
+
+def test_what_stands_on_a_changed_step_runs_again(kitchen: Kitchen) -> None:
+    setup.install(lambda line: None)
+    (kitchen.root / "base.txt").write_text("true # newer")
+    assert setup.install(lambda line: None) == 2
+    (kitchen.root / "top.txt").write_text("true # newer")
+    assert setup.install(lambda line: None) == 1
+
+
+def test_what_was_deleted_is_made_again(kitchen: Kitchen) -> None:
+    setup.install(lambda line: None)
+    (kitchen.root / "top.out").unlink()
+    assert setup.install(lambda line: None) == 1
+
+
+def test_a_failed_step_shows_its_last_words_and_is_tried_again(kitchen: Kitchen) -> None:
+    (kitchen.root / "top.txt").write_text("echo no such package >&2; exit 3")
+    with pytest.raises(SetupError, match=r"sh ended with code 3[^$]*no such package"):
+        setup.install(lambda line: None)
+    assert kitchen.runs == ["base", "top"]
+    with pytest.raises(SetupError):
+        setup.install(lambda line: None)
+    assert kitchen.runs == ["base", "top", "top"]
+
+
+def test_the_lock_files_hold_versions_and_hashes_and_no_addresses() -> None:
+    for name in setup.LOCKS:
+        text = (setup.REQUIREMENTS / f"{name}.txt").read_text()
+        pinned = [line for line in text.splitlines() if line and line[0] not in " #"]
+        assert pinned
+        assert all("==" in line and line.endswith("\\") for line in pinned)
+        assert text.count("--hash=sha256:") >= len(pinned)
+        assert "://" not in text
+
+
+def test_the_second_run_of_the_real_set_up_says_nothing() -> None:
+    command = ["python3", "-m", "infra.setup"]
+    for _ in range(2):
+        done = subprocess.run(
+            command, cwd=layout.ROOT, capture_output=True, text=True, timeout=900, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ""
