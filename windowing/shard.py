@@ -27,7 +27,8 @@ from windowing.wids import ENDED, NOTHING_YET
 
 COMPACT_AFTER = 8
 
-_HEAD, _BASE, _DELTA = "head", "base", "delta/"
+_HEAD, _PARTIALS = "head", "partials/"
+_BASE, _DELTA = f"{_PARTIALS}base", f"{_PARTIALS}delta-"
 
 
 class ShardState(msgspec.Struct, array_like=True):
@@ -137,14 +138,15 @@ class Shard:
     def _partials(self, store: StateStore) -> dict[str, pl.DataFrame]:
         """All partial states, per query, with the `partition` that each comes from."""
         frames: dict[str, list[pl.DataFrame]] = {}
-        base = store.get(_BASE)
-        if base is not None:
-            for query, data in msgspec.msgpack.decode(base, type=dict[str, bytes]).items():
-                frames.setdefault(query, []).append(from_bytes(data))
-        for _, data in store.scan(_DELTA):
+        # One scan instead of a call per entry: on Spark a call to the store is what costs.
+        for key, data in store.scan(_PARTIALS):
+            if key == _BASE:
+                for query, stream in msgspec.msgpack.decode(data, type=dict[str, bytes]).items():
+                    frames.setdefault(query, []).append(from_bytes(stream))
+                continue
             for query, parts in msgspec.msgpack.decode(data, type=_Delta).partials.items():
-                for partition, part in parts:
-                    partial = from_bytes(part).with_columns(
+                for partition, stream in parts:
+                    partial = from_bytes(stream).with_columns(
                         partition=pl.lit(partition, dtype=pl.Int32)
                     )
                     frames.setdefault(query, []).append(partial)

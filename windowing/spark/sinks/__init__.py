@@ -1,0 +1,6 @@
+"""Sinks: where the frames of a batch go, all of them under one token `(run, batch_id)`."""
+
+from windowing.spark.sinks.memory import MemorySink
+from windowing.spark.sinks.table import TableSink
+
+__all__ = ["MemorySink", "TableSink"]

@@ -1,0 +1,38 @@
+"""A sink into this process, for runs over a file."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from windowing.frames import from_bytes
+from windowing.local import Output
+from windowing.output import dead_letters_of, rows_of
+from windowing.spark.stages import DEAD_LETTER, RESULT
+from windowing.spec import Pipeline
+
+
+class MemorySink:
+    """Collects rows and dead letters; a batch that is written again is passed over.
+
+    Args:
+        pipeline: whose rows they are.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._queries = {query.name: query for query in pipeline.queries}
+        self._batches: set[int] = set()
+        self.output = Output()
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Take one batch; made for `foreachBatch`."""
+        frames = batch.collect()
+        if batch_id in self._batches:
+            return
+        self._batches.add(batch_id)
+        for kind, query, data in frames:
+            if kind == RESULT:
+                frame = from_bytes(bytes(data))
+                self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
+            elif kind == DEAD_LETTER:
+                self.output.dead_letters += dead_letters_of(self._pipeline, bytes(data))

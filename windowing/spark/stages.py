@@ -1,0 +1,123 @@
+"""The three stages as Spark's Python operators see them; all logic is in lanes and shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from windowing.frames import from_bytes, to_bytes
+from windowing.lane import Lane
+from windowing.pack import RawRows, pack
+from windowing.parcel import decode_parcel, encode_parcel
+from windowing.shard import Emission, Shard
+from windowing.spark.store import MapStateStore
+from windowing.spec import Pipeline, parse_pipeline
+from windowing.values import ValueRules
+
+RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
+CHUNK_SCHEMA = "partition int, chunk binary"
+PARCEL_SCHEMA = "shard int, parcel binary"
+EMISSION_SCHEMA = "kind string, query string, frame binary"
+
+# Kinds of emitted frames.
+RESULT, DEAD_LETTER, METRIC = "result", "dead_letter", "metric"
+
+_chunk_schema = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
+
+
+@lru_cache(maxsize=4)
+def _pipeline(text: str) -> Pipeline:
+    return parse_pipeline(text)
+
+
+@lru_cache(maxsize=4)
+def _rules(text: str) -> ValueRules:
+    return ValueRules.of(_pipeline(text))
+
+
+def packer(
+    text: str,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The pack stage, for `mapInArrow`: raw rows in, one chunk per partition and Arrow batch out.
+
+    Args:
+        text: the pipeline file.
+    """
+
+    def pack_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rules = _rules(text)
+        for batch in batches:
+            partitions, chunks = [], []
+            for (partition,), part in pl.DataFrame(batch).group_by("partition"):
+                ordered = part.sort("offset")
+                rows = RawRows(*(ordered[name].to_list() for name in _RAW_COLUMNS))
+                partitions.append(partition)
+                chunks.append(to_bytes(pack(rows, rules)))
+            yield pa.RecordBatch.from_pydict(
+                {"partition": partitions, "chunk": chunks}, schema=_chunk_schema
+            )
+
+    return pack_batches
+
+
+_RAW_COLUMNS = ("offset", "value", "control", "append_us")
+
+
+class _Stage(StatefulProcessor):
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Called by Spark once for each task."""
+        self._store = MapStateStore(handle)
+        self._pipeline = _pipeline(self._text)
+
+    def close(self) -> None:
+        """Nothing to let go: the state is Spark's."""
+
+
+class LaneStage(_Stage):
+    """One lane per key: chunks in, one parcel for every shard out."""
+
+    def handleInputRows(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Take all chunks of one partition in this batch."""
+        chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
+        lane = Lane(self._pipeline, int(key[0]), redelivered="error")
+        parcels = lane.step(self._store, chunks)
+        encoded = [encode_parcel(parcel) for parcel in parcels]
+        yield pd.DataFrame({"shard": range(len(encoded)), "parcel": encoded})
+
+
+class ShardStage(_Stage):
+    """One shard per key: all lanes' parcels of a batch in, frames for the sink out."""
+
+    def handleInputRows(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Take all parcels of one shard in this batch."""
+        parcels = [decode_parcel(parcel) for frame in rows for parcel in frame["parcel"]]
+        emission = Shard(self._pipeline).step(self._store, parcels)
+        yield pd.DataFrame(_tagged(emission), columns=["kind", "query", "frame"])
+
+
+def _tagged(emission: Emission) -> Iterator[tuple[str, str | None, bytes]]:
+    for query, frame in emission.results.items():
+        yield RESULT, query, to_bytes(frame)
+    for data in emission.dead_letters:
+        yield DEAD_LETTER, None, data
+    for data in emission.metrics:
+        yield METRIC, None, data

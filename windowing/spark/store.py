@@ -1,0 +1,36 @@
+"""The state protocol on a map state of Spark's stateful operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+
+class MapStateStore:
+    """A `windowing.state.StateStore` for the grouping key that is being handled.
+
+    Every call crosses to the JVM and costs a millisecond or two; values may be large.
+    """
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._map: Any = handle.getMapState("state", "key string", "value binary")
+
+    def get(self, key: str) -> bytes | None:
+        """The value of a key, or None."""
+        row = self._map.getValue((key,))
+        return None if row is None else bytes(row[0])
+
+    def put(self, key: str, value: bytes) -> None:
+        """Set the value of a key."""
+        self._map.updateValue((key,), (value,))
+
+    def delete(self, key: str) -> None:
+        """Forget a key; a key that is not there is passed over."""
+        self._map.removeKey((key,))
+
+    def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+        """All keys that begin with `prefix`, in order, and their values."""
+        entries = [(key[0], bytes(value[0])) for key, value in self._map.iterator()]
+        return iter(sorted(entry for entry in entries if entry[0].startswith(prefix)))
