@@ -170,6 +170,7 @@ async def run_quietly(arguments: Sequence[str]) -> Output:
     finally:
         if process.returncode is None:  # the trigger was cancelled
             process.kill()
+            await process.wait()
     output = Output(_lines(stdout), _lines(stderr))
     _check(arguments, process.returncode or 0, output)
     return output

@@ -87,8 +87,23 @@ def progress(arguments):
     print(json.dumps(answer | {"log": f"work/{file.stem}/stderr"}))
 
 
+def scripted(answers):
+    """The next of the answers that the script lists; the last one stays."""
+    said = HOME / "said"
+    index = min(int(said.read_text()) if said.exists() else 0, len(answers) - 1)
+    said.write_text(str(index + 1))
+    answer = answers[index]
+    if isinstance(answer, int):
+        say(f"the broker is away (exit code {answer})")
+        return answer
+    print(json.dumps(answer))
+    return 0
+
+
 def main(arguments):
     record(arguments)
+    if answers := script("answers"):
+        return scripted(answers)
     verb = arguments[0]
     if verb in script("fail", {}):
         say("looking …")
