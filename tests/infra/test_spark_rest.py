@@ -1,0 +1,133 @@
+"""The client of Spark's submission server, against a real master with two workers."""
+
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from infra import process, spark_rest, stack
+from infra.cluster import cluster_processes
+from infra.endpoints import Endpoints
+from infra.errors import InfraError
+from infra.layout import Layout
+
+pytestmark = pytest.mark.stack
+
+# What runs is Spark's own launcher in the cluster; the script need not start a session for that.
+JOB = """
+import json, os, sys, time
+out, seconds = sys.argv[1:]
+with open(out, "a") as file:
+    print(json.dumps({"argv": sys.argv[2:], "root": os.environ["PYTHONPATH"]}), file=file)
+time.sleep(float(seconds))
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Endpoints, Layout]]:
+    layout = Layout(tmp_path_factory.mktemp("spark") / "state")
+    try:
+        yield stack.up(only=["spark"], layout=layout), layout
+    finally:
+        stack.down(layout=layout)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    path = tmp_path / "job.py"
+    path.write_text(JOB)
+    return path
+
+
+def _until(true: Callable[[], object], bound_s: float = 60.0) -> None:
+    until = time.monotonic() + bound_s
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_a_job_runs_to_its_end_with_its_arguments(
+    cluster: tuple[Endpoints, Layout], job: Path
+) -> None:
+    endpoints, _ = cluster
+    out = job.with_name("out")
+    one = spark_rest.submit(endpoints, job, [str(out), "0"], name="short", supervise=False)
+    _until(lambda: spark_rest.status(endpoints, one).state not in spark_rest.ALIVE)
+    driver = spark_rest.status(endpoints, one)
+    assert (driver.state, driver.name) == ("FINISHED", "short")
+    assert driver.log_dir is not None
+    assert (driver.log_dir / "stderr").exists()
+    (line,) = out.read_text().splitlines()
+    assert json.loads(line)["argv"] == ["0"]
+    assert spark_rest.find_driver(endpoints, "short") is None
+
+
+def test_a_name_has_one_living_driver_which_the_master_brings_back(
+    cluster: tuple[Endpoints, Layout], job: Path
+) -> None:
+    endpoints, layout = cluster
+    out = job.with_name("out")
+
+    def submit() -> str:
+        return spark_rest.submit(endpoints, job, [str(out), "600"], name="long")
+
+    first = submit()
+    assert submit() == first
+    assert spark_rest.find_driver(endpoints, "long") == first
+
+    # The caller died between request and answer: the next one finds the driver all the same.
+    register = endpoints.state_dir / "spark" / "submissions.json"
+    others = [one.submission_id for one in spark_rest.list_drivers(endpoints)]
+    before = [one for one in others if one != first]
+    register.write_text(json.dumps({"long": {"before": before}}))
+    assert submit() == first
+    assert [one.submission_id for one in spark_rest.list_drivers(endpoints)] == others
+
+    # Supervised: the driver dies, the script runs again under the same submission.
+    workers = [stack.process_of(f"spark-worker-{n}", layout=layout) for n in (1, 2)]
+    _until(out.exists)
+    (victim,) = [one for one in cluster_processes(workers) if one.kind == "driver"]
+    assert victim.job == first
+    assert process.send(victim.process, signal.SIGKILL)
+    _until(lambda: len(out.read_text().splitlines()) == 2)
+    assert spark_rest.find_driver(endpoints, "long") == first
+
+    # Killed for good; the name is free again.
+    assert spark_rest.kill(endpoints, first)
+    assert spark_rest.status(endpoints, first).state == "KILLED"
+    assert not spark_rest.kill(endpoints, first)
+    _until(lambda: not cluster_processes(workers))
+    second = submit()
+    assert second != first
+    assert spark_rest.kill(endpoints, second)
+
+
+def test_a_submission_that_never_reached_the_master_is_made_again(
+    cluster: tuple[Endpoints, Layout], job: Path
+) -> None:
+    endpoints, _ = cluster
+    everything = [one.submission_id for one in spark_rest.list_drivers(endpoints)]
+    register = endpoints.state_dir / "spark" / "submissions.json"
+    register.write_text(json.dumps({"lost": {"before": everything}}))
+    assert spark_rest.find_driver(endpoints, "lost") is None
+    one = spark_rest.submit(
+        endpoints, job, [str(job.with_name("out")), "600"], name="lost", supervise=False
+    )
+    assert one not in everything
+    spark_rest.kill(endpoints, one)
+
+
+def test_an_unknown_driver_is_unknown(cluster: tuple[Endpoints, Layout]) -> None:
+    assert spark_rest.status(cluster[0], "driver-0").state == "UNKNOWN"
+
+
+def test_a_dead_master_is_one_sentence(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:1"
+    endpoints = Endpoints("", "spark://127.0.0.1:1", nowhere, nowhere, "", "", "", tmp_path, "")
+    with pytest.raises(InfraError, match=r"Spark master does not answer .* `slackwater up`"):
+        spark_rest.submit(endpoints, "/x.py", [], name="x")
+    with pytest.raises(InfraError, match="Spark master does not answer"):
+        spark_rest.find_driver(endpoints, "x") or spark_rest.list_drivers(endpoints)

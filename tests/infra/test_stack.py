@@ -1,0 +1,111 @@
+import os
+import signal
+import socket
+import stat
+import time
+
+import pytest
+
+from infra import airflow, process, stack
+from infra.endpoints import Endpoints
+from infra.errors import InfraError
+from infra.layout import Layout
+from infra.process import ProcessId
+from infra.record import Running, read
+
+
+def test_nothing_runs_is_an_error_that_says_how_to_start(layout: Layout) -> None:
+    with pytest.raises(InfraError, match=r"not running .*; start it with `slackwater up`"):
+        stack.endpoints(layout=layout)
+    assert stack.status(layout=layout) == []
+    assert stack.down(layout=layout) == 0
+
+
+def test_a_dead_broker_is_one_sentence_with_its_log(layout: Layout) -> None:
+    record = read(layout)
+    record.promise({"kafka": 9092, "kafka-controller": 9093})
+    gone = ProcessId(os.getpid(), 0.0)  # our pid, but a start that was never ours
+    record.started("kafka", Running(gone, "", "the.log"))
+    with pytest.raises(InfraError, match=r"kafka is dead; start it again .* log: the\.log"):
+        stack.endpoints(layout=layout, only=["kafka"])
+    unchecked = stack.endpoints(layout=layout, only=["kafka"], check=False)
+    assert unchecked.kafka_bootstrap == "127.0.0.1:9092"
+    assert [one.state for one in stack.status(layout=layout)] == ["dead"]
+    assert stack.down(layout=layout) == 0  # and we are still here
+
+
+def test_a_process_that_is_not_on_record_has_no_identity_to_give(layout: Layout) -> None:
+    with pytest.raises(InfraError, match="no daemon kafka is running; on record: none"):
+        stack.process_of("kafka", layout=layout)
+
+
+def test_missing_java_is_one_sentence(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(InfraError, match=r"^Java is missing: install 17 or newer"):
+        stack.up(only=["kafka"], layout=layout)
+
+
+def test_the_password_is_private_stays_and_is_not_shown(layout: Layout) -> None:
+    first = airflow.environment(layout, {"airflow": 1})
+    assert airflow.environment(layout, {"airflow": 1}) == first
+    password = airflow.password(layout)
+    for path in layout.airflow.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    shown = Endpoints("", "", "", "", "", airflow.USER, password, layout.state_dir, "")
+    assert password not in repr(shown)
+    assert password not in str(first)
+
+
+@pytest.mark.kafka
+def test_a_full_disk_leaves_no_process_behind(layout: Layout) -> None:
+    stack.up(only=["kafka"], layout=layout)
+    stack.down(layout=layout)
+    before = read(layout)
+    (layout.state_dir / "stack.json.part").symlink_to("/dev/full")
+    with pytest.raises(InfraError, match="no space left on device"):
+        stack.up(only=["kafka"], layout=layout)
+    assert process.marked(layout.state_dir) == []
+    assert read(layout) == before
+
+
+@pytest.mark.kafka
+def test_the_life_of_a_broker(layout: Layout) -> None:
+    news: list[str] = []
+
+    def report(component: str, message: str, seconds: float) -> None:
+        news.append(f"{component} {message}")
+
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        # The port of the last time has been taken by somebody else meanwhile.
+        taken = somebody.getsockname()[1]
+        read(layout).promise({"kafka": taken, "kafka-controller": taken + 1000})
+        bootstrap = stack.up(report, only=["kafka"], layout=layout).kafka_bootstrap
+    assert bootstrap != f"127.0.0.1:{taken}"
+    first = stack.process_of("kafka", layout=layout)
+
+    # A healthy broker is left alone.
+    assert stack.up(report, only=["kafka"], layout=layout).kafka_bootstrap == bootstrap
+    assert stack.process_of("kafka", layout=layout) == first
+    assert news == ["kafka healthy (started kafka)", "kafka healthy (was running)"]
+
+    # A paused one is unwell, not dead.
+    process.send(first, signal.SIGSTOP)
+    (paused,) = stack.status(layout=layout)
+    assert (paused.state, paused.pid) == ("unwell", first.pid)
+    process.send(first, signal.SIGCONT)
+
+    # A killed one comes back on its port.
+    process.send(first, signal.SIGKILL)
+    while process.is_alive(first):
+        time.sleep(0.02)
+    assert stack.up(report, only=["kafka"], layout=layout).kafka_bootstrap == bootstrap
+    second = stack.process_of("kafka", layout=layout)
+    assert second != first
+    (healthy,) = stack.status(layout=layout)
+    assert (healthy.state, healthy.pid) == ("healthy", second.pid)
+    assert 100 << 20 < healthy.memory_bytes < 1 << 30
+
+    assert stack.down(report, layout=layout) == 1
+    assert not process.is_alive(second)
+    assert process.marked(layout.state_dir) == []
+    assert list((layout.kafka / "data").iterdir())  # the data stays
