@@ -39,10 +39,6 @@ def result(run, task_id: str, key: str = "return_value"):
         return XComModel.deserialize_value(rows[0]) if rows else None
 
 
-def logged(caplog, text: str) -> bool:
-    return any(text in record.getMessage() for record in caplog.records)
-
-
 def test_a_deployment_is_green_when_progress_has_passed_the_end(pipelines, cluster):
     run = load().test()
     assert set(states(run).values()) == {"success"}
@@ -89,7 +85,7 @@ def test_the_links_of_the_tasks_lead_to_the_driver_and_the_docs(pipelines, clust
     assert result(run, "quality", "_link_DataDocsLink") == "http://127.0.0.1:9/docs/index.html"
 
 
-def test_a_job_that_fails_fails_the_wait_at_once_with_the_drivers_log(pipelines, cluster, caplog):
+def test_a_job_that_fails_fails_the_wait_at_once(pipelines, cluster):
     cluster.script(state_while_running="FAILED", step=10)
     run = load().test()
     assert run.state == "failed"
