@@ -27,4 +27,4 @@ class ResultOverflow(WindowingError):
 
 
 class BrokenEnvelope(WindowingError):
-    """A line of an input file that is not an event."""
+    """An entry of a log that is no event of the pipeline's source."""

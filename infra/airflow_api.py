@@ -1,0 +1,80 @@
+"""A client of Airflow's REST API, for what a person would do in the UI."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from infra.endpoints import Endpoints
+from infra.errors import InfraError
+
+REQUEST_S = 30.0
+
+
+class AirflowApi:
+    """A session with the stack's Airflow.
+
+    Args:
+        endpoints: of the running stack.
+
+    Raises:
+        InfraError: Airflow does not answer, or refuses the login.
+    """
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._client = httpx.Client(base_url=endpoints.airflow_url, timeout=REQUEST_S)
+        login = {"username": endpoints.airflow_user, "password": endpoints.airflow_password}
+        token = self._call("POST", "/auth/token", login)["access_token"]
+        self._client.headers["Authorization"] = f"Bearer {token}"
+
+    def unpause(self, dag: str, *, within_s: float = 60.0) -> None:
+        """Let a DAG run; waits until Airflow has parsed it.
+
+        Raises:
+            InfraError: there is no such DAG after `within_s`; the text has Airflow's import errors.
+        """
+        until = time.monotonic() + within_s
+        while True:
+            answer = self._client.patch(f"/api/v2/dags/{dag}", json={"is_paused": False})
+            if answer.status_code == httpx.codes.OK:
+                return
+            if time.monotonic() > until:
+                errors = self._call("GET", "/api/v2/importErrors").get("import_errors", [])
+                reasons = "; ".join(str(one.get("stack_trace", ""))[-300:] for one in errors)
+                text = f"Airflow has no DAG {dag} after {within_s:.0f} s. {reasons}"
+                raise InfraError(text)
+            time.sleep(0.5)
+
+    def trigger(self, dag: str, run_id: str, conf: Mapping[str, Any]) -> None:
+        """Start a DAG run."""
+        body = {"dag_run_id": run_id, "logical_date": None, "conf": dict(conf)}
+        self._call("POST", f"/api/v2/dags/{dag}/dagRuns", body)
+
+    def state(self, dag: str, run_id: str) -> str:
+        """The state of a DAG run: queued, running, success or failed."""
+        return str(self._call("GET", f"/api/v2/dags/{dag}/dagRuns/{run_id}")["state"])
+
+    def tasks(self, dag: str, run_id: str) -> dict[str, str]:
+        """The state of each task of a DAG run; `none` where it has not begun."""
+        path = f"/api/v2/dags/{dag}/dagRuns/{run_id}/taskInstances"
+        found = self._call("GET", path)["task_instances"]
+        return {one["task_id"]: str(one["state"] or "none") for one in found}
+
+    def log(self, dag: str, run_id: str, task: str, attempt: int = 1) -> str:
+        """What a task printed."""
+        path = f"/api/v2/dags/{dag}/dagRuns/{run_id}/taskInstances/{task}/logs/{attempt}"
+        content = self._call("GET", path).get("content", [])
+        return "\n".join(str(line.get("event", "")) for line in content if isinstance(line, dict))
+
+    def _call(self, method: str, path: str, body: Any = None) -> Any:
+        try:
+            answer = self._client.request(method, path, json=body)
+            answer.raise_for_status()
+        except httpx.HTTPStatusError as error:
+            text = f"Airflow answered {error.response.status_code}: {error.response.text[:300]}"
+            raise InfraError(text) from None
+        except httpx.HTTPError as error:
+            text = f"Airflow does not answer ({error}); see `slackwater status`"
+            raise InfraError(text) from None
+        return answer.json()

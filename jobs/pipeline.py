@@ -1,0 +1,114 @@
+"""The job that Spark runs for a pipeline: Kafka in, lanes and shards, the pipeline's tables out.
+
+Submitted by `jobs.submission` to the cluster's REST endpoint, under supervision: a driver that dies
+is started again and goes on from the checkpoint. What a restart cannot mend is written into the
+run's folder as `failure.json`, and the driver ends for good.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
+
+from jobs.runs import FAILURE_FILE
+from jobs.session import session
+from windowing import errors
+from windowing.spark import emissions
+from windowing.spark.sinks import TableSink
+from windowing.spec import Pipeline, load_pipeline
+
+CONTROL_HEADER = "slackwater-control"
+_LOG_APPEND_TIME = 1
+
+# Found in a failed query's message, these say that a restart would fail in the same way.
+_FINAL = (
+    *(name for name, kind in vars(errors).items() if isinstance(kind, type)),
+    "offset was changed",
+    "Some data may have been lost",
+    "No space left on device",
+)
+
+
+def kafka_rows(
+    spark: SparkSession, pipeline: Pipeline, bootstrap: str, max_offsets: int | None
+) -> DataFrame:
+    """The topic as a stream of raw rows.
+
+    Args:
+        spark: the session.
+        pipeline: whose source is read, from its beginning unless a checkpoint says otherwise.
+        bootstrap: of the broker.
+        max_offsets: offsets per batch at the most, over all partitions; None for no limit.
+    """
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("subscribe", pipeline.source.topic)
+        .option("startingOffsets", "earliest")
+        .option("includeHeaders", "true")
+        .option("kafka.isolation.level", "read_committed")
+        # A record that retention took before we read it is an error, never a silent gap.
+        .option("failOnDataLoss", "true")
+    )
+    if max_offsets is not None:
+        reader = reader.option("maxOffsetsPerTrigger", max_offsets)
+    control = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
+    return reader.load().select(
+        "partition",
+        "offset",
+        "value",
+        F.get(control, F.lit(0))["value"].alias("control"),
+        # Only a time that the broker set is an append time; a producer's own clock is not.
+        F.when(F.col("timestampType") == _LOG_APPEND_TIME, F.unix_micros("timestamp")).alias(
+            "append_us"
+        ),
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the pipeline until it is stopped, or until the topic's end with `--available-now`."""
+    pipeline = load_pipeline(args.pipeline)
+    spark = session(f"slackwater {pipeline.name}")
+    sink = TableSink(pipeline, Path(args.table), args.run)
+    raw = kafka_rows(spark, pipeline, args.bootstrap, args.max_offsets)
+    writer = (
+        emissions(raw, pipeline)
+        .writeStream.queryName(pipeline.name)
+        .foreachBatch(sink.write)
+        .outputMode("append")
+        .option("checkpointLocation", args.checkpoint)
+    )
+    trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
+    query = writer.trigger(**trigger).start()
+    query.awaitTermination()
+
+
+def main(argv: list[str]) -> int:
+    """Parse the arguments and run; 0 also after a failure that a restart cannot mend."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pipeline")
+    for name in ("--run", "--bootstrap", "--checkpoint", "--table"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--max-offsets", type=int)
+    parser.add_argument("--available-now", action="store_true")
+    args = parser.parse_args(argv)
+    try:
+        run(args)
+    except StreamingQueryException as error:
+        text = str(error)
+        if not any(mark in text for mark in _FINAL):
+            raise
+        failure = Path(args.checkpoint).parent / FAILURE_FILE
+        failure.write_text(json.dumps({"error": text}), encoding="utf-8")
+        sys.stderr.write(f"a restart cannot mend this; see {failure}\n{text}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,187 @@
+"""Runs of a pipeline: their folders, their submission, and how far each has come.
+
+A run is one checkpoint. Its folder holds the checkpoint and a note of how it was submitted; its
+rows are in the pipeline's table under the run's name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from infra import spark_rest
+from infra.endpoints import Endpoints
+from windowing.spec import Pipeline
+
+FAILURE_FILE = "failure.json"
+_NOTE_FILE = "run.json"
+_SCRIPT = Path(__file__).resolve().parent / "pipeline.py"
+_RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
+
+
+class RunError(RuntimeError):
+    """A run that does not exist, or that cannot be what was asked for."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a pipeline.
+
+    Attributes:
+        pipeline: its name.
+        run: the run's name.
+        submission_id: the driver's, at the cluster.
+        folder: checkpoint and notes.
+        checkpoint: Spark's checkpoint.
+        table: the pipeline's table folder, shared by all its runs.
+    """
+
+    pipeline: str
+    run: str
+    submission_id: str
+    folder: Path
+    checkpoint: Path
+    table: Path
+
+
+def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
+    """The folder of a run.
+
+    Raises:
+        RunError: the name cannot be that of a folder.
+    """
+    if not _RUN.fullmatch(run):
+        msg = f"{run!r} cannot name a run: use letters, digits, _ . - (not first)"
+        raise RunError(msg)
+    return endpoints.state_dir / "runs" / pipeline.name / run
+
+
+def table_of(endpoints: Endpoints, pipeline: Pipeline) -> Path:
+    """The folder of a pipeline's tables."""
+    name = pipeline.sink.table if pipeline.sink else pipeline.name
+    return endpoints.state_dir / "tables" / name
+
+
+def submit(
+    endpoints: Endpoints,
+    pipeline: Pipeline,
+    file: Path,
+    run: str,
+    *,
+    max_offsets: int | None = None,
+    available_now: bool = False,
+) -> Run:
+    """Submit a run, or attach to it where it is running already.
+
+    The pipeline file is copied into the run's folder, so that a supervised restart runs what was
+    submitted, whatever happens to the file meanwhile.
+    """
+    folder = folder_of(endpoints, pipeline, run)
+    folder.mkdir(parents=True, exist_ok=True)
+    copied = folder / file.name
+    copied.write_text(pipeline.text, encoding="utf-8")
+    checkpoint, table = folder / "checkpoint", table_of(endpoints, pipeline)
+    args = [str(copied), "--run", run, "--bootstrap", endpoints.kafka_bootstrap]
+    args += ["--checkpoint", str(checkpoint), "--table", str(table)]
+    if max_offsets is not None:
+        args += ["--max-offsets", str(max_offsets)]
+    if available_now:
+        args.append("--available-now")
+    submission_id = spark_rest.submit(
+        endpoints,
+        _SCRIPT,
+        args,
+        name=_name(pipeline, run),
+        supervise=not available_now,
+    )
+    result = Run(pipeline.name, run, submission_id, folder, checkpoint, table)
+    note = {key: str(value) for key, value in asdict(result).items()}
+    (folder / _NOTE_FILE).write_text(json.dumps(note), encoding="utf-8")
+    return result
+
+
+def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
+    """A run that was submitted before.
+
+    Raises:
+        RunError: there is none of this name.
+    """
+    folder = folder_of(endpoints, pipeline, run)
+    try:
+        note = json.loads((folder / _NOTE_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        msg = f"pipeline {pipeline.name} has no run {run!r}: submit it first"
+        raise RunError(msg) from None
+    paths = {name: Path(note.pop(name)) for name in ("folder", "checkpoint", "table")}
+    return Run(**note, **paths)
+
+
+def stop(endpoints: Endpoints, pipeline: Pipeline) -> list[str]:
+    """End every running driver of a pipeline; gives the names of their runs."""
+    stopped = []
+    for driver in spark_rest.list_drivers(endpoints):
+        prefix = _name(pipeline, "")
+        if driver.name.startswith(prefix) and driver.state in spark_rest.ALIVE:
+            spark_rest.kill(endpoints, driver.submission_id)
+            stopped.append(driver.name.removeprefix(prefix))
+    return stopped
+
+
+def _name(pipeline: Pipeline, run: str) -> str:
+    return f"slackwater:{pipeline.name}:{run}"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        state: the driver's at the cluster, or FAILED with `error` where the job gave up.
+        batches: how many batches are committed.
+        committed: per partition, the next offset after the last committed batch.
+        behind: offsets up to the target that are not committed yet.
+        error: why the job gave up, else None.
+    """
+
+    state: str
+    batches: int
+    committed: Mapping[int, int]
+    behind: int
+    error: str | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether every offset up to the target is committed."""
+        return self.behind == 0
+
+
+def progress(endpoints: Endpoints, run: Run, until: Mapping[int, int]) -> Progress:
+    """How far a run is from the offsets `until` (per partition, exclusive)."""
+    batches, committed = committed_offsets(run.checkpoint)
+    behind = sum(max(0, end - committed.get(lane, 0)) for lane, end in until.items())
+    failure = run.folder / FAILURE_FILE
+    if failure.exists():
+        error = json.loads(failure.read_text(encoding="utf-8"))["error"]
+        return Progress("FAILED", batches, committed, behind, error)
+    state = spark_rest.status(endpoints, run.submission_id).state
+    return Progress(state, batches, committed, behind)
+
+
+def committed_offsets(checkpoint: Path) -> tuple[int, dict[int, int]]:
+    """What the checkpoint says is done: the number of batches, and the next offset per partition.
+
+    The checkpoint is the only place where offsets are kept; this reads Spark's own files.
+    """
+    numbers = [int(path.name) for path in (checkpoint / "commits").glob("[0-9]*")]
+    if not numbers:
+        return 0, {}
+    last = max(numbers)
+    lines = (checkpoint / "offsets" / str(last)).read_text(encoding="utf-8").splitlines()
+    by_topic = json.loads(lines[-1])
+    offsets: dict[int, int] = {}
+    for partitions in by_topic.values():
+        offsets.update({int(partition): int(offset) for partition, offset in partitions.items()})
+    return last + 1, offsets

@@ -1,0 +1,1 @@
+"""The command line: it parses arguments, calls the other parts, and says what they did."""

@@ -1,0 +1,200 @@
+"""Commands over the running stack: produce, topics, submit, progress, stop, quality, plot, demo."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slackwater.console import FAILED, PASSED, bar, err, say
+from slackwater.files import PipelineFile
+
+RunName = Annotated[str, typer.Option("--run", help="Name of the run: one checkpoint, one result.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    for command in (produce, topics, submit, progress, stop, quality, plot, demo):
+        app.command()(command)
+
+
+def produce(
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="EVENTS.jsonl", help="Write a file instead of the topic."),
+    ] = None,
+) -> None:
+    """Publish the flights of New York 2013 to their topic; what is there already is not repeated."""
+    from infra import stack
+    from jobs import flights
+
+    if output is not None:
+        count = flights.events_jsonl(output)
+        say(f"{count} events written to {output}")
+        return
+    bootstrap = stack.endpoints(only=["kafka"]).kafka_bootstrap
+    with bar("publishing") as shown:
+        task = shown.task_ids[0]
+        published = flights.publish(
+            bootstrap, lambda done, total: shown.update(task, completed=done, total=total)
+        )
+    say(
+        f"{published.records} records on the topic, {published.appended} appended "
+        f"in {published.seconds:.1f} s"
+    )
+
+
+def topics(pipeline: PipelineFile) -> None:
+    """Create the pipeline's topic if it is not there; its partitions are fixed."""
+    from infra import stack
+    from jobs.topics import create_topics
+    from windowing.spec import load_pipeline
+
+    bootstrap = stack.endpoints(only=["kafka"]).kafka_bootstrap
+    for topic in create_topics(load_pipeline(pipeline), bootstrap):
+        made = "created" if topic.created else "there already"
+        say(f"{topic.name}: {topic.partitions} partitions, {made}")
+
+
+def submit(
+    pipeline: PipelineFile,
+    run: RunName,
+    max_offsets_per_trigger: Annotated[
+        int | None, typer.Option(min=1, help="Offsets per batch at the most.")
+    ] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="Take what is there, then end.")
+    ] = False,
+) -> None:
+    """Submit a run to the cluster, supervised; a run that is alive already is attached to."""
+    from infra import stack
+    from jobs import runs
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    submitted = runs.submit(
+        stack.endpoints(only=["kafka", "spark"]),
+        spec,
+        pipeline,
+        run,
+        max_offsets=max_offsets_per_trigger,
+        available_now=available_now,
+    )
+    say(json.dumps({key: str(value) for key, value in asdict(submitted).items()}))
+
+
+def progress(
+    pipeline: PipelineFile,
+    run: Annotated[str | None, typer.Option("--run", help="The run; not needed with --ends.")] = None,
+    ends: Annotated[
+        bool, typer.Option("--ends", help="Print the topic's end per partition, and nothing else.")
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help='Target, as {"0": 100}; by default the topic\'s end.'),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Say how far a run's committed offsets are from a target."""
+    from infra import stack
+    from jobs import runs
+    from jobs.topics import end_offsets
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    endpoints = stack.endpoints(only=["kafka", "spark"])
+    if until is None:
+        target = end_offsets(endpoints.kafka_bootstrap, spec.source.topic)
+    else:
+        target = {int(lane): int(end) for lane, end in json.loads(until).items()}
+    if ends:
+        say(json.dumps({str(lane): end for lane, end in target.items()}))
+        return
+    if run is None:
+        msg = "give the run with --run NAME"
+        raise typer.BadParameter(msg)
+    found = runs.progress(endpoints, runs.find(endpoints, spec, run), target)
+    if as_json:
+        lanes = {spec.source.lane(lane): offset for lane, offset in found.committed.items()}
+        say(
+            json.dumps(
+                {
+                    "done": found.done,
+                    "behind": found.behind,
+                    "state": found.state,
+                    "batches": found.batches,
+                    "lanes": lanes,
+                    "error": found.error,
+                }
+            )
+        )
+        return
+    say(f"{run}: {found.state}, {found.batches} batches, {found.behind} offsets behind")
+    if found.error:
+        say(found.error)
+    raise typer.Exit(FAILED if found.state == "FAILED" else PASSED)
+
+
+def stop(pipeline: PipelineFile) -> None:
+    """End the pipeline's running jobs; their checkpoints stay."""
+    from infra import stack
+    from jobs import runs
+    from windowing.spec import load_pipeline
+
+    stopped = runs.stop(stack.endpoints(only=["spark"]), load_pipeline(pipeline))
+    say(f"stopped: {', '.join(stopped) or 'nothing was running'}")
+
+
+def quality(pipeline: PipelineFile, run: RunName) -> None:
+    """Check a run's window outputs with Great Expectations, and build the Data Docs."""
+    from chaos.expectations.run import check
+    from chaos.log import read_topic
+    from infra import stack
+    from jobs import runs
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    endpoints = stack.endpoints(only=["kafka"])
+    report = check(
+        spec,
+        runs.table_of(endpoints, spec),
+        run,
+        read_topic(endpoints.kafka_bootstrap, spec.source.topic),
+        endpoints.state_dir / "quality" / spec.name,
+    )
+    for result in report.results:
+        mark = "ok  " if result.success else "FAIL"
+        say(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
+    say(f"Data Docs: {report.docs_index}")
+    raise typer.Exit(PASSED if report.success else FAILED)
+
+
+def plot(
+    pipeline: PipelineFile,
+    run: RunName,
+    png: Annotated[Path, typer.Option(metavar="FILE.png", help="The picture.")],
+) -> None:
+    """Draw a week of the flights' delays, with the windows that late records revised."""
+    from infra import stack
+    from jobs import runs
+    from jobs.plot import plot as draw
+    from windowing.spec import load_pipeline
+
+    table = runs.table_of(stack.endpoints(only=["kafka"]), load_pipeline(pipeline))
+    drawn = draw(table, run, png)
+    say(f"{png}: {drawn.windows} windows from {drawn.start}, {drawn.revised} of them revised")
+
+
+def demo(
+    max_offsets_per_trigger: Annotated[
+        int, typer.Option(min=1000, help="Throttle, so that the job lives long enough to be hurt.")
+    ] = 30_000,
+) -> None:
+    """Start the stack, deploy the flights, break the job twice, and prove the answer."""
+    from slackwater.demo import Demo
+
+    verdict = Demo(max_offsets_per_trigger, err).run()
+    raise typer.Exit(verdict)

@@ -1,0 +1,138 @@
+"""Commands over files: run, verify, explain, validate. They need no stack (but `verify --topic`)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
+
+PipelineFile = Annotated[
+    Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
+]
+
+
+class Engine(StrEnum):
+    """Where a pipeline runs."""
+
+    local = "local"
+    spark = "spark"
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    for command in (run, verify, explain, validate):
+        app.command()(command)
+
+
+def run(
+    pipeline: PipelineFile,
+    input_: Annotated[
+        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event a line.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(metavar="OUT.jsonl", help="Rows; OUT.dead.jsonl beside it: dead letters."),
+    ],
+    engine: Annotated[Engine, typer.Option(help="In this process, or on Spark.")] = Engine.local,
+    batch_rows: Annotated[
+        int, typer.Option(min=1, help="Events per batch; never changes the result.")
+    ] = 50_000,
+    interleave: Annotated[
+        int | None,
+        typer.Option(metavar="SEED", help="Shuffle the lanes; never changes the result."),
+    ] = None,
+) -> None:
+    """Run a pipeline over a file of events and write its rows and dead letters."""
+    from chaos.log import read_events
+    from windowing import batches as cut
+    from windowing.output import write_output
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    entries = cut.checked(read_events(input_), spec)
+    if interleave is not None:
+        entries = cut.interleave(entries, interleave)
+    with bar(f"{spec.name} on {engine}") as progress:
+        counted = progress.track(cut.batches(entries, batch_rows), task_id=progress.task_ids[0])
+        if engine is Engine.spark:
+            from jobs.file_run import run as run_engine
+        else:
+            from windowing.local import run as run_engine
+        result = run_engine(spec, counted)
+    write_output(output, result.rows, result.dead_letters)
+
+
+def verify(
+    pipeline: PipelineFile,
+    table: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The pipeline's table folder.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="OUT.jsonl as `run` writes it.")
+    ] = None,
+    topic: Annotated[
+        bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")
+    ] = False,
+    input_: Annotated[
+        Path | None, typer.Option("--input", metavar="FILE", help="Read the log from EVENTS.jsonl.")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(help="Which run of the table; by default its only one.")
+    ] = None,
+    bootstrap: Annotated[
+        str | None, typer.Option(help="Broker for --topic; by default the local stack's.")
+    ] = None,
+) -> None:
+    """Compare an output with the definition, row by row, and account for every record."""
+    from chaos.log import read_events, read_topic
+    from chaos.output import read_files, read_tables
+    from chaos.verify import verify as compare
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    if (table is None) == (output is None):
+        complain("give the output as --table DIR or as --output FILE, one of them")
+        raise typer.Exit(USAGE)
+    if topic == (input_ is not None):
+        complain("give the log as --topic or as --input FILE, one of them")
+        raise typer.Exit(USAGE)
+    if input_ is not None:
+        log = read_events(input_)
+    else:
+        log = read_topic(bootstrap or _bootstrap(), spec.source.topic)
+    if table is not None:
+        found = read_tables(table, spec, run)
+    else:
+        assert output is not None  # noqa: S101 - one of the two was given
+        found = read_files(output)
+    verdict = compare(spec, log, found)
+    for line in verdict.lines():
+        say(line)
+    raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def _bootstrap() -> str:
+    from infra import stack
+
+    return stack.endpoints(only=["kafka"]).kafka_bootstrap
+
+
+def explain(pipeline: PipelineFile) -> None:
+    """Say what a pipeline means: lanes, windows, evaluation, state, late records."""
+    from windowing.spec import load_pipeline
+    from windowing.spec.explain import explain as lines
+
+    for line in lines(load_pipeline(pipeline)):
+        say(line)
+
+
+def validate(pipeline: PipelineFile) -> None:
+    """Check a pipeline file; every mistake is named with line, field, rule and example."""
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    say(f"{pipeline}: pipeline {spec.name} with {len(spec.queries)} queries is valid")

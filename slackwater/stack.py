@@ -1,0 +1,59 @@
+"""Commands over the local stack: up, down, status."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from slackwater.console import FAILED, PASSED, err
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    for command in (up, down, status):
+        app.command()(command)
+
+
+def report(component: str, message: str, seconds: float) -> None:
+    """Print one piece of news of a start or a stop."""
+    err.print(f"  {seconds:6.1f} s  [cyan]{component:<8}[/] {message}")
+
+
+def up(
+    only: Annotated[
+        list[str] | None, typer.Argument(help="kafka, spark, airflow; by default all three.")
+    ] = None,
+) -> None:
+    """Start Kafka, Spark and Airflow on this machine, each on the loopback address."""
+    from infra import stack
+
+    endpoints = stack.up(report, only=only or tuple(stack.PARTS))
+    err.print(f"Kafka   {endpoints.kafka_bootstrap or '-'}")
+    err.print(f"Spark   {endpoints.spark_ui or '-'}")
+    err.print(f"Airflow {endpoints.airflow_url or '-'}  user {endpoints.airflow_user or '-'}")
+
+
+def down() -> None:
+    """Stop all that `up` started, and what it started in turn; data stays."""
+    from infra import stack
+
+    stopped = stack.down(report)
+    err.print(f"{stopped} processes stopped")
+
+
+def status() -> None:
+    """Show every part of the local stack: state, pid, address, memory."""
+    from infra import stack
+
+    found = stack.status()
+    table = Table("part", "state", "pid", "address", "memory")
+    for one in found:
+        colour = {"healthy": "green", "stopped": "dim"}.get(one.state, "red")
+        memory = f"{one.memory_bytes / 2**20:.0f} MiB" if one.memory_bytes else ""
+        pid = str(one.pid or "")
+        table.add_row(one.name, f"[{colour}]{one.state}[/]", pid, one.address, memory)
+    err.print(table)
+    unwell = any(one.state in ("unwell", "dead") for one in found)
+    raise typer.Exit(FAILED if unwell else PASSED)
