@@ -1,4 +1,4 @@
-"""Faults on the local stack: real signals to real processes, each with evidence that it took effect.
+"""Faults on the local stack: real signals, each with evidence that it took effect.
 
 A fault without evidence proves nothing: the caller's verdict is then *unknown*, never a pass.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
@@ -17,6 +17,11 @@ from infra.errors import InfraError
 _EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 _DRIVER = "org.apache.spark.deploy.worker.DriverWrapper"
 _POLL_S = 0.05
+
+Inject = Callable[[], tuple[str, str]]
+"""Does a fault; gives its name and the evidence that it took effect."""
+
+Condition = Callable[[], bool]
 
 
 class FaultDidNotApply(RuntimeError):
@@ -40,6 +45,25 @@ class Fault:
     evidence: str
     batches: int
     recovered_s: float | None = None
+
+    def recovered(self, now_s: float) -> Fault:
+        """The same fault, once the job has made progress again."""
+        return replace(self, recovered_s=now_s - self.at_s)
+
+
+def strike(inject: Inject, batches: int) -> Fault:
+    """Do a fault now.
+
+    Args:
+        inject: one of the faults below.
+        batches: how many batches the job has committed.
+
+    Raises:
+        FaultDidNotApply: it took no effect.
+    """
+    at_s = time.time()
+    name, evidence = inject()
+    return Fault(name, at_s, evidence, batches)
 
 
 def kill_executor() -> tuple[str, str]:
@@ -104,7 +128,7 @@ def _alive(process: psutil.Process) -> bool:
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
-def _until(condition: Callable[[], bool], seconds: float) -> bool:
+def _until(condition: Condition, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

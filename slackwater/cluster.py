@@ -88,7 +88,9 @@ def submit(
 
 def progress(
     pipeline: PipelineFile,
-    run: Annotated[str | None, typer.Option("--run", help="The run; not needed with --ends.")] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="The run; not needed with --ends.")
+    ] = None,
     ends: Annotated[
         bool, typer.Option("--ends", help="Print the topic's end per partition, and nothing else.")
     ] = False,
@@ -151,6 +153,7 @@ def stop(pipeline: PipelineFile) -> None:
 def quality(pipeline: PipelineFile, run: RunName) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     from chaos.expectations.run import check
+
     from chaos.log import read_topic
     from infra import stack
     from jobs import runs

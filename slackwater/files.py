@@ -1,4 +1,4 @@
-"""Commands over files: run, verify, explain, validate. They need no stack (but `verify --topic`)."""
+"""Commands over files: run, verify, explain, validate; no stack but for `verify --topic`."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def packer(
 _RAW_COLUMNS = ("offset", "value", "control", "append_us")
 
 
-class _Stage(StatefulProcessor):
+class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed for us
     def __init__(self, text: str) -> None:
         self._text = text
 

@@ -11,7 +11,7 @@ _WIDTH = 60
 
 
 def explain(pipeline: Pipeline) -> Iterator[str]:
-    """The lines of an explanation: lanes, then every query with its first windows on a time line."""
+    """The lines of an explanation: lanes, then each query with its first windows to scale."""
     source = pipeline.source
     slack_us = source.disorder.slack_us
     lanes = f"{source.partitions} lane" + "s" * (source.partitions > 1)
@@ -67,4 +67,5 @@ def _picture(range_us: int, slide_us: int) -> Iterator[str]:
         start = max(0, end - range_us)
         left, right = start * _WIDTH // span, max(end * _WIDTH // span, 1)
         bar = " " * left + "[" + "-" * max(right - left - 1, 0) + ")"
-        yield f"  {wid:>3} {bar:<{_WIDTH + 2}} origin + {spell_us(start) if start else 0} … {spell_us(end)}"
+        begins = spell_us(start) if start else "0"
+        yield f"  {wid:>3} {bar:<{_WIDTH + 2}} origin + {begins} … {spell_us(end)}"

@@ -1,0 +1,216 @@
+"""The whole platform on real data, broken while it runs, and its answer proved.
+
+Nothing here knows how a step is done: it calls the parts in order, times them, and sums up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from chaos import faults
+from chaos.log import read_topic
+from chaos.output import read_tables
+from chaos.verify import Verdict, verify
+from infra import stack
+from infra.airflow_api import AirflowApi
+from infra.endpoints import Endpoints
+from infra.errors import InfraError
+from jobs import flights, runs
+from jobs.plot import plot
+from jobs.topics import create_topics
+from slackwater.console import FAILED, PASSED, UNKNOWN, bar
+from slackwater.stack import report
+from windowing.spec import Pipeline, load_pipeline
+
+ROOT = Path(__file__).resolve().parent.parent
+PIPELINE = ROOT / "pipelines" / "flight_delays.yml"
+
+# How long anything may take before the demo gives up on it.
+_RUN_S, _COMMIT_S = 900.0, 240.0
+
+
+@dataclass
+class Demo:
+    """One demonstration.
+
+    Attributes:
+        max_offsets: offsets per batch at the most, so that the job lives long enough to be hurt.
+        console: where the story is told.
+    """
+
+    max_offsets: int
+    console: Console
+    steps: list[tuple[str, float]] = field(default_factory=list)
+    faults: list[faults.Fault] = field(default_factory=list)
+
+    def run(self) -> int:
+        """Run it all; gives the exit code."""
+        pipeline = load_pipeline(PIPELINE)
+        name = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        with self._step("stack up"):
+            endpoints = stack.up(report)
+        with self._step("publish the flights"):
+            self._publish(pipeline, endpoints)
+        with self._step("deploy by Airflow, two faults, quality"):
+            try:
+                self._deploy(pipeline, endpoints, name)
+            except faults.FaultDidNotApply as error:
+                self.console.print(f"[red]unknown:[/] a fault did not take effect: {error}")
+                return UNKNOWN
+        table = runs.table_of(endpoints, pipeline)
+        with self._step("verify against the definition"):
+            log = read_topic(endpoints.kafka_bootstrap, pipeline.source.topic)
+            verdict = verify(pipeline, log, read_tables(table, pipeline, name))
+        with self._step("plot"):
+            picture = endpoints.state_dir / "flight_delays.png"
+            plot(table, name, picture)
+        self._summary(pipeline, endpoints, verdict, table, picture)
+        return PASSED if verdict.ok else FAILED
+
+    @contextmanager
+    def _step(self, title: str) -> Iterator[None]:
+        self.console.rule(f"[bold]{title}", align="left")
+        began = time.monotonic()
+        yield
+        took = time.monotonic() - began
+        self.steps.append((title, took))
+        self.console.print(f"  done in {took:.1f} s")
+
+    def _publish(self, pipeline: Pipeline, endpoints: Endpoints) -> None:
+        create_topics(pipeline, endpoints.kafka_bootstrap)
+        with bar("  publishing") as shown:
+            task = shown.task_ids[0]
+            published = flights.publish(
+                endpoints.kafka_bootstrap,
+                lambda done, total: shown.update(task, completed=done, total=total),
+            )
+        self.console.print(
+            f"  {published.records:,} records on topic {pipeline.source.topic}, "
+            f"{published.appended:,} of them appended now"
+        )
+
+    def _deploy(self, pipeline: Pipeline, endpoints: Endpoints, name: str) -> None:
+        """Trigger the pipeline's DAG, hurt the job while it runs, wait until the DAG is green."""
+        for stopped in runs.stop(endpoints, pipeline):
+            self.console.print(f"  ended the job of an earlier run, {stopped}")
+        airflow = AirflowApi(endpoints)
+        airflow.unpause(pipeline.name)
+        conf = {"run": name, "max_offsets_per_trigger": self.max_offsets}
+        airflow.trigger(pipeline.name, name, conf)
+        self.console.print(f"  DAG {pipeline.name} triggered, run {name}")
+        watch = _DagWatch(airflow, pipeline.name, name, self.console)
+        checkpoint = runs.folder_of(endpoints, pipeline, name) / "checkpoint"
+        self._hurt(faults.kill_executor, checkpoint, watch)
+        self._hurt(faults.kill_driver, checkpoint, watch)
+        watch.until_green()
+
+    def _hurt(self, fault: faults.Inject, checkpoint: Path, watch: _DagWatch) -> None:
+        """Strike after two more batches, and measure the time to the next one."""
+        before = _batches(checkpoint)
+        watch.until(lambda: _batches(checkpoint) >= before + 2, "two batches")
+        struck = faults.strike(fault, _batches(checkpoint))
+        self.console.print(f"  [red]{struck.name}[/]: {struck.evidence}")
+        watch.until(lambda: _batches(checkpoint) > struck.batches, "the next batch")
+        struck = struck.recovered(time.time())
+        self.console.print(f"  next batch committed after {struck.recovered_s:.1f} s")
+        self.faults.append(struck)
+
+    def _summary(
+        self,
+        pipeline: Pipeline,
+        endpoints: Endpoints,
+        verdict: Verdict,
+        table: Path,
+        picture: Path,
+    ) -> None:
+        self.console.rule("[bold]summary", align="left")
+        grid = Table.grid(padding=(0, 2))
+        for conservation in verdict.conservation:
+            grid.add_row("records", str(conservation))
+        grid.add_row("rows", f"{verdict.rows.found:,} found, {verdict.rows.expected:,} expected")
+        grid.add_row("dead letters", f"{verdict.dead.found:,}")
+        for fault in self.faults:
+            text = f"{fault.evidence}; recovered in {fault.recovered_s:.1f} s"
+            grid.add_row("fault", f"{fault.name}: {text}")
+        mark = "[bold green]proved" if verdict.ok else "[bold red]DIFFERS"
+        grid.add_row("verdict", f"{mark}[/]: {verdict.lines()[-1]}")
+        grid.add_row("Airflow", f"{endpoints.airflow_url}/dags/{pipeline.name}")
+        user = f"{endpoints.airflow_user} / {endpoints.airflow_password}"
+        grid.add_row("login", user)
+        grid.add_row("Spark", endpoints.spark_ui)
+        grid.add_row("table", str(table))
+        docs = endpoints.state_dir / "quality" / pipeline.name
+        for index in docs.rglob("data_docs/**/index.html"):
+            grid.add_row("Data Docs", str(index))
+        grid.add_row("plot", str(picture))
+        for title, took in self.steps:
+            grid.add_row("time", f"{took:6.1f} s  {title}")
+        grid.add_row("time", f"{sum(took for _, took in self.steps):6.1f} s  in all")
+        self.console.print(grid, soft_wrap=True)
+        if not verdict.ok:
+            self.console.print("\n".join(verdict.lines()), soft_wrap=True, markup=False)
+
+
+class _DagWatch:
+    """Waits for things while a DAG run goes on, and tells of its tasks as they end."""
+
+    def __init__(self, airflow: AirflowApi, dag: str, run_id: str, console: Console) -> None:
+        self._airflow, self._dag, self._run_id, self._console = airflow, dag, run_id, console
+        self._told: dict[str, str] = {}
+        self._began = time.monotonic()
+
+    def until(self, condition: faults.Condition, what: str) -> None:
+        """Wait for a condition.
+
+        Raises:
+            InfraError: the DAG run fails first, or it takes too long.
+        """
+        deadline = time.monotonic() + _COMMIT_S
+        asked = 0.0
+        while not condition():
+            if time.monotonic() - asked > 2:
+                asked = time.monotonic()
+                self._tell()
+            if time.monotonic() > deadline:
+                text = f"waited {_COMMIT_S:.0f} s in vain for {what}; see `slackwater status`"
+                raise InfraError(text)
+            time.sleep(0.1)
+
+    def until_green(self) -> None:
+        """Wait until the DAG run has succeeded.
+
+        Raises:
+            InfraError: it fails, or takes too long.
+        """
+        deadline = time.monotonic() + _RUN_S
+        while self._tell() != "success":
+            if time.monotonic() > deadline:
+                text = f"DAG run {self._run_id} is not through after {_RUN_S:.0f} s"
+                raise InfraError(text)
+            time.sleep(1)
+
+    def _tell(self) -> str:
+        tasks = self._airflow.tasks(self._dag, self._run_id)
+        for task, state in tasks.items():
+            if self._told.get(task) != state and state in ("success", "failed", "deferred"):
+                self._console.print(f"  {time.monotonic() - self._began:6.1f} s  {task}: {state}")
+            self._told[task] = state
+        state = self._airflow.state(self._dag, self._run_id)
+        if state == "failed":
+            failed = [task for task, its in tasks.items() if its == "failed"]
+            log = self._airflow.log(self._dag, self._run_id, failed[0]) if failed else ""
+            text = f"the DAG run failed in {', '.join(failed) or 'no task'}:\n{log[-2000:]}"
+            raise InfraError(text)
+        return state
+
+
+def _batches(checkpoint: Path) -> int:
+    return runs.committed_offsets(checkpoint)[0]
