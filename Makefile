@@ -40,14 +40,15 @@ demo: setup  ## the whole platform on real flights: start, publish, run, break, 
 up: setup  ## start Kafka, Spark and Airflow on this machine
 	@$(VENV)/slackwater up
 
-down: setup  ## stop all of it; data stays
-	@$(VENV)/slackwater down
+# Stopping installs nothing, and works when the command itself is broken.
+down:  ## stop all of it; data stays
+	@test ! -x $(VENV)/python || $(VENV)/python -m infra down
 
 status: setup  ## show what runs, where, and since when
 	@$(VENV)/slackwater status
 
-clean: down  ## stop all of it and delete its data
-	@$(VENV)/python -m infra clean
+clean: down  ## stop all of it and delete its data; what is installed stays
+	@test ! -x $(VENV)/python || $(VENV)/python -m infra clean
 
 bench: setup  ## compare with Spark's own window(), into benchmarks/README.md
 	@$(VENV)/python -m benchmarks.spark

@@ -22,7 +22,7 @@ def clean(*, layout: Layout | None = None) -> None:
         if alive:
             text = f"the stack still runs ({', '.join(alive)}); run `slackwater down` first"
             raise InfraError(text)
-        kept = INSTALLED if layout.state_dir == HOME else frozenset[str]()
+        kept = {"stack.lock"} | (INSTALLED if layout.state_dir == HOME else frozenset())
         for path in layout.state_dir.iterdir():
             if path.name in kept:
                 continue

@@ -123,6 +123,7 @@ def _install_project(log: Path) -> None:
 
 def lock_requirements(log: Path) -> None:
     """Resolves every `.in` file again into its lock file: versions and hashes, no addresses."""
+    log.parent.mkdir(parents=True, exist_ok=True)
     for name in LOCKS:
         source, lock = f"{name}.in", f"{name}.txt"
         command = [str(UV), "pip", "compile", "--generate-hashes", "--no-header", "--upgrade"]

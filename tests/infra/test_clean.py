@@ -9,12 +9,12 @@ from infra.process import identify
 from infra.record import Running, read
 
 
-def test_data_goes_and_an_empty_folder_stays(layout: Layout) -> None:
+def test_all_data_goes(layout: Layout) -> None:
     read(layout).promise({"kafka": 9092})
     (layout.kafka / "data").mkdir(parents=True)
     (layout.kafka / "data" / "segment").touch()
     clean(layout=layout)
-    assert list(layout.state_dir.iterdir()) == []
+    assert [path.name for path in layout.state_dir.iterdir()] == ["stack.lock"]
 
 
 def test_a_running_stack_is_not_cleaned(layout: Layout) -> None:
