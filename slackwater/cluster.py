@@ -27,7 +27,7 @@ def produce(
         typer.Option(metavar="EVENTS.jsonl", help="Write a file instead of the topic."),
     ] = None,
 ) -> None:
-    """Publish the flights of New York 2013 to their topic; what is there already is not repeated."""
+    """Publish the flights of New York 2013; what the topic holds already is not repeated."""
     from infra import stack
     from jobs import flights
 
