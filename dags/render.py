@@ -84,7 +84,7 @@ def _params(deployment: Deployment) -> dict[str, Param]:
             title="Minutes to wait",
             description="How long the job may take to pass the topic's end.",
         ),
-        "max_offsets_per_trigger": Param(
+        "max_offsets": Param(
             None,
             type=["null", "integer"],
             minimum=1,

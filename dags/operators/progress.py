@@ -22,6 +22,7 @@ class Progress:
         state: the driver's state; FINISHED says nothing of how far it came.
         behind: offsets between what it has committed and the target.
         lanes: its committed offset, or more, for each lane.
+        error: why the job gave up, in its own words, if it did.
         log: where the driver's log is, if known.
         ui: address of the driver's page, if known.
         rows: rows in its table, if known.
@@ -31,6 +32,7 @@ class Progress:
     state: str
     behind: int
     lanes: dict[str, Any] = field(default_factory=dict)
+    error: str | None = None
     log: str | None = None
     ui: str | None = None
     rows: int | None = None
@@ -59,10 +61,11 @@ class Progress:
 
     def problem(self, until: Ends) -> str:
         """Why the target was not passed, in one sentence."""
+        why = f": {self.error}" if self.error else ""
         where = f"; the driver's log is {self.log}" if self.log else ""
         return (
             f"the job is {self.state}, {self.behind} offsets before the target "
-            f"{json.dumps(until)}{where}"
+            f"{json.dumps(until)}{why}{where}"
         )
 
 

@@ -67,8 +67,8 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         arguments = ["submit", self.file, "--run", self._run(context)]
         if self.available_now:
             arguments.append("--available-now")
-        if limit := context["params"].get("max_offsets_per_trigger"):
-            arguments += ["--max-offsets-per-trigger", str(limit)]
+        if limit := context["params"].get("max_offsets"):
+            arguments += ["--max-offsets", str(limit)]
         submission = self.call(*arguments).result()
         if not submission or not {"submission_id", "run"} <= submission.keys():
             msg = f"slackwater submit printed no submission_id and run but {submission}"

@@ -144,11 +144,11 @@ def test_an_invalid_pipeline_is_not_submitted(pipelines, cluster):
 
 
 def test_parameters_name_the_run_and_throttle_the_job(pipelines, cluster):
-    load().test(run_conf={"run": "blue-2", "max_offsets_per_trigger": 7000})
+    load().test(run_conf={"run": "blue-2", "max_offsets": 7000})
     assert cluster.calls("submit")[0]["arguments"][2:] == [
         "--run",
         "blue-2",
-        "--max-offsets-per-trigger",
+        "--max-offsets",
         "7000",
     ]
     assert cluster.calls("quality")[0]["arguments"][-1] == "blue-2"
