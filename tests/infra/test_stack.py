@@ -2,6 +2,8 @@ import os
 import signal
 import socket
 import stat
+import subprocess
+import sys
 import time
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from infra import airflow, process, stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
-from infra.layout import Layout
+from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
 from infra.process import ProcessId
 from infra.record import Running, read
 
@@ -109,3 +111,21 @@ def test_the_life_of_a_broker(layout: Layout) -> None:
     assert not process.is_alive(second)
     assert process.marked(layout.state_dir) == []
     assert list((layout.kafka / "data").iterdir())  # the data stays
+
+
+@pytest.mark.kafka
+def test_an_interrupted_start_is_cleared_away(layout: Layout) -> None:
+    command = [sys.executable, "-W", "ignore", "-m", "infra", "up", "kafka"]
+    environment = {**os.environ, STATE_DIR_VARIABLE: str(layout.state_dir)}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
+    ) as starting:
+        while "kafka" not in read(layout).running:
+            assert starting.poll() is None
+            time.sleep(0.02)
+        starting.kill()  # no chance to tidy up
+    left = read(layout).running["kafka"].process
+    assert process.is_alive(left)
+    assert stack.down(layout=layout) == 1
+    assert not process.is_alive(left)
+    assert process.marked(layout.state_dir) == []
