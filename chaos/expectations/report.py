@@ -1,0 +1,42 @@
+"""What the checks of one run came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class QualityError(RuntimeError):
+    """The checks could not be made: the folder of the Data Docs cannot be used."""
+
+
+@dataclass(frozen=True)
+class QualityResult:
+    """What one entry of the block came to.
+
+    Attributes:
+        query: whose rows were judged; None: the records of every query.
+        expectation: its name.
+        success: it was met; an expectation that could not be evaluated was not.
+        detail: what was observed, in one line.
+    """
+
+    query: str | None
+    expectation: str
+    success: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """What all entries came to.
+
+    Attributes:
+        success: every expectation was met.
+        results: by entry, in the order of the file.
+        docs_index: the first page of the Data Docs.
+    """
+
+    success: bool
+    results: list[QualityResult]
+    docs_index: Path

@@ -1,0 +1,162 @@
+"""Judges one run of a pipeline by the `quality` block of its file, and publishes Data Docs.
+
+Great Expectations is imported by `check` and `validate` alone, since that takes seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from chaos.expectations.batches import RunTables, defined_windows, final
+from chaos.expectations.block import CONSERVED, WINDOW_SET, Check, read_block
+from chaos.expectations.report import QualityError, QualityReport, QualityResult
+from windowing.semantics import LogEntry, evaluate
+from windowing.spec.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from chaos.expectations.suites import Evidence
+
+Progress = Callable[[str], None]
+
+
+def validate(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
+    """Read a pipeline's `quality` block with the names and arguments of Great Expectations.
+
+    Args:
+        pipeline: the pipeline.
+        file: its file's name, for messages.
+
+    Raises:
+        PipelineError: with every problem that was found.
+    """
+    checks = read_block(pipeline, file)
+    if checks:
+        from chaos.expectations import suites  # noqa: PLC0415 - seconds, wanted only here
+
+        suites.validate(pipeline, checks, file)
+    return checks
+
+
+def check(
+    pipeline: Pipeline,
+    table_dir: str | Path,
+    run: str,
+    log: Iterable[LogEntry],
+    docs_dir: str | Path,
+    *,
+    progress: Progress | None = None,
+    file: str = "<pipeline>",
+) -> QualityReport:
+    """Judge what a run wrote.
+
+    Results are added to the Data Docs under `docs_dir`; those of earlier runs stay. The log is read
+    only if some expectation compares with it, and the definition evaluated at most once.
+
+    Args:
+        pipeline: its `quality` block is what is expected.
+        table_dir: the run's Delta tables.
+        run: which run.
+        log: the whole log, from an independent reader.
+        docs_dir: a folder of Great Expectations, made where there is none.
+        progress: is told in a few words what is being done.
+        file: the pipeline file's name, for messages.
+
+    Raises:
+        PipelineError: the `quality` block is wrong.
+        OutputError: a table or the run is not there.
+        BadLogError: not a log of this pipeline.
+        IntSumError: the definition has no answer, since a sum of ints leaves 64 bits.
+        QualityError: the folder of the Data Docs cannot be used.
+    """
+    say: Progress = progress or (lambda _: None)
+    say("loading Great Expectations")
+    checks = validate(pipeline, file)
+    tables = RunTables(table_dir, pipeline, run)
+    folder = Path(docs_dir).resolve()
+    evidence = _evidence(pipeline, checks, log, folder, say)
+    from chaos.expectations import docs, suites  # noqa: PLC0415 - seconds, wanted only here
+
+    site = docs.Site(folder)
+    found: dict[int, tuple[bool, str]] = {}
+    for name, positions in _by_batch(checks).items():
+        say(f"checking {name}")
+        frame = _frame(pipeline, tables, checks[positions[0]])
+        found |= site.judge(
+            batch=name,
+            frame=frame,
+            expectations=[
+                suites.expectation(pipeline, checks[at], at, evidence, file) for at in positions
+            ],
+            run=re.sub(r"[^\w.-]", "_", run),
+        )
+    say("writing Data Docs")
+    results = [
+        QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
+    ]
+    return QualityReport(all(result.success for result in results), results, site.index())
+
+
+def _evidence(
+    pipeline: Pipeline, checks: list[Check], log: Iterable[LogEntry], folder: Path, say: Progress
+) -> Evidence:
+    from chaos.expectations.suites import Evidence  # noqa: PLC0415 - seconds, wanted only here
+
+    names = {entry.expectation for entry in checks}
+    if not names & {CONSERVED, WINDOW_SET}:
+        return Evidence({}, 0)
+    say("reading the log")
+    entries = list(log)
+    places = {(e.source, e.partition, e.offset) for e in entries if e.control is None}
+    windows: dict[str, Path] = {}
+    if WINDOW_SET in names:
+        say("evaluating the definition")
+        outcome = evaluate(pipeline, entries)
+        for query in pipeline.queries:
+            table = defined_windows(outcome, query, pipeline)
+            windows[query.name] = _keep(table, query.name, folder / "definition")
+    return Evidence(windows, len(places))
+
+
+def _keep(table: Any, query: str, folder: Path) -> Path:
+    """Write a table to a file named by its content, so that later runs find theirs unchanged."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    content = buffer.getvalue()
+    path = folder / f"{query}-{hashlib.sha256(content).hexdigest()[:16]}.parquet"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        msg = f"{path} cannot be written ({error.strerror}): make room, or give another folder"
+        raise QualityError(msg) from error
+    return path
+
+
+def _by_batch(checks: list[Check]) -> dict[str, list[int]]:
+    """The positions of the entries that judge the same rows, by the name of the batch."""
+    batches: dict[str, list[int]] = {}
+    for at, entry in enumerate(checks):
+        if entry.expectation == CONSERVED:
+            name = "counts" if entry.query is None else f"counts.{entry.query}"
+        else:
+            kind = "final" if entry.revisions == "final" else "revisions"
+            name = f"{kind}.{entry.query}"
+        batches.setdefault(name, []).append(at)
+    return batches
+
+
+def _frame(pipeline: Pipeline, tables: RunTables, entry: Check) -> pd.DataFrame:
+    if entry.expectation == CONSERVED:
+        every = [query.name for query in pipeline.queries]
+        return tables.counts(every if entry.query is None else [entry.query])
+    query = next(query for query in pipeline.queries if query.name == entry.query)
+    rows = tables.rows(query)
+    return rows if entry.revisions == "all" else final(query, rows)

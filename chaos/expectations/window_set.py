@@ -1,0 +1,105 @@
+"""Expectation: the windows of an output are exactly those that the definition gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+from great_expectations.compatibility import pydantic
+from great_expectations.execution_engine import PandasExecutionEngine
+from great_expectations.expectations.expectation import BatchExpectation
+from great_expectations.expectations.metrics.metric_provider import metric_value
+from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
+
+_SHOWN = 20
+
+Window = tuple[Any, ...]
+
+
+class WindowSetDifference(TableMetricProvider):  # type: ignore[misc]
+    """How the windows of a batch differ from those of a Parquet file."""
+
+    metric_name = "table.window_set.difference"
+    value_keys = ("expected",)
+
+    @metric_value(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
+    def _pandas(
+        cls,  # noqa: N805 - the decorator makes it a class method
+        execution_engine: Any,
+        metric_domain_kwargs: dict[str, Any],
+        metric_value_kwargs: dict[str, Any],
+        **_: Any,
+    ) -> dict[str, Any]:
+        frame, _domain, _accessor = execution_engine.get_compute_domain(
+            metric_domain_kwargs, domain_type="table"
+        )
+        expected = pd.read_parquet(metric_value_kwargs["expected"], dtype_backend="pyarrow")
+        return difference(frame, expected)
+
+
+class ExpectWindowSetToMatchDefinition(BatchExpectation):  # type: ignore[misc]
+    """Expect the windows in a batch to be exactly those of a Parquet file.
+
+    A window of one key is a combination of the file's columns, such as `window_id` and `origin`; a
+    batch may hold several rows of it (revisions). Null is equal to null. Runs on pandas batches.
+
+    Args:
+        expected: path of the Parquet file, with one row per window that there should be.
+    """
+
+    expected: str = pydantic.Field(description="Parquet file of the windows there should be")
+    description: str | None = "The windows are exactly those that the definition gives."
+
+    metric_dependencies = (WindowSetDifference.metric_name,)
+    success_keys = ("expected",)
+    args_keys = ("expected",)
+
+    def _validate(
+        self,
+        metrics: dict[str, Any],
+        runtime_configuration: dict[str, Any] | None = None,
+        execution_engine: Any = None,
+    ) -> dict[str, Any]:
+        found = metrics[WindowSetDifference.metric_name]
+        text = f"{found['found']} windows, {found['expected']} expected"
+        for what in ("missing", "unexpected"):
+            if count := found[f"{what}_count"]:
+                shown = ", ".join(str(tuple(window.values())) for window in found[what][:3])
+                text += f"; {count} {what}, as {shown}"
+        return {
+            "success": not found["missing_count"] and not found["unexpected_count"],
+            "result": {"observed_value": text, "details": found},
+        }
+
+
+def difference(frame: pd.DataFrame, expected: pd.DataFrame) -> dict[str, Any]:
+    """Compare the sets of windows; the counts are exact, the lists are the first twenty of each.
+
+    Args:
+        frame: rows that have at least the columns of `expected`.
+        expected: one row per window; its columns name a window.
+
+    Raises:
+        KeyError: `frame` lacks a column.
+    """
+    columns = list(expected.columns)
+    wanted, got = _windows(expected[columns]), _windows(frame[columns])
+    missing = [window for window in wanted if window not in got]
+    unexpected = [window for window in got if window not in wanted]
+    return {
+        "expected": len(wanted),
+        "found": len(got),
+        "missing_count": len(missing),
+        "unexpected_count": len(unexpected),
+        "missing": [dict(zip(columns, window, strict=True)) for window in missing[:_SHOWN]],
+        "unexpected": [dict(zip(columns, window, strict=True)) for window in unexpected[:_SHOWN]],
+    }
+
+
+def _windows(frame: pd.DataFrame) -> dict[Window, None]:
+    columns: Iterable[list[Any]] = (
+        [None if null else value for value, null in zip(part.tolist(), part.isna(), strict=True)]
+        for _, part in frame.items()
+    )
+    return dict.fromkeys(zip(*columns, strict=True))  # a set that keeps the order
