@@ -205,3 +205,22 @@ def test_an_int_sum_beyond_64_bits_stops_with_query_window_and_key() -> None:
         evaluate(parse_pipeline(PIPELINE), log)
     # A window that never closes has no row, and so no sum.
     assert not evaluate(parse_pipeline(PIPELINE), log[:-1]).rows
+
+
+@pytest.mark.parametrize(("progress", "seen"), [(10, 12), (12, 14), (15, 19)])
+def test_a_late_record_waits_for_its_epoch(progress: int, seen: int) -> None:
+    """No case of the contract ends while a late record still waits: here P stops just short."""
+    update = "disorder: ordered\nlate: {policy: update, every: 5 us}\nretention: 1 s"
+    pipeline = parse_pipeline(PIPELINE.replace("disorder: ordered", update))
+    release = (progress // 5 + 1) * 5
+    assert seen < release
+    for final, revisions in ((seen, [0]), (release - 1, [0]), (release, [0, 1])):
+        log = [
+            record(0, 0, 2),
+            record(0, 1, progress),
+            record(0, 2, 3),
+            control(0, 3, END),
+            control(1, 0, f'{{"bound":{final}}}'),
+        ]
+        rows = evaluate(pipeline, log).rows
+        assert [row.revision for row in rows if row.window_id == 0] == revisions
