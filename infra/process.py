@@ -40,13 +40,17 @@ class ProcessId:
 
 
 def identify(pid: int) -> ProcessId | None:
-    """Gives the identity of a process that runs now; None if there is none, or only a zombie."""
+    """Gives the identity of a process that runs now; None if there is none, or only a zombie.
+
+    A killed JVM whose first thread is a zombie still runs, and still holds its ports, until its
+    last thread has ended.
+    """
     child = _children.get(pid)
     if child is not None and child.poll() is not None:
         del _children[pid]
     try:
         process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
+        if process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1:
             return None
         return ProcessId(pid, _started(process))
     except (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError):

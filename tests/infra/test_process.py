@@ -1,4 +1,5 @@
 import os
+import platform
 import signal
 import time
 from pathlib import Path
@@ -95,3 +96,22 @@ def test_the_log_of_the_run_before_is_kept(tmp_path: Path) -> None:
 def test_a_command_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InfraError, match=r"cannot start /no/such: No such file or directory"):
         process.start(["/no/such"], log=tmp_path / "a.log", environment={}, cwd=tmp_path)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of the system call")
+def test_a_process_lives_until_its_last_thread_has_ended(launch: Launch) -> None:
+    """A killed JVM looks like a zombie while other threads still hold its ports."""
+    one = launch(
+        "import ctypes, threading, time\n"
+        "threading.Thread(target=time.sleep, args=(600,)).start()\n"
+        "print('ready', flush=True)\n"
+        # Ends the first thread only; it may not hold the interpreter's lock, which CDLL lets go.
+        "ctypes.CDLL(None).syscall(60, 0)\n"
+    )
+    until = time.monotonic() + 5
+    while psutil.Process(one.pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert process.is_alive(one)
+    process.stop([one], grace_s=0.1)
+    assert not process.is_alive(one)

@@ -12,6 +12,7 @@ from infra import airflow, process, stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
+from infra.ports import pick
 from infra.process import ProcessId
 from infra.record import Running, read
 
@@ -77,9 +78,9 @@ def test_the_life_of_a_broker(layout: Layout) -> None:
     def report(component: str, message: str, seconds: float) -> None:
         news.append(f"{component} {message}")
 
-    with socket.create_server(("127.0.0.1", 0)) as somebody:
+    taken = pick(19092)  # below the range of outgoing connections, which come and go
+    with socket.create_server(("127.0.0.1", taken)):
         # The port of the last time has been taken by somebody else meanwhile.
-        taken = somebody.getsockname()[1]
         read(layout).promise({"kafka": taken, "kafka-controller": taken + 1000})
         bootstrap = stack.up(report, only=["kafka"], layout=layout).kafka_bootstrap
     assert bootstrap != f"127.0.0.1:{taken}"
