@@ -81,6 +81,9 @@ def submit(
     """
     folder = folder_of(endpoints, pipeline, run)
     folder.mkdir(parents=True, exist_ok=True)
+    # One job per pipeline: another run's would keep the cores and write beside this one.
+    stop(endpoints, pipeline, keep=run)
+    (folder / FAILURE_FILE).unlink(missing_ok=True)
     copied = folder / file.name
     copied.write_text(pipeline.text, encoding="utf-8")
     checkpoint, table = folder / "checkpoint", table_of(endpoints, pipeline)
@@ -119,14 +122,16 @@ def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
     return Run(**note, **paths)
 
 
-def stop(endpoints: Endpoints, pipeline: Pipeline) -> list[str]:
-    """End every running driver of a pipeline; gives the names of their runs."""
+def stop(endpoints: Endpoints, pipeline: Pipeline, keep: str | None = None) -> list[str]:
+    """End the running drivers of a pipeline, but that of the run `keep`; gives their runs."""
     stopped = []
     for driver in spark_rest.list_drivers(endpoints):
         prefix = _name(pipeline, "")
-        if driver.name.startswith(prefix) and driver.state in spark_rest.ALIVE:
-            spark_rest.kill(endpoints, driver.submission_id)
-            stopped.append(driver.name.removeprefix(prefix))
+        run = driver.name.removeprefix(prefix)
+        if run in (driver.name, keep) or driver.state not in spark_rest.ALIVE:
+            continue
+        spark_rest.kill(endpoints, driver.submission_id)
+        stopped.append(run)
     return stopped
 
 
@@ -144,6 +149,7 @@ class Progress:
         committed: per partition, the next offset after the last committed batch.
         behind: offsets up to the target that are not committed yet.
         error: why the job gave up, else None.
+        log: folder of the driver's output, where it is on this machine.
     """
 
     state: str
@@ -151,6 +157,7 @@ class Progress:
     committed: Mapping[int, int]
     behind: int
     error: str | None = None
+    log: str | None = None
 
     @property
     def done(self) -> bool:
@@ -162,12 +169,13 @@ def progress(endpoints: Endpoints, run: Run, until: Mapping[int, int]) -> Progre
     """How far a run is from the offsets `until` (per partition, exclusive)."""
     batches, committed = committed_offsets(run.checkpoint)
     behind = sum(max(0, end - committed.get(lane, 0)) for lane, end in until.items())
+    driver = spark_rest.status(endpoints, run.submission_id)
+    log = str(driver.log_dir) if driver.log_dir else None
     failure = run.folder / FAILURE_FILE
     if failure.exists():
         error = json.loads(failure.read_text(encoding="utf-8"))["error"]
-        return Progress("FAILED", batches, committed, behind, error)
-    state = spark_rest.status(endpoints, run.submission_id).state
-    return Progress(state, batches, committed, behind)
+        return Progress("FAILED", batches, committed, behind, error, log)
+    return Progress(driver.state, batches, committed, behind, log=log)
 
 
 def committed_offsets(checkpoint: Path) -> tuple[int, dict[int, int]]:

@@ -62,7 +62,7 @@ def topics(pipeline: PipelineFile) -> None:
 def submit(
     pipeline: PipelineFile,
     run: RunName,
-    max_offsets_per_trigger: Annotated[
+    max_offsets: Annotated[
         int | None, typer.Option(min=1, help="Offsets per batch at the most.")
     ] = None,
     available_now: Annotated[
@@ -80,7 +80,7 @@ def submit(
         spec,
         pipeline,
         run,
-        max_offsets=max_offsets_per_trigger,
+        max_offsets=max_offsets,
         available_now=available_now,
     )
     say(json.dumps({key: str(value) for key, value in asdict(submitted).items()}))
@@ -130,6 +130,7 @@ def progress(
                     "batches": found.batches,
                     "lanes": lanes,
                     "error": found.error,
+                    "log": found.log,
                 }
             )
         )
@@ -153,7 +154,6 @@ def stop(pipeline: PipelineFile) -> None:
 def quality(pipeline: PipelineFile, run: RunName) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     from chaos.expectations.run import check
-
     from chaos.log import read_topic
     from infra import stack
     from jobs import runs
@@ -192,12 +192,12 @@ def plot(
 
 
 def demo(
-    max_offsets_per_trigger: Annotated[
+    max_offsets: Annotated[
         int, typer.Option(min=1000, help="Throttle, so that the job lives long enough to be hurt.")
     ] = 30_000,
 ) -> None:
     """Start the stack, deploy the flights, break the job twice, and prove the answer."""
     from slackwater.demo import Demo
 
-    verdict = Demo(max_offsets_per_trigger, err).run()
+    verdict = Demo(max_offsets, err).run()
     raise typer.Exit(verdict)

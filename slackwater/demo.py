@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PIPELINE = ROOT / "pipelines" / "flight_delays.yml"
 
 # How long anything may take before the demo gives up on it.
-_RUN_S, _COMMIT_S = 900.0, 240.0
+_RUN_S, _COMMIT_S = 1800.0, 600.0
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Demo:
             self.console.print(f"  ended the job of an earlier run, {stopped}")
         airflow = AirflowApi(endpoints)
         airflow.unpause(pipeline.name)
-        conf = {"run": name, "max_offsets_per_trigger": self.max_offsets}
+        conf = {"run": name, "max_offsets": self.max_offsets}
         airflow.trigger(pipeline.name, name, conf)
         self.console.print(f"  DAG {pipeline.name} triggered, run {name}")
         watch = _DagWatch(airflow, pipeline.name, name, self.console)

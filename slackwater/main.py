@@ -29,7 +29,7 @@ _USAGE_ERRORS = (
 )
 _FAILURES = (
     "windowing.errors.WindowingError",
-    "windowing.semantics.definition.BadLogError",
+    "windowing.semantics.log.BadLogError",
     "windowing.semantics.definition.IntSumError",
     "chaos.log.LogError",
     "chaos.output.OutputError",

@@ -28,6 +28,14 @@ class Output:
     dead_letters: list[DeadLetter] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of an engine's lanes and shards: a checkpoint."""
+
+    lanes: tuple[dict[str, bytes], ...]
+    shards: tuple[dict[str, bytes], ...]
+
+
 class LocalEngine:
     """Drives the lanes and shards of one pipeline.
 
@@ -57,6 +65,20 @@ class LocalEngine:
             sent.append(lane.step(store, [pack(rows, self._rules)]))
         for number, (shard, store) in enumerate(self._shards):
             self._collect(shard.step(store, [parcels[number] for parcels in sent]))
+
+    def snapshot(self) -> Snapshot:
+        """The state after the batches so far; what was emitted is the sink's and not part of it."""
+        return Snapshot(
+            lanes=tuple(store.snapshot() for _, store in self._lanes),
+            shards=tuple(store.snapshot() for _, store in self._shards),
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot, as a restarted job does."""
+        for (_, store), values in zip(self._lanes, snapshot.lanes, strict=True):
+            store.restore(values)
+        for (_, shard_store), values in zip(self._shards, snapshot.shards, strict=True):
+            shard_store.restore(values)
 
     def _collect(self, emission: Emission) -> None:
         for query, frame in emission.results.items():

@@ -20,6 +20,9 @@ from windowing.spec.pipeline import EventTime, Pipeline
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
 _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
+DEPTH_MAX = 512
+"""Objects and arrays may nest this deep; a value that nests deeper is malformed."""
+
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000}
 
 
@@ -101,13 +104,48 @@ def parse_object(value: bytes | None) -> dict[str, Any]:
     if value is None:
         raise BadValue("malformed")
     try:
-        parsed = json.loads(value.decode("utf-8"), parse_constant=_no_constant, parse_int=_integer)
-        json.dumps(parsed, ensure_ascii=False).encode("utf-8")
+        parsed = json.loads(
+            value.decode("utf-8"),
+            parse_constant=_no_constant,
+            parse_int=_integer,
+            object_pairs_hook=_object,
+        )
+        if _depth(parsed) > DEPTH_MAX:
+            raise BadValue("malformed")
     except (ValueError, RecursionError):
         raise BadValue("malformed") from None
     if not isinstance(parsed, dict):
         raise BadValue("malformed")
     return parsed
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; the last of equal names wins, but the others must be JSON too."""
+    for name, value in pairs:
+        name.encode("utf-8")
+        _refuse_surrogates(value)
+    return dict(pairs)
+
+
+def _refuse_surrogates(value: Any) -> None:
+    """Raise ValueError for a lone surrogate in a text or an array; objects saw to their own."""
+    if isinstance(value, str):
+        value.encode("utf-8")
+    elif isinstance(value, list):
+        for part in value:
+            _refuse_surrogates(part)
+
+
+def _depth(value: Any) -> int:
+    """How deep objects and arrays nest; one that nests far too deep is not followed to its end."""
+    depth, level = 0, [value]
+    while level and depth <= DEPTH_MAX:
+        level = [part for part in level if isinstance(part, (dict, list))]
+        depth += bool(level)
+        level = [
+            child for part in level for child in (part.values() if isinstance(part, dict) else part)
+        ]
+    return depth
 
 
 def _no_constant(text: str) -> NoReturn:
