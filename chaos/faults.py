@@ -5,23 +5,22 @@ A fault without evidence proves nothing: the caller's verdict is then *unknown*,
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import psutil
-
 from infra import stack
+from infra.cluster import ClusterProcess, Kind, cluster_processes
 from infra.errors import InfraError
+from infra.layout import Layout
+from infra.process import is_alive, send
 
-_EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
-_DRIVER = "org.apache.spark.deploy.worker.DriverWrapper"
+_GONE_S = 10.0
 _POLL_S = 0.05
 
 Inject = Callable[[], tuple[str, str]]
 """Does a fault; gives its name and the evidence that it took effect."""
-
-Condition = Callable[[], bool]
 
 
 class FaultDidNotApply(RuntimeError):
@@ -36,8 +35,8 @@ class Fault:
         name: what was done.
         at_s: when, in seconds since 1970.
         evidence: how we know that it took effect.
-        recovered_s: seconds until the job made progress again; None while it has not.
         batches: how many batches were committed when it struck.
+        recovered_s: seconds until the job made progress again; None while it has not.
     """
 
     name: str
@@ -66,72 +65,47 @@ def strike(inject: Inject, batches: int) -> Fault:
     return Fault(name, at_s, evidence, batches)
 
 
-def kill_executor() -> tuple[str, str]:
-    """SIGKILL one executor of the cluster; gives the fault's name and the evidence.
+def kill_executor(layout: Layout | None = None) -> tuple[str, str]:
+    """SIGKILL the youngest executor of the cluster.
 
     Raises:
         FaultDidNotApply: there is no executor, or it is still there.
     """
-    return "kill executor", _kill(_EXECUTOR, "--executor-id")
+    victim = _youngest("executor", layout)
+    _kill(victim)
+    return "kill executor", f"executor {victim.executor}, pid {victim.process.pid}, is gone"
 
 
-def kill_driver() -> tuple[str, str]:
-    """SIGKILL the supervised driver of a job; gives the fault's name and the evidence.
+def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
+    """SIGKILL the driver of a job; under supervision the cluster starts it again.
 
     Raises:
         FaultDidNotApply: there is no driver, or it is still there.
     """
-    return "kill driver", _kill(_DRIVER, None)
+    victim = _youngest("driver", layout)
+    _kill(victim)
+    return "kill driver", f"{victim.job}, pid {victim.process.pid}, is gone"
 
 
-def _kill(main_class: str, label: str | None) -> str:
-    victims = list(_descendants(main_class))
-    if not victims:
-        msg = f"no process of {main_class} runs under the workers: is a job running?"
-        raise FaultDidNotApply(msg)
-    victim = victims[-1]
-    what = _argument(victim, label) if label else ""
-    victim.kill()
-    if not _until(lambda: not _alive(victim), 10):
-        msg = f"process {victim.pid} is still alive 10 s after SIGKILL"
-        raise FaultDidNotApply(msg)
-    named = f"{label.lstrip('-')} {what}, " if label else ""
-    return f"{named}pid {victim.pid} gone"
-
-
-def _descendants(main_class: str) -> Iterator[psutil.Process]:
-    """Processes of a class below the project's own Spark workers, oldest first."""
-    found = []
-    for number in (1, 2):
+def _youngest(kind: Kind, layout: Layout | None) -> ClusterProcess:
+    workers = []
+    for daemon in ("spark-worker-1", "spark-worker-2"):
         try:
-            worker = psutil.Process(stack.process_of(f"spark-worker-{number}").pid)
-            found += worker.children(recursive=True)
-        except (InfraError, psutil.NoSuchProcess):
+            workers.append(stack.process_of(daemon, layout=layout))
+        except InfraError:
             continue
-    running = [process for process in found if main_class in _command(process)]
-    return iter(sorted(running, key=lambda process: process.create_time()))
+    found = [process for process in cluster_processes(workers) if process.kind == kind]
+    if not found:
+        msg = f"no {kind} runs under the Spark workers: is a job running?"
+        raise FaultDidNotApply(msg)
+    return max(found, key=lambda process: process.process.started)
 
 
-def _command(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
-
-
-def _argument(process: psutil.Process, name: str) -> str:
-    command = _command(process)
-    return command[command.index(name) + 1] if name in command[:-1] else "?"
-
-
-def _alive(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-
-
-def _until(condition: Condition, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
+def _kill(victim: ClusterProcess) -> None:
+    send(victim.process, signal.SIGKILL)
+    deadline = time.monotonic() + _GONE_S
+    while is_alive(victim.process):
         if time.monotonic() > deadline:
-            return False
+            msg = f"process {victim.process.pid} is alive {_GONE_S:.0f} s after SIGKILL"
+            raise FaultDidNotApply(msg)
         time.sleep(_POLL_S)
-    return True

@@ -111,7 +111,7 @@ class AwaitProgress(CommandTask):
     operator_extra_links = (SparkDriverLink(),)
     ui_color = "#e6f1f2"
 
-    def __init__(self, *, file: str, submit_task_id: str, poll_s: float = 3, **kwargs: Any) -> None:
+    def __init__(self, *, file: str, submit_task_id: str, poll_s: float = 5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.file = file
         self.submit_task_id = submit_task_id

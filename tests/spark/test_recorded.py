@@ -1,0 +1,34 @@
+"""The recorded pipelines on Spark: the same lanes and shards, the same bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chaos.log import read_events
+from windowing.batches import batches, checked, interleave
+from windowing.output import write_output
+from windowing.spec import load_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DATA = Path(__file__).parent.parent / "data" / "pipelines"
+CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", CASES)
+def test_recorded_pipelines_give_their_bytes_on_spark(
+    name: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    from jobs.file_run import run
+
+    pipeline = load_pipeline(DATA / name / "pipeline.yml")
+    log = interleave(checked(read_events(DATA / name / "events.jsonl"), pipeline), seed=7)
+    result = run(pipeline, batches(log, 25), spark)
+    write_output(tmp_path / "out.jsonl", result.rows, result.dead_letters)
+    for file in ("out.jsonl", "out.dead.jsonl"):
+        assert (tmp_path / file).read_bytes() == (DATA / name / file).read_bytes()
