@@ -102,10 +102,11 @@ class RunTables:
 def final(query: Query, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the last revision of each window and key, in the order of the rows.
 
-    A last revision that stands twice is kept twice, so that a check can see it.
+    A last revision that stands twice is kept twice, and a row without revision is kept, so that a
+    check can see them.
     """
     last = rows.groupby(window_columns(query), dropna=False)["revision"].transform("max")
-    return rows[rows["revision"].eq(last)].reset_index(drop=True)
+    return rows[rows["revision"].eq(last).fillna(value=True)].reset_index(drop=True)
 
 
 def defined_windows(outcome: Outcome, query: Query, pipeline: Pipeline) -> pa.Table:

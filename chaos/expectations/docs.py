@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 import great_expectations as gx
 import pandas as pd
-from great_expectations.checkpoint import UpdateDataDocsAction
 from great_expectations.core.run_identifier import RunIdentifier
+from great_expectations.data_context.types.resource_identifiers import ExpectationSuiteIdentifier
 from great_expectations.exceptions import GreatExpectationsError
 
 from chaos.expectations.report import QualityError
@@ -27,28 +29,23 @@ class Site:
         folder: the project folder; made where there is none.
 
     Raises:
-        QualityError: the folder cannot be used.
+        QualityError: the folder cannot be used; so do all methods.
     """
 
     def __init__(self, folder: Path) -> None:
-        try:
+        self._folder = folder
+        self._pages: list[Any] = []
+        with _stored_in(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            context = gx.get_context(mode="file", project_root_dir=folder)
-            context.enable_analytics(False)
-            context.variables.progress_bars = {"globally": False}
-            context.variables.save()
-        except (OSError, GreatExpectationsError) as error:
-            msg = (
-                f"{folder} cannot hold the Data Docs ({error}): give another folder, or delete it "
-                "if a run was cut off while it wrote there"
-            )
-            raise QualityError(msg) from error
-        self._context = context
+            self._context = gx.get_context(mode="file", project_root_dir=folder)
+            self._context.enable_analytics(False)
+            self._context.variables.progress_bars = {"globally": False}
+            self._context.variables.save()
 
     def judge(
         self, *, batch: str, frame: pd.DataFrame, expectations: list[Any], run: str
     ) -> dict[int, tuple[bool, str]]:
-        """Validate one frame and add the result to the pages.
+        """Validate one frame and keep the result.
 
         Args:
             batch: names the frame, its suite and its pages.
@@ -59,34 +56,40 @@ class Site:
         Returns:
             by position, whether the expectation was met, and what was observed.
         """
-        context = self._context
-        suite = gx.ExpectationSuite(name=batch, expectations=expectations)
-        validation = gx.ValidationDefinition(
-            name=batch,
-            data=self._batch_definition(batch),
-            suite=context.suites.add_or_update(suite),
-        )
-        checkpoint = gx.Checkpoint(
-            name=batch,
-            validation_definitions=[context.validation_definitions.add_or_update(validation)],
-            actions=[UpdateDataDocsAction(name="pages", site_names=[_SITE])],
-        )
-        outcome = context.checkpoints.add_or_update(checkpoint).run(
-            batch_parameters={"dataframe": frame}, run_id=RunIdentifier(run_name=run)
-        )
+        with _stored_in(self._folder):
+            outcome = self._checkpoint(batch, expectations).run(
+                batch_parameters={"dataframe": frame}, run_id=RunIdentifier(run_name=run)
+            )
+        self._pages += [ExpectationSuiteIdentifier(name=batch), *outcome.run_results]
         return {
             result.expectation_config.meta[POSITION]: (bool(result.success), _detail(result))
             for validated in outcome.run_results.values()
             for result in validated.results
         }
 
-    def index(self) -> Path:
-        """The first page; built now if nothing has been judged yet."""
-        url = self._context.get_docs_sites_urls(site_names=[_SITE])[0]["site_url"]
-        if url is None:
-            self._context.build_data_docs(site_names=[_SITE])
-            url = self._context.get_docs_sites_urls(site_names=[_SITE])[0]["site_url"]
-        return Path(unquote(urlsplit(url).path))
+    def publish(self) -> Path:
+        """Write the pages of what was judged; those of earlier results stay.
+
+        Returns:
+            the first page.
+        """
+        with _stored_in(self._folder):
+            built = self._context.build_data_docs(
+                site_names=[_SITE], resource_identifiers=self._pages or None
+            )
+        return Path(unquote(urlsplit(built[_SITE]).path))
+
+    def _checkpoint(self, name: str, expectations: list[Any]) -> Any:
+        context = self._context
+        suite = gx.ExpectationSuite(name=name, expectations=expectations)
+        validation = gx.ValidationDefinition(
+            name=name,
+            data=self._batch_definition(name),
+            suite=context.suites.add_or_update(suite),
+        )
+        kept = context.validation_definitions.add_or_update(validation)
+        checkpoint = gx.Checkpoint(name=name, validation_definitions=[kept])
+        return context.checkpoints.add_or_update(checkpoint)
 
     def _batch_definition(self, name: str) -> Any:
         sources = self._context.data_sources
@@ -102,6 +105,18 @@ class Site:
             return asset.get_batch_definition(_WHOLE)
         except KeyError:
             return asset.add_batch_definition_whole_dataframe(_WHOLE)
+
+
+@contextmanager
+def _stored_in(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, GreatExpectationsError) as error:
+        msg = (
+            f"{folder} cannot hold the Data Docs ({error}): give another folder, or delete this "
+            "one if a run was cut off while it wrote there"
+        )
+        raise QualityError(msg) from error
 
 
 def _detail(result: Any) -> str:

@@ -95,13 +95,13 @@ def check(
             expectations=[
                 suites.expectation(pipeline, checks[at], at, evidence, file) for at in positions
             ],
-            run=re.sub(r"[^\w.-]", "_", run),
+            run=re.sub(r"[^\w-]", "_", run),
         )
     say("writing Data Docs")
     results = [
         QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
     ]
-    return QualityReport(all(result.success for result in results), results, site.index())
+    return QualityReport(all(result.success for result in results), results, site.publish())
 
 
 def _evidence(
@@ -145,12 +145,17 @@ def _by_batch(checks: list[Check]) -> dict[str, list[int]]:
     batches: dict[str, list[int]] = {}
     for at, entry in enumerate(checks):
         if entry.expectation == CONSERVED:
-            name = "counts" if entry.query is None else f"counts.{entry.query}"
+            name = "counts" if entry.query is None else f"counts-{_without_dots(entry.query)}"
         else:
             kind = "final" if entry.revisions == "final" else "revisions"
-            name = f"{kind}.{entry.query}"
+            name = f"{kind}-{_without_dots(str(entry.query))}"
         batches.setdefault(name, []).append(at)
     return batches
+
+
+def _without_dots(name: str) -> str:
+    # In names, Great Expectations takes a dot for the end of a folder.
+    return name.replace(".", "~")
 
 
 def _frame(pipeline: Pipeline, tables: RunTables, entry: Check) -> pd.DataFrame:
