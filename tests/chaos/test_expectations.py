@@ -19,8 +19,8 @@ from tests.strategies import Entry
 from windowing.semantics import evaluate
 from windowing.spec import Pipeline, PipelineError, load_pipeline, parse_pipeline
 
-# Great Expectations warns of its own use of what pandas and others will take away.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+# Great Expectations is itself built on what its libraries deprecate.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 ROOT = Path(__file__).parents[2]
 HEAD = """\
