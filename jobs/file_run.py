@@ -7,13 +7,17 @@ are those that the caller asked for.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from jobs.failures import windowing_error
 from jobs.session import session
 from windowing.local import Output
 from windowing.pack import RawRows
@@ -42,15 +46,15 @@ def run(
         batches: per partition, rows in increasing offset.
         spark: a session to use; by default one is started and stopped.
     """
-    own = session(f"slackwater {pipeline.name}", master="local[2]") if spark is None else None
-    active = spark or own
-    assert active is not None  # noqa: S101 - one of the two was given
-    try:
-        with tempfile.TemporaryDirectory(prefix="slackwater-run-") as folder:
-            return _run(pipeline, batches, active, Path(folder))
-    finally:
-        if own is not None:
-            own.stop()
+    with tempfile.TemporaryDirectory(prefix="slackwater-run-") as folder:
+        if spark is not None:
+            return _run(pipeline, batches, spark, Path(folder))
+        with _quiet():
+            own = session(f"slackwater {pipeline.name}", master="local[2]")
+            try:
+                return _run(pipeline, batches, own, Path(folder))
+            finally:
+                own.stop()
 
 
 def _run(
@@ -73,8 +77,29 @@ def _run(
         .trigger(availableNow=True)
         .start()
     )
-    query.awaitTermination()
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        raise windowing_error(str(error)) or error from None
     return sink.output
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what Spark and its Python workers say off the terminal; show its end if they fail."""
+    sys.stderr.flush()
+    terminal = os.dup(2)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        except StreamingQueryException:
+            said.seek(0)
+            os.write(terminal, said.read()[-4000:])
+            raise
+        finally:
+            os.dup2(terminal, 2)
+            os.close(terminal)
 
 
 def _write(path: Path, batch: Mapping[int, RawRows], number: int) -> None:

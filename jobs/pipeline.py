@@ -1,6 +1,6 @@
 """The job that Spark runs for a pipeline: Kafka in, lanes and shards, the pipeline's tables out.
 
-Submitted by `jobs.submission` to the cluster's REST endpoint, under supervision: a driver that dies
+Submitted by `jobs.runs` to the cluster's REST endpoint, under supervision: a driver that dies
 is started again and goes on from the checkpoint. What a restart cannot mend is written into the
 run's folder as `failure.json`, and the driver ends for good.
 """
@@ -16,23 +16,15 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
+from jobs.failures import final_reason
 from jobs.runs import FAILURE_FILE
 from jobs.session import session
-from windowing import errors
 from windowing.spark import emissions
 from windowing.spark.sinks import TableSink
 from windowing.spec import Pipeline, load_pipeline
 
 CONTROL_HEADER = "slackwater-control"
 _LOG_APPEND_TIME = 1
-
-# Found in a failed query's message, these say that a restart would fail in the same way.
-_FINAL = (
-    *(name for name, kind in vars(errors).items() if isinstance(kind, type)),
-    "offset was changed",
-    "Some data may have been lost",
-    "No space left on device",
-)
 
 
 def kafka_rows(
@@ -101,12 +93,12 @@ def main(argv: list[str]) -> int:
     try:
         run(args)
     except StreamingQueryException as error:
-        text = str(error)
-        if not any(mark in text for mark in _FINAL):
+        reason = final_reason(str(error))
+        if reason is None:
             raise
         failure = Path(args.checkpoint).parent / FAILURE_FILE
-        failure.write_text(json.dumps({"error": text}), encoding="utf-8")
-        sys.stderr.write(f"a restart cannot mend this; see {failure}\n{text}\n")
+        failure.write_text(json.dumps({"error": reason}), encoding="utf-8")
+        sys.stderr.write(f"{error}\na restart cannot mend this: {reason}\n")
     return 0
 
 

@@ -23,6 +23,7 @@ def session(name: str, *, master: str | None = None) -> SparkSession:
     # Workers run the interpreter and the modules of this process.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in paths if path))
     builder = SparkSession.builder.appName(name)

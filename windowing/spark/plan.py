@@ -15,19 +15,23 @@ from windowing.spark.stages import (
 )
 from windowing.spec import Pipeline
 
+_STREAMING = "org.apache.spark.sql.execution.streaming"
 _STATE = "spark.sql.streaming.stateStore"
 
 # What a session must be started with. The number of shuffle partitions is written into the
 # checkpoint at the first batch and stays; executors come and go.
 SETTINGS = {
-    f"{_STATE}.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
+    f"{_STATE}.providerClass": (f"{_STREAMING}.state.RocksDBStateStoreProvider"),
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
     f"{_STATE}.rocksdb.trackTotalNumberOfRows": "false",
     # Every state file gets a unique name that the commit log records: two attempts at one batch
     # cannot mix their files.
     f"{_STATE}.checkpointFormatVersion": "2",
+    # Through Hadoop's other file interface every state file costs ten processes (readlink, chmod) on
+    # a local disk: the pip package brings no native Hadoop library.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
     # No timers: a batch without data would change nothing.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",

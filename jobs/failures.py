@@ -1,0 +1,33 @@
+"""What a failed streaming query died of, as one sentence instead of two stack traces."""
+
+from __future__ import annotations
+
+import re
+
+from windowing import errors
+
+_RAISED = re.compile(r"windowing\.errors\.(\w+): (.+)")
+# A restart meets these again; each is said in Spark's or the system's own words.
+_FINAL_MARKS = (
+    "offset was changed",
+    "Some data may have been lost",
+    "No space left on device",
+)
+
+
+def windowing_error(text: str) -> errors.WindowingError | None:
+    """The runtime's own error in the message of a failed query, if that is what it died of."""
+    for name, message in reversed(_RAISED.findall(text)):
+        kind = getattr(errors, name, None)
+        if isinstance(kind, type) and issubclass(kind, errors.WindowingError):
+            return kind(message.strip())
+    return None
+
+
+def final_reason(text: str) -> str | None:
+    """Why a restart would fail in the same way; None where it is worth a try."""
+    error = windowing_error(text)
+    if error is not None:
+        return str(error)
+    lines = [line.strip() for line in text.splitlines()]
+    return next((line for line in lines for mark in _FINAL_MARKS if mark in line), None)
