@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from chaos.output import dead_letter_identity, row_identity
 from chaos.simulator.case import Failure, FailureKind, Record, Step
 from chaos.simulator.cluster import Engine, Open
@@ -99,6 +101,7 @@ class Job:
         if step.failures and step.failures[0].kind == "driver dies before the offsets are logged":
             self._took_effect(step.failures[0].kind)
             self._cluster.restart()
+            step = msgspec.structs.replace(step, failures=step.failures[1:])
         self.planned.append(end)
         self._finish_batch(step)
         if damaged is not None:
@@ -133,12 +136,13 @@ class Job:
 
     def _finish_batch(self, step: Step) -> None:
         """Attempt the batch that has no commit entry until it has one."""
-        batch = self.commits
+        batch, failures = self.commits, [*step.failures]
         for attempt in count():
-            failure = step.failures[attempt] if attempt < len(step.failures) else None
+            failure = failures[0] if failures else None
             try:
                 self.attempt(batch, attempt, step, failure)
             except JobDied as death:
+                failures = failures[1:]
                 self._took_effect(death.kind)
                 if death.workers:
                     self._cluster.restart()

@@ -23,6 +23,7 @@ KEEP = Path(".slackwater") / "chaos"
 _CHUNK = 10
 # Shrinking takes seconds; the first failures tell most, and the others are kept as they were drawn.
 _SHRUNK_MAX = 5
+_SHOWN_MAX = 5
 
 Told = Callable[[int], None]
 
@@ -35,26 +36,34 @@ class Failed:
         case: what still fails.
         findings: what is wrong with it.
         file: where it is kept.
-        drawn: size of the case as it was drawn: records, steps.
+        drawn: size of the case as it was drawn: records, steps; None: it was not made smaller.
     """
 
     case: Case
     findings: tuple[Finding, ...]
     file: Path
-    drawn: tuple[int, int]
+    drawn: tuple[int, int] | None = None
 
     def lines(self) -> list[str]:
         """What differs, and the one command that reproduces it."""
         size = f"{self.case.records} records, {len(self.case.plan)} steps"
-        head = (
-            f"run {self.case.seed} of {self.case.engine} failed "
-            f"(shrunk from {self.drawn[0]} records, {self.drawn[1]} steps to {size})"
-        )
+        if self.drawn is not None:
+            size += f", shrunk from {self.drawn[0]} records, {self.drawn[1]} steps"
         return [
-            head,
+            f"run {self.case.seed} of {self.case.engine} failed ({size})",
             *_finding_lines(self.findings),
-            f"reproduce: slackwater chaos simulate --replay {self.file}",
+            f"reproduce: {self.command}",
         ]
+
+    def short(self) -> str:
+        """The same in one line."""
+        broken = ", ".join(finding.check for finding in self.findings)
+        return f"run {self.case.seed} of {self.case.engine} failed: {broken}; {self.command}"
+
+    @property
+    def command(self) -> str:
+        """The command that runs the case again."""
+        return f"slackwater chaos simulate --replay {self.file}"
 
 
 @dataclass
@@ -90,7 +99,8 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report as text; the last line is `N passed, M failed`."""
-        lines = [line for failed in self.failures for line in failed.lines()]
+        lines = [line for failed in self.failures[:_SHOWN_MAX] for line in failed.lines()]
+        lines += [failed.short() for failed in self.failures[_SHOWN_MAX:]]
         if self.faults:
             told = ", ".join(f"{kind} {times}" for kind, times in self.faults.most_common())
             lines.append(f"faults that took effect: {told}")
@@ -129,7 +139,7 @@ def simulate(
         told(len(results))
         if stop_at is not None and len(report.failures) >= stop_at:
             break
-    report.failures.sort(key=lambda failed: _number(failed.case))
+    report.failures.sort(key=lambda failed: (failed.drawn is None, _number(failed.case)))
     return report
 
 
@@ -147,8 +157,7 @@ def replay(file: Path, parts: Parts) -> Report:
     result = run_case(case, parts)
     report = Report(faults=result.faults)
     if result.findings:
-        size = (case.records, len(case.plan))
-        report.failures.append(Failed(case, result.findings, file, size))
+        report.failures.append(Failed(case, result.findings, file))
     else:
         report.passed = 1
     return report
@@ -197,8 +206,9 @@ def _enter(report: Report, result: Result, parts: Parts, keep: Path) -> None:
     if not result.findings:
         report.passed += 1
         return
-    drawn = (result.case.records, len(result.case.plan))
+    drawn = None
     if len(report.failures) < _SHRUNK_MAX:
+        drawn = (result.case.records, len(result.case.plan))
         result = _shrunk(result, parts)
     name = f"{parts.name}-{result.case.seed.replace(':', '-')}.json"
     write_case(result.case, keep / name)
