@@ -15,7 +15,7 @@ from typing import Literal
 from chaos.output import Output, dead_letter_identity, row_identity
 from chaos.simulator.case import Record
 from chaos.simulator.history import Batch, History, Metric
-from chaos.verify import Comparison, Conservation, Verdict, verify
+from chaos.verify import Comparison, Verdict, verify
 from windowing.semantics import Counts, Outcome, evaluate
 from windowing.spec.pipeline import Pipeline
 from windowing.spec.rows import dead_letter_line, row_line
@@ -198,6 +198,3 @@ def clean(outcome: Outcome) -> Batch:
         rows=[(row_identity(row), row_line(row)) for row in outcome.rows],
         dead=[(dead_letter_identity(dead), dead_letter_line(dead)) for dead in outcome.dead],
     )
-
-
-__all__ = ["CHECKS", "Check", "Conservation", "Finding", "clean", "judge"]
