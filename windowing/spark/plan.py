@@ -27,11 +27,12 @@ SETTINGS = {
     # Every state file gets a unique name that the commit log records: two attempts at one batch
     # cannot mix their files.
     f"{_STATE}.checkpointFormatVersion": "2",
-    # Through Hadoop's other file interface every state file costs ten processes (readlink, chmod) on
-    # a local disk: the pip package brings no native Hadoop library.
+    # Hadoop's other file interface starts ten processes (readlink, chmod) for every state file on a
+    # local disk, since the pip package brings no native Hadoop library.
     "spark.sql.streaming.checkpointFileManagerClass": (
         f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    "spark.python.daemon.module": "windowing.spark.daemon",
     # No timers: a batch without data would change nothing.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
