@@ -30,7 +30,7 @@ def slide_of(window: Window, ts_us: Ints) -> Ints:
     slide, origin = window.slide, window.origin
     shift = origin // slide
     # With a slide of 1 us the difference could leave 64 bits; so far out no window is near.
-    lowest, highest = INT64_MIN + 1 + max(shift, 0), INT64_MAX + min(shift, 0)
+    lowest, highest = INT64_MIN + max(shift + 1, 0), INT64_MAX + min(shift, 0)
     quotient = np.clip(ts_us // slide, lowest, highest) - shift
     return quotient + (ts_us % slide - origin % slide) // slide
 
