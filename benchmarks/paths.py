@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everyone kn
 
 from benchmarks.events import DELAY_MS_MAX, END_US, LANES
 from windowing.frames import from_bytes
-from windowing.spark import RAW_SCHEMA, emissions
+from windowing.spark.plan import RAW_SCHEMA, emissions
 from windowing.spec import Pipeline, parse_pipeline
 from windowing.wids import bounds_of
 

@@ -18,8 +18,7 @@ from windowing.spec import Pipeline
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _STATE = "spark.sql.streaming.stateStore"
 
-# What a session must be started with. The number of shuffle partitions is written into the
-# checkpoint at the first batch and stays; executors come and go.
+# What a session must be started with, beside its parallelism.
 SETTINGS = {
     f"{_STATE}.providerClass": (f"{_STREAMING}.state.RocksDBStateStoreProvider"),
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
@@ -37,7 +36,6 @@ SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "4",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",
 }
 
