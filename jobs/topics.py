@@ -134,6 +134,27 @@ def last_records(bootstrap: str, topic: str) -> dict[int, tuple[int, Any]]:
         return found
 
 
+def records_from(bootstrap: str, topic: str, partition: int, first: int, count: int) -> list[Any]:
+    """Return the committed records of a partition whose offsets lie in `first` to `first + count`.
+
+    Fewer come where the partition ends before, or its offsets have holes.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic does not exist.
+    """
+    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+        _lanes(consumer, bootstrap, topic)
+        lane = TopicPartition(topic, partition)
+        end = min(first + count, consumer.end_offsets([lane])[lane])
+        consumer.assign([lane])
+        consumer.seek(lane, first)
+        found: list[Any] = []
+        while consumer.position(lane) < end:
+            found += consumer.poll(timeout_ms=500).get(lane, [])
+        return [record for record in found if record.offset < end]
+
+
 def await_broker(bootstrap: str) -> str:
     """Return `bootstrap` as soon as one of its addresses takes a connection.
 
