@@ -74,6 +74,8 @@ def submit(
     max_offsets: int | None = None,
     available_now: bool = False,
     conf: Mapping[str, str] | None = None,
+    first: Mapping[int, int] | None = None,
+    end: Mapping[int, int] | None = None,
 ) -> Run:
     """Submit a run, or attach to it where it is running already.
 
@@ -88,6 +90,8 @@ def submit(
         max_offsets: offsets per batch at the most; None for no limit.
         available_now: take what is there, then end.
         conf: Spark settings beside those of the cluster.
+        first: per partition, where a fresh checkpoint begins; None: at the beginning.
+        end: per partition, the first offset to be left out; None: all is read.
     """
     folder = folder_of(endpoints, pipeline, run)
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,6 +107,9 @@ def submit(
         args += ["--max-offsets", str(max_offsets)]
     if available_now:
         args.append("--available-now")
+    for option, offsets in (("--first", first), ("--end", end)):
+        if offsets is not None:
+            args += [option, json.dumps({str(lane): offset for lane, offset in offsets.items()})]
     submission_id = spark_rest.submit(
         endpoints,
         _SCRIPT,

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from slackwater import cluster, files, stack
+from slackwater import chaos_run, cluster, files, stack
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -19,6 +19,10 @@ app = typer.Typer(
 )
 for module in (files, stack, cluster):
     module.register(app)
+chaos_run.register_top(app)
+chaos = typer.Typer(help="Break it, and prove its answer.", no_args_is_help=True)
+chaos_run.register(chaos)
+app.add_typer(chaos, name="chaos")
 
 # Errors that a user can act on, and the exit code that each deserves. By name, so that a command
 # imports only the parts that it uses.
@@ -33,6 +37,7 @@ _FAILURES = (
     "windowing.semantics.definition.IntSumError",
     "chaos.log.LogError",
     "chaos.output.OutputError",
+    "chaos.replay.ReplayError",
     "infra.errors.InfraError",
     "jobs.flights.FlightsError",
     "jobs.plot.PlotError",
