@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from slackwater import chaos_run, cluster, files, stack
+from slackwater import chaos, chaos_run, cluster, files, stack
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -17,12 +17,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, stack, cluster):
+for module in (files, stack, cluster, chaos):
     module.register(app)
+chaos_run.register(chaos.chaos)
 chaos_run.register_top(app)
-chaos = typer.Typer(help="Break it, and prove its answer.", no_args_is_help=True)
-chaos_run.register(chaos)
-app.add_typer(chaos, name="chaos")
 
 # Errors that a user can act on, and the exit code that each deserves. By name, so that a command
 # imports only the parts that it uses.
