@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
 from jobs.failures import final_reason
+from jobs.mend import mend
 from jobs.runs import FAILURE_FILE
 from jobs.session import session
 from windowing.spark import emissions
@@ -103,6 +104,9 @@ def run(args: argparse.Namespace) -> None:
         .outputMode("append")
         .option("checkpointLocation", args.checkpoint)
     )
+    checkpoint = Path(args.checkpoint)
+    for batch in mend(checkpoint, lambda: writer.trigger(once=True).start().awaitTermination()):
+        sys.stderr.write(f"the commit of batch {batch} was lost: it was run again\n")
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
     query = writer.trigger(**trigger).start()
     query.awaitTermination()
