@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chaos.faults.fault import FaultDidNotApply, Scene
-from infra import kafka, stack
+from chaos.faults.reach import daemon_process
+from infra import kafka
 from infra.errors import NotReady
 from infra.ports import answers
 from infra.process import ProcessId
@@ -23,7 +24,7 @@ class KillBroker:
 
     def inject(self, scene: Scene) -> str:
         """Kill it, and see that nothing answers any more."""
-        process = stack.process_of("kafka", layout=scene.layout)
+        process = daemon_process("kafka", scene.layout)
         gone = scene.reach.kill(process)
         if answers(_port(scene)):
             msg = f"the broker, {gone}, but something answers on its port {_port(scene)}"
@@ -49,7 +50,7 @@ class PauseBroker:
 
     def inject(self, scene: Scene) -> str:
         """Pause it, and see that a request stays unanswered."""
-        self._paused = stack.process_of("kafka", layout=scene.layout)
+        self._paused = daemon_process("kafka", scene.layout)
         stopped = scene.reach.pause(self._paused)
         try:
             kafka.check(_port(scene))

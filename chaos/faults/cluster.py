@@ -10,7 +10,7 @@ import httpx
 import psutil
 
 from chaos.faults.fault import FaultDidNotApply, Scene
-from chaos.faults.reach import LocalReach, await_that, is_paused
+from chaos.faults.reach import LocalReach, await_that, daemon_process, is_paused
 from infra import stack
 from infra.cluster import ClusterProcess, Kind, cluster_processes
 from infra.errors import InfraError
@@ -143,7 +143,7 @@ class KillSparkWorker:
     def _victim(self, scene: Scene) -> tuple[str, ProcessId, int]:
         found = []
         for daemon in _WORKERS:
-            process = stack.process_of(daemon, layout=scene.layout)
+            process = daemon_process(daemon, scene.layout)
             family = cluster_processes([process])
             if any(one.kind == "executor" for one in family):
                 found.append((daemon, process, len(family)))

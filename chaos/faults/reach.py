@@ -13,6 +13,9 @@ from typing import Final, Protocol
 import psutil
 
 from chaos.faults.fault import FaultDidNotApply
+from infra import stack
+from infra.errors import InfraError
+from infra.layout import Layout
 from infra.process import ProcessId, is_alive, send
 
 _EFFECT_S: Final = 10.0
@@ -66,6 +69,18 @@ class LocalReach:
         if send(process, signal.SIGCONT):
             return f"pid {process.pid} goes on"
         return f"pid {process.pid} is gone meanwhile"
+
+
+def daemon_process(name: str, layout: Layout) -> ProcessId:
+    """The process of a daemon of the stack.
+
+    Raises:
+        FaultDidNotApply: it does not run.
+    """
+    try:
+        return stack.process_of(name, layout=layout)
+    except InfraError as error:
+        raise FaultDidNotApply(str(error)) from error
 
 
 def is_paused(process: ProcessId) -> bool:

@@ -135,6 +135,12 @@ def test_a_lost_commit_that_nobody_misses_is_no_evidence(
         attack.heal(scene)
 
 
+@pytest.mark.parametrize("name", ["kill_broker", "pause_broker", "kill_spark_worker"])
+def test_a_daemon_that_does_not_run_cannot_be_hurt(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FaultDidNotApply, match=r"no daemon .* is running"):
+        fault_named(name).inject(scene_of(Job(tmp_path), tmp_path))
+
+
 def test_without_commits_none_can_be_lost_and_the_job_runs_on(tmp_path: Path) -> None:
     job, attack = Job(tmp_path, works=False), LoseLastCommit()
     scene = scene_of(job, tmp_path)
