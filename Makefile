@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock fmt lint type test test-dags demo up down status clean bench
+.PHONY: help setup lock fmt lint type test test-dags test-chaos demo up down status clean bench
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test: lint type  ## all checks, then all tests but the long ones
 
 test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
 	@.slackwater/airflow-venv/bin/python -m pytest tests/dags
+
+test-chaos: setup  ## six faults of different kinds on the real stack, ten minutes at the most
+	@$(VENV)/slackwater chaos run chaos/plans/first.yml --seed 1
 
 demo: setup  ## the whole platform on real flights: start, publish, run, break, verify
 	@$(VENV)/slackwater demo

@@ -34,6 +34,10 @@ class ClusterProcess:
     process: ProcessId
 
 
+# Spark's own, or one of ours that a job names in `spark.python.daemon.module`.
+_PYTHON_DAEMONS = frozenset({"pyspark.daemon", "windowing.spark.daemon"})
+
+
 def cluster_processes(workers: Sequence[ProcessId]) -> list[ClusterProcess]:
     """Lists what the given Spark workers have started and what still runs of it.
 
@@ -57,7 +61,7 @@ def _classify(process: ProcessId) -> ClusterProcess | None:
         return ClusterProcess("executor", app, number, process)
     if any(word.endswith("worker.DriverWrapper") for word in words):
         return ClusterProcess("driver", Path(folder).name, "", process)
-    if "pyspark.daemon" in words:
+    if _PYTHON_DAEMONS & set(words):
         return ClusterProcess("python-worker", "", "", process)
     if words and Path(words[0]).name.startswith("python"):
         return ClusterProcess("driver-python", "", "", process)

@@ -23,6 +23,9 @@ REQUEST_S = 10.0
 ALIVE = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING"})
 """States of a driver that will still do something, or is doing it."""
 
+_MOVED = "RELAUNCHING"
+"""State of a driver whose worker was lost, and which is another driver now."""
+
 _MAIN_CLASS = "org.apache.spark.deploy.SparkSubmit"
 
 
@@ -111,11 +114,13 @@ def find_driver(endpoints: Endpoints, name: str) -> str | None:
 def status(endpoints: Endpoints, submission_id: str) -> Driver:
     """Asks the master how a driver is; a driver that it does not know is UNKNOWN.
 
+    Of a driver that has moved to another worker, what it is called there and how it is there.
+
     Raises:
         InfraError: the master does not answer.
     """
-    answer = _call("GET", f"{endpoints.spark_rest}/v1/submissions/status/{submission_id}")
     with _submissions(endpoints) as known:
+        submission_id, answer = _follow(endpoints, known, submission_id)
         name = known.name_of(submission_id)
     return Driver(
         submission_id=submission_id,
@@ -135,16 +140,17 @@ def kill(endpoints: Endpoints, submission_id: str, *, wait_s: float = 20.0) -> b
     Raises:
         InfraError: the master does not answer, or the driver lives on after `wait_s`.
     """
-    if status(endpoints, submission_id).state not in ALIVE:
-        return False
-    _call("POST", f"{endpoints.spark_rest}/v1/submissions/kill/{submission_id}", {})
+    ordered: set[str] = set()
     until = time.monotonic() + wait_s
-    while status(endpoints, submission_id).state in ALIVE:
+    while (driver := status(endpoints, submission_id)).state in ALIVE:
+        if driver.submission_id not in ordered:  # it may move to another worker meanwhile
+            ordered.add(driver.submission_id)
+            _call("POST", f"{endpoints.spark_rest}/v1/submissions/kill/{driver.submission_id}", {})
         if time.monotonic() > until:
             text = f"driver {submission_id} is still alive {wait_s:.0f} s after the order to end it"
             raise InfraError(text)
         time.sleep(0.2)
-    return True
+    return bool(ordered)
 
 
 def list_drivers(endpoints: Endpoints) -> list[Driver]:
@@ -155,6 +161,9 @@ def list_drivers(endpoints: Endpoints) -> list[Driver]:
     """
     drivers = _drivers(endpoints)
     with _submissions(endpoints) as known:
+        for one in drivers:
+            if one["state"] == _MOVED:
+                _successor(endpoints, known, one["id"], drivers)
         names = {one["id"]: known.name_of(one["id"]) for one in drivers}
     return [
         Driver(
@@ -227,7 +236,10 @@ def _log_dir(endpoints: Endpoints, submission_id: str) -> Path | None:
 
 
 class _Submissions(dict[str, dict[str, Any]]):
-    """By name: the last submission, `{"id": …}`, or one not confirmed yet, `{"before": [ids]}`."""
+    """By name: the last submission, `{"id": …}`, or one not confirmed yet, `{"before": [ids]}`.
+
+    Where its worker was lost, `earlier` has the ids that it had before.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(json.loads(path.read_text()) if path.exists() else {})
@@ -272,6 +284,52 @@ def _settle(endpoints: Endpoints, known: _Submissions) -> None:
 def _living(endpoints: Endpoints, known: _Submissions, name: str) -> str | None:
     if name not in known:
         return None
-    submission_id = str(known[name]["id"])
-    answer = _call("GET", f"{endpoints.spark_rest}/v1/submissions/status/{submission_id}")
+    submission_id, answer = _follow(endpoints, known, str(known[name]["id"]))
     return submission_id if answer.get("driverState") in ALIVE else None
+
+
+def _follow(
+    endpoints: Endpoints, known: _Submissions, submission_id: str
+) -> tuple[str, dict[str, Any]]:
+    """Asks for a driver's status; where it has moved, for that of the driver that it is now."""
+    while True:
+        answer = _call("GET", f"{endpoints.spark_rest}/v1/submissions/status/{submission_id}")
+        if answer.get("driverState") != _MOVED:
+            return submission_id, answer
+        successor = _successor(endpoints, known, submission_id, _drivers(endpoints))
+        if successor is None:
+            return submission_id, answer
+        submission_id = successor
+
+
+def _successor(
+    endpoints: Endpoints, known: _Submissions, moved: str, drivers: Sequence[Mapping[str, Any]]
+) -> str | None:
+    """Finds what a driver is called that was started again elsewhere when its worker was lost.
+
+    The master gives it another id and tells nobody; the new worker's log tells its name. None
+    while it waits for a worker.
+    """
+    later = next((one["id"] for one in known.values() if moved in one.get("earlier", ())), None)
+    if later is not None:
+        return str(later)
+    name = known.name_of(moved)
+    taken = {
+        one_id for one in known.values() for one_id in (one.get("id"), *one.get("earlier", ()))
+    }
+    for driver in sorted(drivers, key=lambda one: (one["starttime"], one["id"]), reverse=True):
+        if name and driver["id"] not in taken and _launched_as(endpoints, driver["id"], name):
+            earlier = [*known[name].get("earlier", ()), moved]
+            known[name] = {"id": driver["id"], "earlier": earlier}
+            known.save()
+            return str(driver["id"])
+    return None
+
+
+def _launched_as(endpoints: Endpoints, submission_id: str, name: str) -> bool:
+    folder = _log_dir(endpoints, submission_id)
+    log = folder / "stderr" if folder else None
+    if log is None or not log.exists():
+        return False
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        return f'"-Dspark.app.name={name}"' in lines.readline()

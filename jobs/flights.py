@@ -73,10 +73,13 @@ def departures() -> pl.DataFrame:
     )
 
 
-def flights() -> pl.DataFrame:
+def flights(first: int | None = None) -> pl.DataFrame:
     """Return the whole log in the order of arrival: flights, poison, and an end per partition.
 
     It is the same on every machine and every day.
+
+    Args:
+        first: take only so many flights, the first that departed; poison and ends as ever.
 
     Returns:
         336,789 rows: `partition`, `offset` (dense, from 0, in each partition), `value` (text; empty
@@ -87,8 +90,9 @@ def flights() -> pl.DataFrame:
     Raises:
         FlightsError: the package with the data is not installed, or holds something else.
     """
+    departed = departures()
     flown = (
-        departures()
+        departed.head(departed.height if first is None else first)
         .with_row_index("at")
         .with_columns(
             at=pl.col("at").cast(pl.Float64),
@@ -266,7 +270,7 @@ def publish(
     start = pl.col("partition").replace_strict(held, return_dtype=pl.Int64)
     missing = log.filter(pl.col("offset") >= start)
     if missing.height:
-        _append(bootstrap, topic, missing, progress)
+        append(bootstrap, topic, missing, progress)
         _check_whole(bootstrap, topic, log)
     return Published(log.height, missing.height, time.monotonic() - began_s)
 
@@ -309,8 +313,20 @@ def _headers(control: str | None) -> list[tuple[str, bytes]]:
     return [] if control is None else [(CONTROL_HEADER, control.encode())]
 
 
-def _append(bootstrap: str, topic: str, rows: pl.DataFrame, progress: Progress | None) -> None:
-    """Send the rows in order; idempotent, so that a retry neither repeats nor reorders."""
+def append(
+    bootstrap: str, topic: str, rows: pl.DataFrame, progress: Progress | None = None
+) -> None:
+    """Send rows in order; idempotent, so that a retry neither repeats nor reorders.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        topic: an existing topic.
+        rows: `partition`, `value` (text) and `control` (JSON, or null).
+        progress: told how far it is.
+
+    Raises:
+        BrokerError: no broker answers.
+    """
     try:
         producer = KafkaProducer(
             bootstrap_servers=await_broker(bootstrap),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
@@ -17,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
 from jobs.failures import final_reason
+from jobs.mend import mend
 from jobs.runs import FAILURE_FILE
 from jobs.session import PARALLELISM, session
 from windowing.spark.plan import emissions
@@ -28,7 +30,13 @@ _LOG_APPEND_TIME = 1
 
 
 def kafka_rows(
-    spark: SparkSession, pipeline: Pipeline, bootstrap: str, max_offsets: int | None
+    spark: SparkSession,
+    pipeline: Pipeline,
+    bootstrap: str,
+    max_offsets: int | None,
+    *,
+    first: Mapping[int, int] | None = None,
+    end: Mapping[int, int] | None = None,
 ) -> DataFrame:
     """The topic as a stream of raw rows.
 
@@ -37,12 +45,14 @@ def kafka_rows(
         pipeline: whose source is read, from its beginning unless a checkpoint says otherwise.
         bootstrap: of the broker.
         max_offsets: offsets per batch at the most, over all partitions; None for no limit.
+        first: per partition, where to begin; None: at the topic's beginning.
+        end: per partition, the first offset to be left out; None: all is read.
     """
     reader = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", bootstrap)
         .option("subscribe", pipeline.source.topic)
-        .option("startingOffsets", "earliest")
+        .option("startingOffsets", _starting(pipeline.source.topic, first))
         .option("includeHeaders", "true")
         .option("kafka.isolation.level", "read_committed")
         # A record that retention took before we read it is an error, never a silent gap.
@@ -51,7 +61,12 @@ def kafka_rows(
     if max_offsets is not None:
         reader = reader.option("maxOffsetsPerTrigger", max_offsets)
     control = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
-    return reader.load().select(
+    rows = reader.load()
+    if end is not None:
+        # A stream has no end of its own; what lies behind it is read and left out.
+        ends = F.create_map(*(F.lit(number) for pair in end.items() for number in pair))
+        rows = rows.where(F.col("offset") < ends[F.col("partition")])
+    return rows.select(
         "partition",
         "offset",
         "value",
@@ -63,12 +78,25 @@ def kafka_rows(
     )
 
 
+def _starting(topic: str, first: Mapping[int, int] | None) -> str:
+    """Where to begin, as Spark spells it."""
+    if first is None:
+        return "earliest"
+    return json.dumps({topic: {str(lane): offset for lane, offset in first.items()}})
+
+
+def _offsets(text: str) -> dict[int, int]:
+    return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
+
+
 def run(args: argparse.Namespace) -> None:
     """Run the pipeline until it is stopped, or until the topic's end with `--available-now`."""
     pipeline = load_pipeline(args.pipeline)
     spark = session(f"slackwater {pipeline.name}", parallelism=args.parallelism)
     sink = TableSink(pipeline, Path(args.table), args.run)
-    raw = kafka_rows(spark, pipeline, args.bootstrap, args.max_offsets)
+    raw = kafka_rows(
+        spark, pipeline, args.bootstrap, args.max_offsets, first=args.first, end=args.end
+    )
     writer = (
         emissions(raw, pipeline)
         .writeStream.queryName(pipeline.name)
@@ -76,6 +104,9 @@ def run(args: argparse.Namespace) -> None:
         .outputMode("append")
         .option("checkpointLocation", args.checkpoint)
     )
+    checkpoint = Path(args.checkpoint)
+    for batch in mend(checkpoint, lambda: writer.trigger(once=True).start().awaitTermination()):
+        sys.stderr.write(f"the commit of batch {batch} was lost: it was run again\n")
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
     query = writer.trigger(**trigger).start()
     query.awaitTermination()
@@ -90,6 +121,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--max-offsets", type=int)
     parser.add_argument("--available-now", action="store_true")
     parser.add_argument("--parallelism", type=int, default=PARALLELISM)
+    for name in ("--first", "--end"):
+        parser.add_argument(name, type=_offsets)
     args = parser.parse_args(argv)
     try:
         run(args)

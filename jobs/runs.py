@@ -73,11 +73,25 @@ def submit(
     *,
     max_offsets: int | None = None,
     available_now: bool = False,
+    conf: Mapping[str, str] | None = None,
+    first: Mapping[int, int] | None = None,
+    end: Mapping[int, int] | None = None,
 ) -> Run:
     """Submit a run, or attach to it where it is running already.
 
     The pipeline file is copied into the run's folder, so that a supervised restart runs what was
     submitted, whatever happens to the file meanwhile.
+
+    Args:
+        endpoints: of the running stack.
+        pipeline: what to run.
+        file: the pipeline file, for its name.
+        run: the run's name.
+        max_offsets: offsets per batch at the most; None for no limit.
+        available_now: take what is there, then end.
+        conf: Spark settings beside those of the cluster.
+        first: per partition, where a fresh checkpoint begins; None: at the beginning.
+        end: per partition, the first offset to be left out; None: all is read.
     """
     folder = folder_of(endpoints, pipeline, run)
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,11 +107,15 @@ def submit(
         args += ["--max-offsets", str(max_offsets)]
     if available_now:
         args.append("--available-now")
+    for option, offsets in (("--first", first), ("--end", end)):
+        if offsets is not None:
+            args += [option, json.dumps({str(lane): offset for lane, offset in offsets.items()})]
     submission_id = spark_rest.submit(
         endpoints,
         _SCRIPT,
         args,
         name=_name(pipeline, run),
+        conf=conf,
         supervise=not available_now,
     )
     result = Run(pipeline.name, run, submission_id, folder, checkpoint, table)
@@ -118,8 +136,14 @@ def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
     except FileNotFoundError:
         msg = f"pipeline {pipeline.name} has no run {run!r}: submit it first"
         raise RunError(msg) from None
-    paths = {name: Path(note.pop(name)) for name in ("folder", "checkpoint", "table")}
-    return Run(**note, **paths)
+    return Run(
+        pipeline=note["pipeline"],
+        run=note["run"],
+        submission_id=note["submission_id"],
+        folder=Path(note["folder"]),
+        checkpoint=Path(note["checkpoint"]),
+        table=Path(note["table"]),
+    )
 
 
 def stop(endpoints: Endpoints, pipeline: Pipeline, keep: str | None = None) -> list[str]:

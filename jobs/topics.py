@@ -134,6 +134,46 @@ def last_records(bootstrap: str, topic: str) -> dict[int, tuple[int, Any]]:
         return found
 
 
+def offsets_at(bootstrap: str, topic: str, at_us: int) -> dict[int, int]:
+    """Return, for each partition, the first offset appended at a time or later, or its end.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        topic: its name.
+        at_us: microseconds since 1970, UTC; brokers keep milliseconds, so it is rounded up.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic does not exist.
+    """
+    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+        lanes = _lanes(consumer, bootstrap, topic)
+        ends = consumer.end_offsets(lanes)
+        found = consumer.offsets_for_times(dict.fromkeys(lanes, -(-at_us // 1000)))
+        return {lane.partition: found[lane].offset if found[lane] else ends[lane] for lane in lanes}
+
+
+def records_from(bootstrap: str, topic: str, partition: int, first: int, count: int) -> list[Any]:
+    """Return the committed records of a partition whose offsets lie in `first` to `first + count`.
+
+    Fewer come where the partition ends before, or its offsets have holes.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic does not exist.
+    """
+    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+        _lanes(consumer, bootstrap, topic)
+        lane = TopicPartition(topic, partition)
+        end = min(first + count, consumer.end_offsets([lane])[lane])
+        consumer.assign([lane])
+        consumer.seek(lane, first)
+        found: list[Any] = []
+        while consumer.position(lane) < end:
+            found += consumer.poll(timeout_ms=500).get(lane, [])
+        return [record for record in found if record.offset < end]
+
+
 def await_broker(bootstrap: str) -> str:
     """Return `bootstrap` as soon as one of its addresses takes a connection.
 

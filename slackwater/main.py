@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from slackwater import chaos, cluster, files, stack
+from slackwater import chaos, chaos_run, cluster, files, stack
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 )
 for module in (files, stack, cluster, chaos):
     module.register(app)
+chaos_run.register(chaos.chaos)
+chaos_run.register_top(app)
 
 # Errors that a user can act on, and the exit code that each deserves. By name, so that a command
 # imports only the parts that it uses.
@@ -33,6 +35,7 @@ _FAILURES = (
     "windowing.semantics.definition.IntSumError",
     "chaos.log.LogError",
     "chaos.output.OutputError",
+    "chaos.replay.ReplayError",
     "infra.errors.InfraError",
     "jobs.flights.FlightsError",
     "jobs.plot.PlotError",

@@ -105,6 +105,36 @@ def test_a_name_has_one_living_driver_which_the_master_brings_back(
     assert spark_rest.kill(endpoints, second)
 
 
+def test_a_driver_whose_worker_is_lost_keeps_its_name(
+    cluster: tuple[Endpoints, Layout], job: Path
+) -> None:
+    endpoints, layout = cluster
+    out = job.with_name("out")
+    first = spark_rest.submit(endpoints, job, [str(out), "600"], name="moves")
+    _until(out.exists)
+    daemons = [stack.process_of(f"spark-worker-{n}", layout=layout) for n in (1, 2)]
+    (host,) = [
+        daemon
+        for daemon in daemons
+        if any(one.kind == "driver" for one in cluster_processes([daemon]))
+    ]
+    assert process.send(host, signal.SIGKILL)
+    try:
+        _until(lambda: len(out.read_text().splitlines()) == 2)
+        second = spark_rest.find_driver(endpoints, "moves")
+        assert second not in (None, first)
+        listed = spark_rest.list_drivers(endpoints)
+        assert [one.submission_id for one in listed if one.name == "moves"] == [second]
+        # Under its old id it is found as well, and there is no twin.
+        assert spark_rest.status(endpoints, first).submission_id == second
+        again = spark_rest.submit(endpoints, job, [str(out), "600"], name="moves")
+        assert again == second
+        assert spark_rest.kill(endpoints, first)
+        assert spark_rest.find_driver(endpoints, "moves") is None
+    finally:
+        stack.up(only=["spark"], layout=layout)
+
+
 def test_a_submission_that_never_reached_the_master_is_made_again(
     cluster: tuple[Endpoints, Layout], job: Path
 ) -> None:

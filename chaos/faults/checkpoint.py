@@ -1,0 +1,51 @@
+"""Faults of the checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.faults.fault import FaultDidNotApply, Scene
+from chaos.faults.reach import await_that
+
+_DONE_AGAIN_S = 180.0
+
+
+@dataclass
+class LoseLastCommit:
+    """Take away the commit of the last batch while the job is stopped, and submit it again.
+
+    The job must run that batch again from the state before it, and its tables must take no row of
+    it twice.
+    """
+
+    hold_s: float = 0.0
+    _lost: Path | None = field(default=None, init=False)
+
+    def inject(self, scene: Scene) -> str:
+        """Stop the job and delete the newest entry of its commit log."""
+        scene.stop_job()
+        commits = [path for path in (scene.checkpoint / "commits").glob("*") if path.name.isdigit()]
+        if len(commits) < 2:
+            msg = f"{len(commits)} batches are committed: with two or more, one can be lost"
+            raise FaultDidNotApply(msg)
+        lost = max(commits, key=lambda path: int(path.name))
+        lost.unlink()
+        lost.with_name(f".{lost.name}.crc").unlink(missing_ok=True)
+        self._lost = lost
+        return f"commits/{lost.name} is deleted"
+
+    def heal(self, scene: Scene) -> str:
+        """Submit the job again, and see the batch committed a second time.
+
+        Raises:
+            FaultDidNotApply: the batch was not run again.
+        """
+        scene.submit_job()
+        lost = self._lost
+        if lost is None:
+            return "job submitted again"
+        if not await_that(lost.exists, _DONE_AGAIN_S):
+            msg = f"batch {lost.name} was not run again within {_DONE_AGAIN_S:.0f} s"
+            raise FaultDidNotApply(msg)
+        return f"batch {lost.name} was run again"

@@ -1,0 +1,136 @@
+"""What a fault is: an attack before it is made, and a record of it afterwards."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from chaos.faults.reach import Reach
+    from infra.endpoints import Endpoints
+    from infra.layout import Layout
+
+Inject = Callable[[], tuple[str, str]]
+"""Does a fault; gives its name and the evidence that it took effect."""
+
+Condition = Callable[[], bool]
+"""Something that may hold or not yet."""
+
+
+class FaultDidNotApply(RuntimeError):
+    """There was nothing to hurt, or it was not hurt."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault that took effect.
+
+    Attributes:
+        name: what was done.
+        at_s: when, in seconds since 1970.
+        evidence: how we know that it took effect.
+        batches: how many batches were committed when it struck.
+        recovered_s: seconds until the job made progress again; None while it has not.
+    """
+
+    name: str
+    at_s: float
+    evidence: str
+    batches: int
+    recovered_s: float | None = None
+
+    def recovered(self, now_s: float) -> Fault:
+        """The same fault, once the job has made progress again."""
+        return replace(self, recovered_s=now_s - self.at_s)
+
+
+def strike(inject: Inject, batches: int) -> Fault:
+    """Do a fault now.
+
+    Args:
+        inject: one of the faults.
+        batches: how many batches the job has committed.
+
+    Raises:
+        FaultDidNotApply: it took no effect.
+    """
+    at_s = time.time()
+    name, evidence = inject()
+    return Fault(name, at_s, evidence, batches)
+
+
+@dataclass(frozen=True)
+class Poisoned:
+    """A record that was sent to be refused.
+
+    Attributes:
+        partition, offset: where it stands in the topic.
+        reason: what its dead letter must say.
+    """
+
+    partition: int
+    offset: int
+    reason: str
+
+
+@dataclass
+class Scene:
+    """What an attack finds: the stack, the job, and the means to hurt them.
+
+    Attributes:
+        layout: the stack's folders.
+        endpoints: its addresses.
+        topic: the job's log.
+        checkpoint: the job's checkpoint.
+        reach: how processes are reached.
+        rng: draws victims and moments; seeded.
+        stop_job: ends the job by order, and waits until it is gone.
+        submit_job: submits the same run again.
+        restart: starts dead daemons of a component of the stack again, by its name.
+        sent: records that attacks have added to the topic, per partition.
+        poison: those of them that must be refused.
+    """
+
+    layout: Layout
+    endpoints: Endpoints
+    topic: str
+    checkpoint: Path
+    reach: Reach
+    rng: random.Random
+    stop_job: Callable[[], None]
+    submit_job: Callable[[], None]
+    restart: Callable[[str], None]
+    sent: dict[int, int] = field(default_factory=dict)
+    poison: list[Poisoned] = field(default_factory=list)
+
+    def note_sent(self, sent: Mapping[int, int]) -> None:
+        """Take note of records added to the topic, per partition."""
+        for partition, count in sent.items():
+            self.sent[partition] = self.sent.get(partition, 0) + count
+
+
+class Attack(Protocol):
+    """One fault, with its cure. An instance is used once."""
+
+    hold_s: float
+    """How long to wait between `inject` and `heal`, in seconds."""
+
+    def inject(self, scene: Scene) -> str:
+        """Hurt; give the evidence that it took effect.
+
+        Raises:
+            FaultDidNotApply: it did not.
+        """
+
+    def heal(self, scene: Scene) -> str:
+        """Put right what the system cannot put right by itself; give what was seen.
+
+        Called after every `inject`, also after one that failed half way.
+
+        Raises:
+            FaultDidNotApply: it turns out that the fault had no effect.
+        """

@@ -1,0 +1,88 @@
+"""What happened, in order: one JSON object a line, appended as it happens, never changed.
+
+The checks, the report and whoever wonders later read this and nothing else of the run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+Kind = Literal[
+    "start",  # of the run: plan, seed, commit
+    "sent",  # records were appended to the topic: total
+    "begun",  # a batch was planned: batch
+    "commit",  # a batch was committed: batch, total offsets
+    "fault",  # took effect: fault, name, evidence, batches
+    "no_effect",  # a fault did not take effect: fault, name, why
+    "healed",  # a fault is over: fault, evidence
+    "recovered",  # a batch was begun and committed since: fault, batch, seconds
+    "stuck",  # no such batch in time: fault, seconds
+    "progress",  # of a lane, as of a batch: batch, lane, progress_us, first, last
+    "emitted",  # the first rows of windows, as of a batch: batch, query, end_us (the largest)
+    "end",  # of the run: state
+]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened.
+
+    Attributes:
+        at_s: when, in seconds since the run began.
+        kind: what.
+        facts: the rest, by kind.
+    """
+
+    at_s: float
+    kind: Kind
+    facts: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.facts[name]
+
+
+@dataclass
+class History:
+    """The entries of a run, in the order in which they were noted.
+
+    Attributes:
+        entries: oldest first; what was found in files carries the time of the file.
+        path: where they are written as they come; None: nowhere.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    path: Path | None = None
+
+    def note(self, at_s: float, kind: Kind, **facts: Any) -> Entry:
+        """Append an entry."""
+        entry = Entry(round(at_s, 3), kind, facts)
+        self.entries.append(entry)
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"at_s": entry.at_s, "kind": kind, **facts}) + "\n")
+        return entry
+
+    def of(self, *kinds: Kind) -> Iterator[Entry]:
+        """The entries of some kinds, oldest first."""
+        return (entry for entry in self.entries if entry.kind in kinds)
+
+
+def read_history(path: str | Path) -> History:
+    """Read a file of history.
+
+    Raises:
+        ValueError: a line is not an entry.
+    """
+    entries = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        facts = json.loads(line)
+        kind = facts.pop("kind", None)
+        if kind not in get_args(Kind) or "at_s" not in facts:
+            msg = f"{path}:{number}: not an entry of a history: it needs at_s and a known kind"
+            raise ValueError(msg)
+        entries.append(Entry(facts.pop("at_s"), kind, facts))
+    return History(entries)

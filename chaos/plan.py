@@ -1,0 +1,174 @@
+"""A plan: which workload, which faults in which order, what must hold, and how fast to recover.
+
+One YAML document, validated as a whole, frozen; every mistake is reported with file, line, field
+and rule. A plan says nothing about moments and victims: those are drawn from the seed of a run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.pipeline import Duration, Name, PositiveDuration
+from windowing.spec.problems import describe
+from windowing.spec.yaml_lines import load_with_lines
+
+FaultName = Literal[
+    "kill_executor",
+    "pause_executor",
+    "kill_python_worker",
+    "kill_driver",
+    "kill_spark_worker",
+    "kill_broker",
+    "pause_broker",
+    "lose_last_commit",
+    "duplicate_sends",
+    "poison_records",
+]
+CheckName = Literal["deterministic", "exactly_once", "progress", "poison", "recovered"]
+
+_TAKES: dict[str, frozenset[str]] = {
+    "pause_executor": frozenset({"hold"}),
+    "kill_spark_worker": frozenset({"hold"}),
+    "kill_broker": frozenset({"hold"}),
+    "pause_broker": frozenset({"hold"}),
+    "duplicate_sends": frozenset({"records"}),
+}
+"""Which parameters a fault takes beside `after`."""
+
+_BATCHES_OF_A_FAULT = 3
+"""Batches that pass while a fault strikes and the job recovers: the one that is hit, one that is
+begun and committed afterwards, and one to spare."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Workload(_Model):
+    """What the job has to work on: the first flights of 2013, their poison, three ends.
+
+    Attributes:
+        flights: how many.
+        max_offsets: offsets per batch at the most, so that the job lives long enough to be hurt.
+    """
+
+    flights: Annotated[int, Field(strict=True, ge=100, le=336_776)]
+    max_offsets: Annotated[int, Field(strict=True, ge=10)]
+
+
+class Step(_Model):
+    """One fault of a plan.
+
+    Attributes:
+        fault: its name.
+        after: how many batches are committed between the recovery from the fault before and this.
+        hold_us: how long a fault lasts that somebody has to end; None: as long as it does well.
+        records: how many records are sent twice.
+    """
+
+    fault: FaultName
+    after: Annotated[int, Field(strict=True, ge=1, le=1000)] = 2
+    hold_us: PositiveDuration | None = Field(default=None, alias="hold")
+    records: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = None
+
+    @model_validator(mode="after")
+    def _parameters(self) -> Step:
+        given = {name for name, field in _PARAMETERS.items() if getattr(self, field) is not None}
+        takes = _TAKES.get(self.fault, frozenset())
+        if wrong := sorted(given - takes):
+            takers = sorted(fault for fault, names in _TAKES.items() if wrong[0] in names)
+            msg = f"{self.fault} takes no {wrong[0]}: take it out ({', '.join(takers)} take it)"
+            raise ValueError(msg)
+        return self
+
+
+_PARAMETERS = {"hold": "hold_us", "records": "records"}
+
+
+class Recovery(_Model):
+    """The stated bound: how soon after a fault is over a whole new batch is committed.
+
+    Attributes:
+        within_us: in wall-clock time.
+    """
+
+    within_us: PositiveDuration = Field(alias="within")
+
+
+class Plan(_Model):
+    """A workload, its faults, and what must hold afterwards.
+
+    Attributes:
+        name: for reports, runs and topics.
+        pipeline: the pipeline file, relative to the plan.
+        order: faults strike as listed, or in an order drawn from the seed.
+        rounds: how often the list is gone through.
+        jitter_us: a fault strikes at a moment drawn from so much time after its batch.
+        give_up_us: how long the job may stand still before the run is broken off.
+    """
+
+    name: Name
+    pipeline: str
+    workload: Workload
+    faults: Annotated[tuple[Step, ...], Field(min_length=1)]
+    order: Literal["listed", "seeded"] = "listed"
+    rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
+    jitter_us: Duration = Field(default=1_000_000, alias="jitter")
+    checks: Annotated[tuple[CheckName, ...], Field(min_length=1)] = get_args(CheckName)
+    recovery: Recovery
+    give_up_us: PositiveDuration = Field(default=300_000_000, alias="give_up")
+
+    @model_validator(mode="after")
+    def _long_enough(self) -> Plan:
+        needed = self.rounds * sum(step.after + _BATCHES_OF_A_FAULT for step in self.faults)
+        batches = self.workload.flights // self.workload.max_offsets
+        if batches < needed:
+            msg = (
+                f"{self.workload.flights} flights at {self.workload.max_offsets} offsets a batch "
+                f"are {batches} batches, and the faults need {needed} (after + "
+                f"{_BATCHES_OF_A_FAULT} each): more flights, or fewer offsets a batch"
+            )
+            raise ValueError(msg)
+        return self
+
+
+def parse_plan(text: str, file: str = "<plan>") -> Plan:
+    """Read a plan from YAML text.
+
+    Raises:
+        PipelineError: with every problem that was found.
+    """
+    value, lines = load_with_lines(text, file)
+    if not isinstance(value, dict):
+        rule = "a plan is a mapping that begins with name: and pipeline:"
+        raise PipelineError([Problem(file, 1, "", rule)])
+    try:
+        return Plan.model_validate(_spread(value))
+    except ValidationError as error:
+        raise PipelineError(describe(error, file, lines)) from None
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Read a plan file.
+
+    Raises:
+        PipelineError: the file is missing, unreadable, or breaks a rule.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PipelineError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from None
+    return parse_plan(text, str(path))
+
+
+def _spread(value: dict[str, Any]) -> dict[str, Any]:
+    """A fault without parameters may stand as its bare name."""
+    faults = value.get("faults")
+    if not isinstance(faults, list):
+        return value
+    spread = [{"fault": one} if isinstance(one, str) else one for one in faults]
+    return {**value, "faults": spread}

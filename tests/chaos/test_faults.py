@@ -1,0 +1,149 @@
+"""Faults on real processes, and what they say when there is nothing to hurt."""
+
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from chaos import faults
+from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
+from chaos.faults.catalogue import FAULTS
+from chaos.faults.checkpoint import LoseLastCommit
+from chaos.faults.reach import is_paused
+from chaos.plan import FaultName
+from infra import process
+from infra.endpoints import Endpoints
+from infra.layout import Layout
+from infra.process import ProcessId, is_alive
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Iterator[ProcessId]:
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    one = process.start(command, log=tmp_path / "log", environment={}, cwd=tmp_path)
+    yield one
+    process.send(one, signal.SIGKILL)
+
+
+def test_a_killed_process_is_seen_to_be_gone(victim: ProcessId) -> None:
+    assert LocalReach().kill(victim) == f"pid {victim.pid} is gone"
+    assert not is_alive(victim)
+    with pytest.raises(FaultDidNotApply, match="had ended before the fault"):
+        LocalReach().kill(victim)
+
+
+def test_a_paused_process_is_seen_to_be_stopped_and_goes_on(victim: ProcessId) -> None:
+    reach = LocalReach()
+    assert reach.pause(victim) == f"pid {victim.pid} is stopped"
+    assert is_paused(victim)
+    assert reach.resume(victim) == f"pid {victim.pid} goes on"
+    until = time.monotonic() + 5
+    while is_paused(victim):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    reach.kill(victim)
+    assert reach.resume(victim) == f"pid {victim.pid} is gone meanwhile"
+    with pytest.raises(FaultDidNotApply):
+        reach.pause(victim)
+
+
+def test_a_pid_that_belongs_to_another_now_is_not_touched(victim: ProcessId) -> None:
+    with pytest.raises(FaultDidNotApply):
+        LocalReach().kill(ProcessId(victim.pid, victim.started - 1))
+    assert is_alive(victim)
+
+
+def test_plans_and_catalogue_have_the_same_faults() -> None:
+    assert set(get_args(FaultName)) == set(FAULTS)
+
+
+def test_a_fault_takes_its_parameters_from_the_plan() -> None:
+    assert fault_named("kill_broker", hold_s=7.0).hold_s == 7.0
+    assert vars(fault_named("duplicate_sends", records=9))["records"] == 9
+
+
+def test_with_no_job_there_is_nothing_to_hurt(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    with pytest.raises(FaultDidNotApply, match="no executor runs under the Spark workers"):
+        faults.strike(lambda: faults.kill_executor(layout), batches=1)
+    with pytest.raises(FaultDidNotApply, match="no driver runs"):
+        faults.kill_driver(layout)
+
+
+class Job:
+    """Stands for a job: when it is submitted it runs the batch again whose commit is gone."""
+
+    def __init__(self, commits: Path, works: bool = True) -> None:
+        self.commits, self.works, self.told = commits, works, [""]
+
+    def stop(self) -> None:
+        self.told.append("stop")
+
+    def submit(self) -> None:
+        self.told.append("submit")
+        if self.works:
+            (self.commits / "11").touch()
+
+
+def scene_of(job: Job, folder: Path) -> Scene:
+    endpoints = Endpoints("", "", "", "", "", "", "", folder, "")
+    return Scene(
+        layout=Layout(folder),
+        endpoints=endpoints,
+        topic="t",
+        checkpoint=folder,
+        reach=LocalReach(),
+        rng=random.Random(1),
+        stop_job=job.stop,
+        submit_job=job.submit,
+        restart=lambda name: None,
+    )
+
+
+@pytest.fixture
+def commits(tmp_path: Path) -> Path:
+    folder = tmp_path / "commits"
+    folder.mkdir()
+    for name in ("9", "10", "11", ".9.crc", ".11.crc"):
+        (folder / name).touch()
+    return folder
+
+
+def test_the_last_commit_is_lost_while_the_job_stands(commits: Path, tmp_path: Path) -> None:
+    job, attack = Job(commits), LoseLastCommit()
+    scene = scene_of(job, tmp_path)
+    assert attack.inject(scene) == "commits/11 is deleted"
+    assert sorted(path.name for path in commits.iterdir()) == [".9.crc", "10", "9"]
+    assert job.told == ["", "stop"]
+    assert attack.heal(scene) == "batch 11 was run again"
+    assert job.told == ["", "stop", "submit"]
+
+
+def test_a_lost_commit_that_nobody_misses_is_no_evidence(
+    commits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chaos.faults.checkpoint._DONE_AGAIN_S", 0.1)
+    attack = LoseLastCommit()
+    scene = scene_of(Job(commits, works=False), tmp_path)
+    attack.inject(scene)
+    with pytest.raises(FaultDidNotApply, match="batch 11 was not run again"):
+        attack.heal(scene)
+
+
+@pytest.mark.parametrize("name", ["kill_broker", "pause_broker", "kill_spark_worker"])
+def test_a_daemon_that_does_not_run_cannot_be_hurt(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FaultDidNotApply, match=r"no daemon .* is running"):
+        fault_named(name).inject(scene_of(Job(tmp_path), tmp_path))
+
+
+def test_without_commits_none_can_be_lost_and_the_job_runs_on(tmp_path: Path) -> None:
+    job, attack = Job(tmp_path, works=False), LoseLastCommit()
+    scene = scene_of(job, tmp_path)
+    with pytest.raises(FaultDidNotApply, match="0 batches are committed"):
+        attack.inject(scene)
+    assert attack.heal(scene) == "job submitted again"

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+from chaos.plan import Step, load_plan, parse_plan
+from windowing.spec.errors import PipelineError
+
+PLANS = sorted((Path(__file__).parents[2] / "chaos" / "plans").glob("*.yml"))
+
+GOOD = """\
+name: small
+pipeline: p.yml
+workload: {flights: 1000, max_offsets: 10}
+faults:
+  - poison_records
+  - {fault: kill_broker, after: 3, hold: 4 seconds}
+recovery: {within: 1 minute}
+"""
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_our_plans_are_valid_and_name_a_pipeline(path: Path) -> None:
+    assert (path.parent / load_plan(path).pipeline).is_file()
+
+
+def test_a_plan_has_its_defaults() -> None:
+    plan = parse_plan(GOOD)
+    assert plan.faults == (
+        Step(fault="poison_records"),
+        Step(fault="kill_broker", after=3, hold="4 seconds"),
+    )
+    assert plan.faults[1].hold_us == 4_000_000
+    assert plan.recovery.within_us == 60_000_000
+    assert plan.checks == ("deterministic", "exactly_once", "progress", "poison", "recovered")
+    assert (plan.order, plan.rounds, plan.give_up_us) == ("listed", 1, 300_000_000)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "rule"),
+    [
+        ("poison_records", "kill_moon", 5, "'kill_moon' is not allowed: input should be"),
+        ("hold: 4 seconds", "hold: 4", 6, "4 is not a length of time: it needs a unit"),
+        ("after: 3", "records: 9", 6, "kill_broker takes no records: take it out"),
+        ("flights: 1000", "flights: 100", 1, "are 10 batches, and the faults need 11"),
+        ("after: 3", "after: 0", 6, "0 is not allowed"),
+        ("name: small\n", "", 1, "name is missing"),
+        ("recovery: {within", "recovery: {inside", 7, "unknown key 'inside'"),
+        ("pipeline: p.yml", "pipeline: p.yml\nname: twice", 3, "given twice (first on line 1)"),
+        ("faults:", "faults: [", 5, "not YAML"),
+    ],
+)
+def test_mistakes_are_named_with_line_and_rule(old: str, new: str, where: int, rule: str) -> None:
+    assert old in GOOD
+    with pytest.raises(PipelineError) as raised:
+        parse_plan(GOOD.replace(old, new, 1), "plan.yml")
+    assert any(
+        f"plan.yml:{where}" in str(one) and rule in str(one) for one in raised.value.problems
+    ), str(raised.value)
+
+
+def test_no_plan_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=r"plan\.yml: cannot be read"):
+        load_plan(tmp_path / "plan.yml")
+    with pytest.raises(PipelineError, match="a plan is a mapping"):
+        parse_plan("- kill_driver")

@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import polars as pl
+
+from chaos.log import LogRecord
+from chaos.output import Output
+from chaos.plan import Workload
+from chaos.replay import between, digest, draw_trials
+from chaos.workload import feed, own_pipeline
+from windowing.spec import load_pipeline
+
+PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
+
+
+def test_trials_differ_in_cuts_and_spread_and_a_seed_gives_them_again() -> None:
+    trials = draw_trials(5, seed=3, offsets=3000)
+    assert trials == draw_trials(5, seed=3, offsets=3000)
+    assert trials != draw_trials(5, seed=4, offsets=3000)
+    assert len({trial.max_offsets for trial in trials}) == 5
+    assert {trial.executors for trial in trials} == {1, 2, 4}
+    assert all(100 <= trial.max_offsets <= 1000 for trial in trials)
+    assert [trial.max_offsets for trial in draw_trials(2, seed=1, offsets=1)] == [1, 1]
+
+
+def test_a_range_begins_per_partition() -> None:
+    log = [LogRecord("t", lane, offset, b"", None, None) for lane in (0, 1) for offset in range(3)]
+    places = [(r.partition, r.offset) for r in between(log, {0: 2, 1: 1})]
+    assert places == [(0, 2), (1, 1), (1, 2)]
+
+
+def test_a_digest_knows_every_byte_and_no_order() -> None:
+    rows = [(("a",), "line a"), (("b",), "line b")]
+
+    def of(*lines: tuple[tuple[str, ...], str]) -> str:
+        return digest(Output(list(lines), [], None, ordered=False, name=""))
+
+    assert of(*rows) == of(*reversed(rows))
+    assert of(*rows) != of(rows[0])
+    assert of(*rows) != of(rows[0], (("b",), "line B"))
+
+
+def test_a_pipeline_of_its_own_computes_the_same() -> None:
+    ours = load_pipeline(PIPELINE)
+    own = own_pipeline(PIPELINE, "trial", topic="other")
+    assert (own.name, own.source.topic) == ("flight_delays-trial", "other")
+    assert own.sink is not None
+    assert ours.sink is not None
+    assert own.sink.table != ours.sink.table
+    assert own.queries == ours.queries
+    assert own_pipeline(PIPELINE, "trial").fingerprint == ours.fingerprint
+
+
+def test_the_workload_is_cut_before_its_ends() -> None:
+    part = feed(Workload(flights=500, max_offsets=10))
+    assert (part.body.height, part.ends.height) == (510, 3)
+    assert part.body.filter(pl.col("control").is_not_null()).is_empty()
+    assert sorted(part.ends["partition"]) == [0, 1, 2]
