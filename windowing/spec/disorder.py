@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from windowing.spec.lengths import duration_us, parse_length
 
-Member = int | str | None
+Member = int | str
 """A value of the attribute that names sub-streams."""
 
 
@@ -188,12 +188,15 @@ def _ordered_per(value: object) -> OrderedPer:
     if "members" not in given:
         return OrderedPer(_attr(given))
     members = _mapping(given["members"], "each lane's list of values")
-    for lane, values in members.items():
-        if not isinstance(values, list) or not values:
-            msg = f"members of {lane}: {values!r} is not a list of values, as [a, b]"
-            raise ValueError(msg)
-    listed = tuple((str(lane), tuple(members[lane])) for lane in sorted(members))
-    return OrderedPer(_attr(given), listed)
+    listed = sorted((str(lane), _members(lane, values)) for lane, values in members.items())
+    return OrderedPer(_attr(given), tuple(listed))
+
+
+def _members(lane: str, values: object) -> tuple[Member, ...]:
+    if isinstance(values, list) and values and all(type(v) in (int, str) for v in values):
+        return tuple(values)
+    msg = f"members of {lane}: {values!r} is not a list of texts or whole numbers, as [a, b]"
+    raise ValueError(msg)
 
 
 def _adaptive(value: object) -> Adaptive:
