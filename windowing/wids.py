@@ -26,8 +26,14 @@ ON_TIME = INT64_MIN
 
 
 def slide_of(window: Window, ts_us: Ints) -> Ints:
-    """The slide of each time, `(ts - m) div S`; it is also the first window not ended by then."""
+    """The slide of each time, `(ts - m) div S`; it is also the first window not ended by then.
+
+    Times far before the origin, `NOTHING_YET` among them, count as one slide before it: there is no
+    window that early, and their distance from the origin may not fit 64 bits.
+    """
     slide, origin = window.slide, window.origin
+    lowest, highest = max(origin - slide, INT64_MIN), INT64_MAX + min(origin, 0)
+    ts_us = np.clip(ts_us, lowest, highest)
     quotient = ts_us // slide - origin // slide
     return quotient + (ts_us % slide - origin % slide) // slide
 

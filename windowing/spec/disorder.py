@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from windowing.spec.lengths import duration_us, parse_length
+from windowing.spec.lengths import INT64_MAX, duration_us, parse_length
 
 Member = int | str
 """A value of the attribute that names sub-streams."""
@@ -82,7 +82,8 @@ class OrderedPer:
     Attributes:
         attr: the field that names the sub-stream.
         members: per lane, all its sub-streams: the lane's bound is the smallest of their newest
-            times. None: they are not known, and progress is per value of `attr`.
+            times; a lane without any has bounds from control records alone. None: they are not
+            known, and progress is per value of `attr`.
     """
 
     attr: str
@@ -174,6 +175,9 @@ def _delays(value: object) -> Delays:
     if shortest > longest:
         msg = f"min_delay {given['min_delay']} is longer than max_delay {given['max_delay']}"
         raise ValueError(msg)
+    if longest + 2 * skew > INT64_MAX:
+        msg = "max_delay and twice the skew together must fit 64 bits of microseconds"
+        raise ValueError(msg)
     return Delays(longest, shortest, skew)
 
 
@@ -193,7 +197,7 @@ def _ordered_per(value: object) -> OrderedPer:
 
 
 def _members(lane: str, values: object) -> tuple[Member, ...]:
-    if isinstance(values, list) and values and all(type(v) in (int, str) for v in values):
+    if isinstance(values, list) and all(type(v) in (int, str) for v in values):
         return tuple(values)
     msg = f"members of {lane}: {values!r} is not a list of texts or whole numbers, as [a, b]"
     raise ValueError(msg)

@@ -121,6 +121,11 @@ class Source(_Model):
             named = tuple(lane for lane, _ in generator.sources)
         elif isinstance(generator, OrderedPer) and generator.members is not None:
             named = tuple(lane for lane, _ in generator.members)
+            kind = {"int": int, "string": str}.get(self.fields[generator.attr].kind)
+            for member in (value for _, values in generator.members for value in values):
+                if type(member) is not kind:
+                    msg = f"E_DISORDER: {member!r} is no value of {generator.attr}"
+                    raise ValueError(msg)
         lanes = {self.lane(partition) for partition in range(self.partitions)}
         if named is not None and set(named) != lanes:
             odd = sorted(set(named) ^ lanes)[0]
