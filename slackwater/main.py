@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from slackwater import chaos, chaos_run, cluster, files, stack
+from slackwater import chaos, chaos_run, cluster, conform, files, stack
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, stack, cluster, chaos):
+for module in (files, conform, stack, cluster, chaos):
     module.register(app)
 chaos_run.register(chaos.chaos)
 chaos_run.register_top(app)
@@ -28,6 +28,7 @@ _USAGE_ERRORS = (
     "windowing.spec.PipelineError",
     "windowing.errors.BrokenEnvelope",
     "chaos.log.EnvelopeError",
+    "chaos.conform.wid_case.CaseError",
 )
 _FAILURES = (
     "windowing.errors.WindowingError",

@@ -1,7 +1,7 @@
 """Random small pipelines, and logs for them that are drawn to the edges of their windows.
 
 `cases()` gives a `Case`: the text of a pipeline file and, per lane, the events of EVENTS.jsonl as
-dicts. All features of the first release occur: several lanes, silent ones, holes in offsets, slack,
+dicts. All features of the release occur: several lanes, silent ones, holes in offsets, generators,
 bounds and ends, sliding windows with and without gaps, origins, negative times, all late policies
 in both modes, retention from 0, null keys, hard numbers, and bad values of every kind.
 """
@@ -137,7 +137,6 @@ def cases(draw: st.DrawFn, *, bad_values: bool = True, records_max: int = 40) ->
     """
     clock = draw(_clocks())
     spans = draw(st.lists(_spans(clock), min_size=1, max_size=3))
-    slack = draw(st.sampled_from([0, 1, 2, 5, 13])) * clock.tick_us
     partitions = draw(st.integers(1, 3))
     nullable_key = draw(st.booleans())
     epochs = draw(st.sampled_from([1, 1, 2, 3, 7])) * clock.tick_us
@@ -156,7 +155,7 @@ def cases(draw: st.DrawFn, *, bad_values: bool = True, records_max: int = 40) ->
                 "w": "int?",
                 "x": "float?",
             },
-            "disorder": draw(st.sampled_from(["ordered", {"slack": f"{slack} us"}])),
+            "disorder": draw(disorders(partitions, clock.tick_us)),
             "unknown_fields": draw(st.sampled_from(["dead_letter", "ignore"])),
         },
         "late": draw(_late(epochs)),
@@ -168,6 +167,38 @@ def cases(draw: st.DrawFn, *, bad_values: bool = True, records_max: int = 40) ->
     log = _Log(clock, times, partitions, nullable_key, bad_values, records_max)
     lanes = draw(_lanes(log))
     return Case(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), lanes)
+
+
+@st.composite
+def disorders(draw: st.DrawFn, partitions: int, tick_us: int) -> str | Event:
+    """A generator as a pipeline file spells it; half of them slack in time."""
+    lengths = st.integers(0, 8).map(lambda n: f"{n * tick_us} us")
+    lanes = [f"{TOPIC}/{partition}" for partition in range(partitions)]
+    kind = draw(st.sampled_from(["slack"] * 4 + ["rows", "adaptive", "beat", "members", "punct"]))
+    if kind == "slack":
+        slack = draw(st.sampled_from([0, 1, 2, 5, 13])) * tick_us
+        return draw(st.sampled_from(["ordered", {"slack": f"{slack} us"}]))
+    if kind == "rows":
+        return {"slack": f"{draw(st.sampled_from([0, 1, 2, 3, 7]))} rows"}
+    if kind == "adaptive":
+        share, over = draw(st.sampled_from(["0%", "10%", "34.5%", "0.5"])), draw(st.integers(1, 9))
+        return {"adaptive": {"late": share, "over": f"{over} rows"}}
+    if kind == "punct":
+        return "punctuation"
+    if kind == "beat":
+        delays = {}
+        for lane in lanes:
+            extra = draw(st.integers(0, 6)) * tick_us
+            shortest = draw(st.integers(0, 3)) * tick_us
+            delays[lane] = {
+                "max_delay": f"{shortest + extra} us",
+                "min_delay": f"{shortest} us",
+                "skew": draw(lengths),
+            }
+        return {"heartbeat": delays}
+    attr, members = draw(st.sampled_from([("g", ["a", "b", ""]), ("h", [0, 1, -3])]))
+    chosen = st.lists(st.sampled_from(members), max_size=2, unique=True)
+    return {"ordered_per": {"attr": attr, "members": {lane: draw(chosen) for lane in lanes}}}
 
 
 @st.composite
@@ -293,12 +324,13 @@ def _lane(draw: st.DrawFn, log: _Log, partition: int) -> tuple[Event, ...]:
 
 @st.composite
 def _contents(draw: st.DrawFn, log: _Log, ts_us: int) -> Event:
-    kind = draw(st.sampled_from(["good"] * 14 + ["bound", "ignored", "bad", "bad"]))
+    kind = draw(st.sampled_from(["good"] * 14 + ["bound", "beat", "bad", "bad"]))
     if kind == "bound":
         return {"control": {"bound": ts_us}}
-    if kind == "ignored":
+    if kind == "beat":
         other = {"bound": ts_us + 10**9, "on": {"g": "a"}}
-        return {"control": draw(st.sampled_from([other, {"now": 10**15, "seen": {"s/0": ts_us}}]))}
+        beats = [{"now": ts_us}, {"seen": {"s/0": ts_us}}, {"now": ts_us, "seen": {"s/1": ts_us}}]
+        return {"control": draw(st.sampled_from([other, *beats, {"seen": {"else/0": 10**15}}]))}
     values = _values(nullable_key=log.nullable_key, spoilt=log.bad_values)
     event: Event = {"value": {"ts": log.clock.spell(ts_us), **draw(values)}}
     append = draw(st.sampled_from([None] * 6 + [0] * 6 + [9] * 6 + [-3, -4]))

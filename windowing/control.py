@@ -7,9 +7,11 @@ understands and passes over the others.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from windowing.spec.disorder import Delays
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 
 
@@ -20,10 +22,28 @@ class Control:
     Attributes:
         bound_us: no record below this instant follows in the lane; None if it does not say so.
         end: nothing follows in the lane.
+        now_us: the clock of a heartbeat's emitter.
+        seen_us: by lane, the time of a record that the emitter knows to have arrived.
     """
 
     bound_us: int | None = None
     end: bool = False
+    now_us: int | None = None
+    seen_us: Mapping[str, int] = field(default_factory=dict)
+
+    def reached_us(self, delays: Mapping[str, Delays]) -> int | None:
+        """The latest instant that the true clock is known to have reached; None if it says none.
+
+        Args:
+            delays: of each lane; empty where heartbeats are not believed.
+        """
+        if not delays:
+            return None
+        known = [] if self.now_us is None else [self.now_us]
+        for lane, ts_us in self.seen_us.items():
+            if lane in delays:
+                known.append(ts_us + delays[lane].min_delay_us - delays[lane].skew_us)
+        return min(max(*known, INT64_MIN), INT64_MAX) if known else None
 
 
 class ControlError(ValueError):
@@ -61,7 +81,8 @@ def _shape(parsed: dict[str, Any]) -> Control | None:
     if names and names <= {"now", "seen"}:
         seen = parsed.get("seen", {})
         legal = isinstance(seen, dict) and all(map(_instant, seen.values()))
-        return Control() if legal and _instant(parsed.get("now", 0)) else None
+        legal = legal and _instant(parsed.get("now", 0))
+        return Control(now_us=parsed.get("now"), seen_us=seen) if legal else None
     return None
 
 

@@ -17,9 +17,9 @@ import polars as pl
 from windowing.assign import Assigned, Assigner, Scan
 from windowing.errors import CheckpointMismatch, OffsetGap, RedeliveredOffset
 from windowing.frames import to_bytes
-from windowing.pack import BAD, BOUND, DATA, END
+from windowing.pack import BAD, BOUND, DATA, END, OBSERVED
 from windowing.parcel import METRIC_SCHEMA, Parcel
-from windowing.progress import slack_bounds
+from windowing.progress import generator_of
 from windowing.spec import Pipeline
 from windowing.state import StateStore
 from windowing.wids import ENDED, NOTHING_YET, Ints
@@ -34,11 +34,13 @@ class LaneState(msgspec.Struct, array_like=True):
         fingerprint: of the pipeline that wrote it.
         last_offset: the last offset seen; -1 before the first.
         progress_us: the running maximum of the bounds.
+        memory: what the generator of progress remembers.
     """
 
     fingerprint: str
     last_offset: int = -1
     progress_us: int = NOTHING_YET
+    memory: list[int] = []
 
 
 class Lane:
@@ -56,6 +58,7 @@ class Lane:
     ) -> None:
         self._pipeline, self._partition, self._redelivered = pipeline, partition, redelivered
         self._name = pipeline.source.lane(partition)
+        self._generator = generator_of(pipeline.source.disorder, self._name)
         self._assigners = [Assigner(query, pipeline) for query in pipeline.queries]
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:
@@ -68,7 +71,7 @@ class Lane:
         state = self._load(store)
         chunk = pl.concat(chunks).sort("offset")
         fresh = self._fresh(chunk, state)
-        scan = self._scan(fresh, state.progress_us)
+        scan = self._scan(fresh, state.progress_us, state.memory)
         assigned = [assigner.assign(scan) for assigner in self._assigners]
         if len(fresh):
             state.last_offset = int(fresh["offset"][-1])
@@ -126,7 +129,7 @@ class Lane:
             )
             raise OffsetGap(msg)
 
-    def _scan(self, chunk: pl.DataFrame, progress_us: int) -> Scan:
+    def _scan(self, chunk: pl.DataFrame, progress_us: int, memory: list[int]) -> Scan:
         """Run over the rows in order: progress before each, and what came after the end."""
         kind, ts_us = chunk["kind"].to_numpy(), chunk["ts_us"].fill_null(0).to_numpy()
         ended = np.zeros(len(chunk), dtype=bool)
@@ -136,8 +139,10 @@ class Lane:
             ended[int(np.argmax(kind == END)) + 1 :] = True
         bounds = np.full(len(chunk), NOTHING_YET, dtype=np.int64)
         data = (kind == DATA) & ~ended
-        bounds[data] = slack_bounds(ts_us[data], self._pipeline.source.disorder.slack_us)
+        records = chunk.filter(pl.Series(data))
+        bounds[data] = self._generator.bounds(records, memory)
         bounds[kind == BOUND] = ts_us[kind == BOUND]
+        bounds[kind == OBSERVED] = self._generator.observed(ts_us[kind == OBSERVED])
         bounds[kind == END] = ENDED
         running = np.maximum.accumulate(np.concatenate(([np.int64(progress_us)], bounds)))
         bad = (kind == BAD) | ((kind == DATA) & ended)
@@ -150,7 +155,7 @@ class Lane:
         ).filter(pl.Series(bad))
         return Scan(
             partition=self._partition,
-            data=chunk.filter(pl.Series(data)),
+            data=records,
             progress_us=running[:-1][data],
             dead=dead,
             after_us=int(running[-1]),

@@ -19,7 +19,7 @@ from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.values import _UNIT_US, BadValue, ValueRules, iso_us, read_value
 
 # What a row of a chunk is.
-DATA, BOUND, END, BAD, IGNORED = range(5)
+DATA, BOUND, END, BAD, IGNORED, OBSERVED = range(6)
 
 # At most this many rows share the slow path with one doubtful value.
 _EXACT_ROWS = 64
@@ -60,7 +60,8 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 
     Returns:
         one row per raw row, in the same order: `offset` (i64), `kind` (u8, one of the constants
-        above), `ts_us` (i64: event time, or a control record's bound), `reason` (text, for BAD),
+        above), `ts_us` (i64: event time, a control record's
+        bound, or an instant that the true clock had reached), `reason` (text, for BAD),
         and a column for each declared field, named `=field`.
     """
     decoded = _fast(rows, rules)
@@ -170,7 +171,7 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         reason = ts_us = None
         try:
             if control is not None:
-                kind, ts_us = _control(control)
+                kind, ts_us = _control(control, rules)
             else:
                 ts_us, record = read_value(value, append_us, rules)
                 kind = DATA
@@ -188,11 +189,14 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     )
 
 
-def _control(text: bytes) -> tuple[int, int | None]:
+def _control(text: bytes, rules: ValueRules) -> tuple[int, int | None]:
     try:
         control = read_control(text)
     except ControlError:
         raise BadValue("malformed") from None
     if control.end:
         return END, None
-    return (IGNORED, None) if control.bound_us is None else (BOUND, control.bound_us)
+    if control.bound_us is not None:
+        return BOUND, control.bound_us
+    reached_us = control.reached_us(rules.delays)
+    return (IGNORED, None) if reached_us is None else (OBSERVED, reached_us)

@@ -10,10 +10,11 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
+from windowing.spec.disorder import Delays, Heartbeat
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.spec.pipeline import EventTime, Pipeline
 
@@ -43,12 +44,14 @@ class ValueRules:
         fields: per declared field its kind and whether null is allowed.
         key_fields: the fields that some query groups by.
         ignore_unknown: undeclared fields are passed over instead of refused.
+        delays: of every lane, where heartbeats are believed.
     """
 
     event_time: EventTime
     fields: dict[str, tuple[str, bool]]
     key_fields: frozenset[str]
     ignore_unknown: bool
+    delays: dict[str, Delays] = field(default_factory=dict)
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> ValueRules:
@@ -59,6 +62,7 @@ class ValueRules:
             fields={name: (kind.kind, kind.nullable) for name, kind in source.fields.items()},
             key_fields=frozenset(field for query in pipeline.queries for field in query.group_by),
             ignore_unknown=source.unknown_fields == "ignore",
+            delays=dict(source.disorder.sources) if isinstance(source.disorder, Heartbeat) else {},
         )
 
     def known(self, name: str) -> bool:

@@ -1,10 +1,9 @@
 """extent and wids: inverse, aligned at their ends, clipped at the origin."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.semantics.windows import extent, wids, windows
+from windowing.semantics.sliding import extent, wids
 from windowing.spec.window import Window, WindowClass
 
 
@@ -61,9 +60,3 @@ def test_origin_below_zero() -> None:
 def test_gaps() -> None:
     spec = sliding(4, 10)
     assert [list(wids(spec, ts)) for ts in (5, 6, 9, 10)] == [[], [0], [0], []]
-    assert windows(spec, [29, 6, 10, 9]) == [0, 2]
-
-
-def test_a_class_without_a_definition_is_refused() -> None:
-    with pytest.raises(ValueError, match="class landmark have no definition"):
-        wids(Window(WindowClass.LANDMARK, None, 10, "ts"), 5)

@@ -5,6 +5,38 @@ promised to follow. A lane's progress is the running maximum of the bounds; noth
 runtime knows how disorder is dealt with.
 """
 
-from windowing.progress.slack import slack_bounds
+from __future__ import annotations
 
-__all__ = ["slack_bounds"]
+from windowing.progress.adaptive import Adaptive
+from windowing.progress.generator import Generator
+from windowing.progress.heartbeat import Heartbeat
+from windowing.progress.ordered_per import OrderedPer
+from windowing.progress.punctuation import Punctuation
+from windowing.progress.slack import SlackTime
+from windowing.progress.slack_rows import SlackRows
+from windowing.spec import disorder as spec
+
+__all__ = ["Generator", "generator_of"]
+
+
+def generator_of(disorder: spec.Disorder, lane: str) -> Generator:
+    """The generator of one lane.
+
+    Raises:
+        ValueError: a generator without an engine; the pipeline file's rules let none through.
+    """
+    match disorder:
+        case spec.Slack(slack_us):
+            return SlackTime(slack_us)
+        case spec.SlackRows(rows):
+            return SlackRows(rows)
+        case spec.Heartbeat(sources):
+            return Heartbeat(dict(sources)[lane])
+        case spec.Punctuation(None):
+            return Punctuation()
+        case spec.OrderedPer(attr, members) if members is not None:
+            return OrderedPer(attr, dict(members)[lane])
+        case spec.Adaptive():
+            return Adaptive(disorder)
+    msg = f"{disorder} has no generator in the engine: progress per key is not in this release"
+    raise ValueError(msg)

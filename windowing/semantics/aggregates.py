@@ -24,14 +24,19 @@ def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Scalar:
     Args:
         spec: which one.
         kind: the type of its field.
-        values: of the field, one for every record of the window, nulls too.
+        values: of the field, one for every record of the window in canonical order, nulls too.
 
     Raises:
         IntSumError: a sum of ints beyond 64 bits.
     """
-    numbers = [value for value in values if isinstance(value, int | float)]
-    if not numbers:
+    known = [value for value in values if value is not None]
+    if not known:
         return None
+    if spec.function in ("first", "last"):
+        return known[0] if spec.function == "first" else known[-1]
+    if spec.function == "count_distinct":
+        return len(set(known))
+    numbers = [value for value in known if isinstance(value, int | float)]
     if spec.function == "min":
         return min(numbers)
     if spec.function == "max":

@@ -1,31 +1,28 @@
 """The definition: the rows of a pipeline as a function of its log.
 
-For each query and key, window w holds the records that the query takes for w. Of them,
-
-    revision 0  are the records on time; it exists iff there is one and P >= end(w);
-    revision r  adds the late records of the r-th epoch E that has any; it exists iff P >= E,
-
-where P is the stream's final progress, the minimum over all declared lanes. A row shows the whole
-window as of its revision. Nothing else is said, and so nothing else can have an influence: neither
-the order between lanes nor batches nor clocks.
+The log is followed lane by lane (`lanes`), which says of each record how far its lane was before
+it, and of each lane how far it got. With that, each query has its rows (`revisions`). Nothing else
+is said, and so nothing else can have an influence: neither the order between lanes nor batches nor
+clocks.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from windowing.semantics.aggregates import IntSumError, aggregate
-from windowing.semantics.lanes import Arrival, Progress, follow
-from windowing.semantics.lateness import judge
+from windowing.semantics.lanes import Arrival, Lane, follow
 from windowing.semantics.log import LogEntry, split_lanes
+from windowing.semantics.revisions import Shown, revisions
+from windowing.semantics.units import Item
 from windowing.semantics.values import Record, ValueReader
-from windowing.semantics.windows import extent, wids
-from windowing.spec.fields import Aggregate
+from windowing.semantics.windows import definition_of
+from windowing.spec.fields import Aggregate, Kind
 from windowing.spec.pipeline import Pipeline, Query, Source
-from windowing.spec.rows import DeadLetter, Key, Row, Scalar, dead_letter_order, row_order
+from windowing.spec.rows import DeadLetter, Row, Scalar, dead_letter_order, row_order
 
 
 @dataclass(frozen=True)
@@ -65,14 +62,6 @@ class Outcome:
     progress: dict[str, int | float | None]
 
 
-@dataclass
-class _Window:
-    """What one window holds for one key."""
-
-    on_time: list[Arrival] = field(default_factory=list)
-    late: dict[int, list[Arrival]] = field(default_factory=lambda: defaultdict(list))
-
-
 def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     """Return the rows, dead letters and counts that this log has under this pipeline.
 
@@ -86,111 +75,99 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     """
     source, reader = pipeline.source, ValueReader(pipeline)
     arrivals: list[Arrival] = []
-    progress: dict[str, Progress] = {}
+    lanes: list[Lane] = []
     for partition, entries in enumerate(split_lanes(source, log)):
-        lane = source.lane(partition)
-        of_lane, progress[lane] = follow(lane, entries, reader, source.disorder)
-        arrivals += of_lane
-    final = min(progress.values())
-    dead = [_dead(source, a, None, a.content) for a in arrivals if isinstance(a.content, str)]
-    bad_values = len(dead)
+        lane = Lane(source.lane(partition), source.disorder)
+        arrivals += follow(lane, entries, reader)
+        lanes.append(lane)
+    items = [item for arrival in arrivals if (item := _item(source, arrival)) is not None]
+    bad = [_dead(source, a, None, a.content) for a in arrivals if isinstance(a.content, str)]
+    dead = list(bad)
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
     for query in pipeline.queries:
-        windows, refused, tally = _take(query, source, arrivals)
-        rows += _rows(query, source, windows, final)
+        shown, taken = revisions(query, items, lanes)
+        rows += (_row(query, source, revision) for revision in shown)
+        refused, tally = _refused(query, items, taken)
         dead += refused
-        counts[query.name] = Counts(
-            read=len(arrivals),
-            applied=tally["applied"],
-            outside=tally["outside"],
-            dropped=tally["dropped"],
-            dead=bad_values + len(refused),
-        )
+        counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
     return Outcome(
         rows=sorted(rows, key=row_order),
         dead=sorted(dead, key=dead_letter_order),
         counts=counts,
-        progress={lane: None if p == -math.inf else p for lane, p in progress.items()},
+        progress={
+            lane.name: None if lane.progress == -math.inf else lane.progress for lane in lanes
+        },
     )
 
 
-def _take(
-    query: Query, source: Source, arrivals: Iterable[Arrival]
-) -> tuple[dict[tuple[int, Key], _Window], list[DeadLetter], dict[str, int]]:
-    """Put every good record into the windows that take it; return the refused ones beside them."""
-    windows: dict[tuple[int, Key], _Window] = defaultdict(_Window)
+def _item(source: Source, arrival: Arrival) -> Item | None:
+    record = arrival.content
+    if not isinstance(record, Record):
+        return None
+    return Item(
+        value=record.ts_us,
+        source=source.topic,
+        partition=arrival.partition,
+        offset=arrival.offset,
+        progress=arrival.progress,
+        fields=record.fields,
+    )
+
+
+def _refused(
+    query: Query, items: Iterable[Item], taken: set[Item]
+) -> tuple[list[DeadLetter], dict[str, int]]:
+    """The dead letters of a query, and how many of its records were taken, outside, dropped."""
     refused: list[DeadLetter] = []
-    tally = {"applied": 0, "outside": 0, "dropped": 0}
-    for arrival in arrivals:
-        record = arrival.content
-        if not isinstance(record, Record):
+    tally = {"applied": len(taken), "outside": 0, "dropped": 0}
+    definition, policy = definition_of(query.window), query.late.policy
+    for item in items:
+        if item in taken:
             continue
-        ids = wids(query.window, record.ts_us)
-        taken = judge(query, ids, arrival.progress)
-        key: Key = tuple(record.fields[name] for name in query.group_by)
-        for wid in taken.on_time:
-            windows[wid, key].on_time.append(arrival)
-        for wid, release_us in taken.released:
-            windows[wid, key].late[release_us].append(arrival)
-        if not ids:
+        if definition.lateness(query, item) is None:
             tally["outside"] += 1
-        elif taken:
-            tally["applied"] += 1
-        elif query.late.policy == "drop":
+        elif policy == "drop":
             tally["dropped"] += 1
         else:
-            reason = "late" if query.late.policy == "dead_letter" else "out_of_retention"
-            refused.append(_dead(source, arrival, query.name, reason))
-    return windows, refused, tally
+            reason = "late" if policy == "dead_letter" else "out_of_retention"
+            place = (item.source, item.partition, item.offset)
+            refused.append(DeadLetter(*place, query.name, reason))
+    return refused, tally
 
 
-def _rows(
-    query: Query, source: Source, windows: dict[tuple[int, Key], _Window], final: Progress
-) -> Iterator[Row]:
-    for (wid, key), window in windows.items():
-        _, end_us = extent(query.window, wid)
-        holds = list(window.on_time)
-        if holds and final >= end_us:
-            yield _row(query, source, wid=wid, key=key, revision=0, holds=holds)
-        for revision, release_us in enumerate(sorted(window.late), start=1):
-            holds += window.late[release_us]
-            if final >= release_us:
-                yield _row(query, source, wid=wid, key=key, revision=revision, holds=holds)
-
-
-def _row(
-    query: Query, source: Source, *, wid: int, key: Key, revision: int, holds: list[Arrival]
-) -> Row:
-    start_us, end_us = extent(query.window, wid)
-    records = [arrival.content for arrival in holds if isinstance(arrival.content, Record)]
-    by_lane: dict[str, list[int]] = defaultdict(list)
-    for arrival in holds:
-        by_lane[arrival.lane].append(arrival.offset)
+def _row(query: Query, source: Source, shown: Shown) -> Row:
+    offsets: dict[str, list[int]] = defaultdict(list)
+    for item in shown.holds:
+        offsets[item.lane].append(item.offset)
+    key = shown.group if query.window.pattr is None else (shown.part, *shown.group)
+    kinds = {name: type_.kind for name, type_ in source.fields.items()}
     try:
-        values = {spec.name: _value(spec, source, records) for spec in query.aggregates}
+        values = {spec.name: value_of(spec, kinds, shown) for spec in query.aggregates}
     except IntSumError as error:
-        msg = f"query {query.name}, window {wid} [{start_us}, {end_us}), key {list(key)}: {error}"
+        extent = f"[{shown.start}, {shown.end})"
+        msg = f"query {query.name}, window {shown.wid} {extent}, key {list(key)}: {error}"
         raise IntSumError(msg) from None
     return Row(
         query=query.name,
-        window_id=wid,
-        window_start_us=start_us,
-        window_end_us=end_us,
+        window_id=shown.wid,
+        window_start_us=shown.start,
+        window_end_us=shown.end,
         key=key,
-        pane="full" if revision == 0 else "late",
-        revision=revision,
-        records=len(holds),
-        offsets={lane: (min(offsets), max(offsets)) for lane, offsets in by_lane.items()},
+        pane="full" if shown.revision == 0 else "late",
+        revision=shown.revision,
+        records=len(shown.holds),
+        offsets={lane: (min(held), max(held)) for lane, held in offsets.items()},
         values=values,
     )
 
 
-def _value(spec: Aggregate, source: Source, records: list[Record]) -> Scalar:
+def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Scalar:
+    """One aggregate over what a revision shows."""
     if spec.field is None:
-        return len(records)
-    name = spec.field
-    return aggregate(spec, source.fields[name].kind, [r.fields[name] for r in records])
+        return len(shown.holds)
+    values = [item.fields[spec.field] for item in shown.holds]
+    return aggregate(spec, kinds[spec.field], values)
 
 
 def _dead(source: Source, arrival: Arrival, query: str | None, reason: str) -> DeadLetter:

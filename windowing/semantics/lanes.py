@@ -1,20 +1,23 @@
 """Progress: what one lane's records, in offset order, say about what is still to come.
 
 A lane's progress is the running maximum of the bounds after its records, minus infinity at first,
-plus infinity after `end`. What is decided about a record depends on the progress *before* it, which
-is a fact of the log.
+plus infinity after `end`. Where progress is per key, a key's progress in a lane is the larger of
+the lane's and its own. What is decided about a record depends on the progress *before* it, which is
+a fact of the log.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from windowing.semantics.log import Bound, LogEntry, read_control
+from windowing.semantics.generators import Fields, Generator, generator, observed_bound
+from windowing.semantics.log import Bound, Control, LogEntry, Observation, read_control
 from windowing.semantics.values import Reason, Record, ValueReader
-from windowing.spec.disorder import Disorder
+from windowing.spec.disorder import Disorder, Heartbeat, OrderedPer, progress_attr
+from windowing.spec.rows import Scalar
 
 Progress = int | float
 """Microseconds, or one of the infinities. Python compares ints with them exactly."""
@@ -27,7 +30,7 @@ class Arrival:
     Attributes:
         lane: `topic/partition`.
         partition, offset: its place.
-        progress: the lane's progress before it.
+        progress: the progress before it, of its lane and key.
         content: the record, or the reason why it is a dead letter for every query.
     """
 
@@ -38,35 +41,91 @@ class Arrival:
     content: Record | Reason | Literal["after_end"]
 
 
-def bound_after(disorder: Disorder, ts_us: int) -> int:
-    """The bound that a record gives: none older than this comes after it in its lane."""
-    return ts_us - disorder.slack_us
+@dataclass
+class Lane:
+    """One lane's progress as it moves.
+
+    Attributes:
+        name: `source/partition`.
+        disorder: the generator.
+        ignore_control: of the control records only `end` is honoured.
+        progress: of the lane as a whole.
+        furthest: the largest finite progress that it ever had.
+        by_key: what was promised for single keys.
+    """
+
+    name: str
+    disorder: Disorder
+    ignore_control: bool = False
+    progress: Progress = -math.inf
+    furthest: Progress = -math.inf
+    by_key: dict[Scalar, Progress] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._bound_after: Generator = generator(self.disorder, self.name)
+        self._attr = progress_attr(self.disorder)
+
+    def of_record(self, fields: Fields) -> Progress:
+        """The progress for a record with these fields: the lane's, or its key's if that is more."""
+        return max(self.progress, self._promised(fields))
+
+    def furthest_of_record(self, fields: Fields) -> Progress:
+        """The largest finite progress that there ever was for such a record."""
+        return max(self.furthest, self._promised(fields))
+
+    def _promised(self, fields: Fields) -> Progress:
+        return -math.inf if self._attr is None else self.by_key.get(fields[self._attr], -math.inf)
+
+    def record(self, value: int, fields: Fields) -> None:
+        """Move by what a data record promises."""
+        if isinstance(self.disorder, OrderedPer) and self._attr is not None:
+            self._promise_key(fields[self._attr], value)
+        else:
+            self._promise(self._bound_after(value, fields))
+
+    def control(self, control: Control) -> None:
+        """Move by what a control record says, as far as the generator listens to it."""
+        if control == "end":
+            self.progress = math.inf
+        elif self.ignore_control:
+            return
+        elif isinstance(control, Bound) and control.on is None:
+            self._promise(control.bound_us)
+        elif isinstance(control, Bound) and control.on is not None:
+            attr, key = control.on
+            if attr == self._attr and (key is None or isinstance(key, int | float | str)):
+                self._promise_key(key, control.bound_us)
+        elif isinstance(control, Observation) and isinstance(self.disorder, Heartbeat):
+            seen = observed_bound(self.disorder, self.name, control.now_us, control.seen_us)
+            self._promise(seen)
+
+    def _promise(self, bound: int | None) -> None:
+        if bound is not None:
+            self.progress = max(self.progress, bound)
+            self.furthest = max(self.furthest, bound)
+
+    def _promise_key(self, key: Scalar, bound: int) -> None:
+        self.by_key[key] = max(self.by_key.get(key, -math.inf), bound)
 
 
-def follow(
-    lane: str, entries: Iterable[LogEntry], reader: ValueReader, disorder: Disorder
-) -> tuple[list[Arrival], Progress]:
-    """Return a lane's data records, each with the progress before it, and the final progress.
+def follow(lane: Lane, entries: Iterable[LogEntry], reader: ValueReader) -> list[Arrival]:
+    """Return a lane's data records, each with the progress before it, and move the lane.
 
     Raises:
         BadLogError: a control record that is none.
     """
     arrivals: list[Arrival] = []
-    progress: Progress = -math.inf
     for entry in entries:
-        ended = progress == math.inf
+        ended = lane.progress == math.inf
         if entry.control is not None:
             if not ended:
-                control = read_control(entry.control, f"{lane} offset {entry.offset}")
-                if control == "end":
-                    progress = math.inf
-                elif isinstance(control, Bound):
-                    progress = max(progress, control.bound_us)
+                lane.control(read_control(entry.control, f"{lane.name} offset {entry.offset}"))
             continue
         content: Record | Reason | Literal["after_end"] = (
             "after_end" if ended else reader.read(entry.value, entry.append_us)
         )
-        arrivals.append(Arrival(lane, entry.partition, entry.offset, progress, content))
+        met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
+        arrivals.append(Arrival(lane.name, entry.partition, entry.offset, met, content))
         if isinstance(content, Record):
-            progress = max(progress, bound_after(disorder, content.ts_us))
-    return arrivals, progress
+            lane.record(content.ts_us, content.fields)
+    return arrivals

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.spec.pipeline import Source
@@ -43,14 +43,31 @@ class LogEntry(Protocol):
 
 @dataclass(frozen=True)
 class Bound:
-    """A promise in band: no more records of this lane with a time below `bound_us`."""
+    """A promise in band: no more records with a time below `bound_us` in this lane.
+
+    Attributes:
+        bound_us: the instant; records at it may still come.
+        on: (field, value) if it holds for the records with that value only.
+    """
 
     bound_us: int
+    on: tuple[str, object] | None = None
 
 
-Control = Bound | Literal["end", "ignored"]
+@dataclass(frozen=True)
+class Observation:
+    """What a heartbeat emitter saw when it wrote into this lane.
 
-_IGNORED_SHAPES = ({"bound", "on"}, {"now", "seen"}, {"now"}, {"seen"})
+    Attributes:
+        now_us: its clock, or None.
+        seen_us: by lane, the time of a record that has arrived.
+    """
+
+    now_us: int | None
+    seen_us: Mapping[str, int]
+
+
+Control = Bound | Observation | Literal["end", "ignored"]
 
 
 def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]:
@@ -93,7 +110,7 @@ def _check_redelivery(first: LogEntry | None, again: LogEntry, place: str, previ
 
 
 def read_control(control: bytes, place: str) -> Control:
-    """Read a control record; the shapes that other generators use are legal and ignored.
+    """Read a control record; which shapes count is the generator's affair.
 
     Args:
         control: JSON, such as `{"bound": 5000000}` (microseconds) or `{"end": true}`.
@@ -106,17 +123,34 @@ def read_control(control: bytes, place: str) -> Control:
         fields = json.loads(control)
     except ValueError:  # UnicodeDecodeError and JSONDecodeError are both of this kind
         fields = None
-    names = set(fields) if isinstance(fields, dict) else set()
-    if names == {"end"} and fields["end"] is True:
-        return "end"
-    if names == {"bound"} and type(fields["bound"]) is int:
-        bound_us: int = fields["bound"]
-        if INT64_MIN <= bound_us <= INT64_MAX:
-            return Bound(bound_us)
-    elif names in _IGNORED_SHAPES:
-        return "ignored"
+    read = _shape(fields) if isinstance(fields, dict) else None
+    if read is not None:
+        return read
     msg = (
         f"{place}: {control!r} is not a control record: use "
         '{"bound": µs}, {"bound": µs, "on": {…}}, {"now": µs, "seen": {…}} or {"end": true}'
     )
     raise BadLogError(msg)
+
+
+def _shape(fields: dict[str, Any]) -> Control | None:
+    names = set(fields)
+    if names == {"end"}:
+        return "end" if fields["end"] is True else None
+    if names == {"bound"}:
+        return Bound(fields["bound"]) if _is_instant(fields["bound"]) else None
+    if names == {"bound", "on"}:
+        on = fields["on"]
+        if not _is_instant(fields["bound"]) or not isinstance(on, dict):
+            return None
+        # Progress is per value of one field; a promise about several says nothing of any.
+        return Bound(fields["bound"], next(iter(on.items()))) if len(on) == 1 else "ignored"
+    if names and names <= {"now", "seen"}:
+        seen = fields.get("seen", {})
+        if isinstance(seen, dict) and all(map(_is_instant, (fields.get("now", 0), *seen.values()))):
+            return Observation(fields.get("now"), seen)
+    return None
+
+
+def _is_instant(value: object) -> bool:
+    return type(value) is int and INT64_MIN <= value <= INT64_MAX

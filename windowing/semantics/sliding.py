@@ -12,6 +12,9 @@ SIGMOD 2005, section 3.
 
 from __future__ import annotations
 
+from windowing.semantics.lateness import is_late, judge
+from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.spec.pipeline import Query
 from windowing.spec.window import Window
 
 
@@ -29,6 +32,37 @@ def wids(window: Window, value: int) -> range:
     first = since_origin // window.slide
     stop = (since_origin + _range(window)) // window.slide
     return range(first, max(first, stop))
+
+
+def hold(query: Query, unit: Unit) -> list[Holding]:
+    """What each window holds of a unit; windows that hold nothing do not exist."""
+    held = []
+    for item in unit.items:
+        ids = wids(query.window, item.value)
+        for wid in ids:
+            end, earliest = (extent(query.window, w)[1] for w in (wid, ids[0]))
+            verdict = judge(query, end, earliest, item.progress)
+            if verdict != "refused":
+                held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
+    return held
+
+
+def closed(window: Window, wid: int, unit: Unit) -> bool:
+    """Whether revision 0 of a window was sent by the end of the log."""
+    return unit.final >= extent(window, wid)[1]
+
+
+def lateness(query: Query, item: Item) -> Lateness | None:
+    """For which windows a record is late; None: for none."""
+    ids = wids(query.window, item.value)
+    late = [
+        wid
+        for wid in ids
+        if is_late(
+            query, extent(query.window, wid)[1], extent(query.window, ids[0])[1], item.progress
+        )
+    ]
+    return Lateness(len(late) == len(ids), late[0], late[-1]) if late else None
 
 
 def _range(window: Window) -> int:

@@ -1,50 +1,52 @@
-"""What a window is: three functions, one file for each class of windows.
+"""What a window is: one file for each class of windows, and what every such file says.
 
-`windows` are the ids, `extent` is what a window spans, `wids` are the windows of one record;
-extent and wids are inverses of each other.
+`extent` is what a window spans, `hold` puts records into windows, `closed` says whether a window's
+first row was sent, `lateness` for which windows a record is late.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from types import ModuleType
+from typing import Protocol, cast
 
-from windowing.semantics import sliding
+from windowing.semantics import (
+    landmark,
+    slide_by_n,
+    slide_by_rank,
+    slide_by_tuple,
+    sliding,
+    tuples,
+)
+from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.spec.pipeline import Query
 from windowing.spec.window import Window, WindowClass
 
-_CLASSES: dict[WindowClass, ModuleType] = {WindowClass.SLIDING: sliding}
+
+class Definition(Protocol):
+    """The definition of one class of windows."""
+
+    def extent(self, window: Window, wid: int) -> tuple[int, int]:
+        """Start and end; which of them belongs to the window depends on the class."""
+
+    def hold(self, query: Query, unit: Unit) -> list[Holding]:
+        """What each window holds of a unit, and since when."""
+
+    def closed(self, window: Window, wid: int, unit: Unit) -> bool:
+        """Whether revision 0 of a window was sent by the end of the log."""
+
+    def lateness(self, query: Query, item: Item) -> Lateness | None:
+        """For which windows a record is late; None: for none."""
 
 
-def extent(window: Window, wid: int) -> tuple[int, int]:
-    """Return (start_us, end_us) of window `wid`, half-open, the start clipped at the origin.
-
-    Raises:
-        ValueError: a class of windows that has no definition here.
-    """
-    span: tuple[int, int] = _definition(window).extent(window, wid)
-    return span
-
-
-def wids(window: Window, ts_us: int) -> range:
-    """Return the ids of the windows that hold a record of this time, in the order of their ends.
-
-    Empty for a record before the origin, and for one in a gap between windows.
-
-    Raises:
-        ValueError: a class of windows that has no definition here.
-    """
-    ids: range = _definition(window).wids(window, ts_us)
-    return ids
+_CLASSES = {
+    WindowClass.SLIDING: sliding,
+    WindowClass.LANDMARK: landmark,
+    WindowClass.TUPLE: tuples,
+    WindowClass.SLIDE_BY_TUPLE: slide_by_tuple,
+    WindowClass.SLIDE_BY_N: slide_by_n,
+    WindowClass.SLIDE_BY_RANK: slide_by_rank,
+}
 
 
-def windows(window: Window, records_us: Iterable[int]) -> list[int]:
-    """Return the ids of the windows that hold at least one of these records, ascending."""
-    return sorted({wid for ts_us in records_us for wid in wids(window, ts_us)})
-
-
-def _definition(window: Window) -> ModuleType:
-    if window.kind not in _CLASSES:
-        known = ", ".join(_CLASSES)
-        msg = f"windows of class {window.kind} have no definition in this release (known: {known})"
-        raise ValueError(msg)
-    return _CLASSES[window.kind]
+def definition_of(window: Window) -> Definition:
+    """The definition of a window's class."""
+    return cast("Definition", _CLASSES[window.kind])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from windowing.spec.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
 from windowing.spec.lengths import spell_us
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.spec.pipeline import Pipeline, Query, Source
 
 _WIDTH = 60
 
@@ -13,14 +14,9 @@ _WIDTH = 60
 def explain(pipeline: Pipeline) -> Iterator[str]:
     """The lines of an explanation: lanes, then each query with its first windows to scale."""
     source = pipeline.source
-    slack_us = source.disorder.slack_us
     lanes = f"{source.partitions} lane" + "s" * (source.partitions > 1)
     yield f"{pipeline.name}: topic {source.topic}, {lanes}, {pipeline.shards} shards"
-    yield (
-        f"  progress of a lane: its largest {source.event_time.field} so far"
-        + (f" - {spell_us(slack_us)}" if slack_us else "")
-        + "; of the stream: the smallest of its lanes"
-    )
+    yield f"  progress of a lane: {_progress(source)}; of the stream: the smallest of its lanes"
     for query in pipeline.queries:
         yield ""
         yield from _explain_query(query, pipeline)
@@ -36,11 +32,32 @@ def _explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
     yield f"  evaluated as: slices, pre-aggregated in the lane; a record is in {_upto(per_record)}"
     yield f"  key: {', '.join(query.group_by) or 'none: one row per window'}"
     slices = per_record * (2 if range_us % slide_us else 1)
-    slack_slices = -(-pipeline.source.disorder.slack_us // slide_us)
-    kept = slices + slack_slices
-    yield f"  state per key: about {kept} slices open per lane (range and slack, in slides)"
+    disorder = pipeline.source.disorder
+    if isinstance(disorder, Slack):
+        kept = slices - (-disorder.slack_us // slide_us)
+        yield f"  state per key: about {kept} slices open per lane (range and slack, in slides)"
+    else:
+        yield f"  state per key: {slices} slices open per lane, and those between progress and now"
     yield f"  late: {_late(query)}"
     yield from _picture(range_us, slide_us)
+
+
+def _progress(source: Source) -> str:
+    """How a lane gets its bounds, in words."""
+    time, newest = source.event_time.field, f"its largest {source.event_time.field} so far"
+    match source.disorder:
+        case Slack(slack_us):
+            return newest + (f" - {spell_us(slack_us)}" if slack_us else "")
+        case SlackRows(rows):
+            return f"the smallest {time} of its {rows + 1} largest so far"
+        case Heartbeat():
+            return f"{newest}, less what its delays leave open, or what heartbeats have seen"
+        case OrderedPer(attr):
+            return f"the smallest newest {time} of its values of {attr}"
+        case Adaptive(late, over_rows):
+            return f"{newest} less the slack that had {late} of its last {over_rows} records late"
+        case _:
+            return "the largest bound of its control records"
 
 
 def _upto(count: int) -> str:

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 Kind = Literal["int", "float", "string"]
-Function = Literal["count", "sum", "mean", "min", "max"]
+Function = Literal["count", "sum", "mean", "min", "max", "first", "last", "count_distinct"]
+"""What the definition knows."""
+
+SUPPORTED: tuple[Function, ...] = ("count", "sum", "mean", "min", "max")
+"""What a pipeline may ask for: the others have no accumulator in the engine yet."""
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(\s*([^()\s]*)\s*\))?\s*")
 
@@ -64,7 +68,7 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
     Raises:
         ValueError: not of that form, or an unknown function.
     """
-    functions = get_args(Function)
+    functions = SUPPORTED
     match = _CALL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         msg = f"{text!r} is not an aggregate: write count or a function of a field, as mean(delay)"

@@ -23,11 +23,20 @@ from pydantic import (
     model_validator,
 )
 
-from windowing.spec import disorder as _disorder
+from windowing.spec.disorder import (
+    Disorder,
+    Heartbeat,
+    OrderedPer,
+    Punctuation,
+    parse_disorder,
+    progress_attr,
+)
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
+from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.spec.problems import describe
+from windowing.spec.rules import check_late, check_progress_key
 from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of, load_with_lines
 
@@ -42,14 +51,9 @@ def _named(value: object) -> object:
     return value
 
 
-def _positive_us(value: object) -> int:
-    return duration_us(value, minimum_us=1)
-
-
 Name = Annotated[str, BeforeValidator(_named)]
 Instant = Annotated[int, BeforeValidator(instant_us)]
 Duration = Annotated[int, BeforeValidator(duration_us)]
-PositiveDuration = Annotated[int, BeforeValidator(_positive_us)]
 Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
 
 
@@ -100,9 +104,35 @@ class Source(_Model):
     format: Literal["json"]
     event_time: EventTime
     fields: dict[str, Type]
-    disorder: Annotated[_disorder.Disorder, BeforeValidator(_disorder.parse_disorder)]
+    disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Source:
+        """What the generator names, fields and lanes, must exist."""
+        generator = self.disorder
+        attr = generator.attr if isinstance(generator, OrderedPer | Punctuation) else None
+        if attr is not None and attr not in self.fields:
+            msg = f"E_DISORDER: attr {attr!r} is not under source.fields ({known_fields(self)})"
+            raise ValueError(msg)
+        named: tuple[str, ...] | None = None
+        if isinstance(generator, Heartbeat):
+            named = tuple(lane for lane, _ in generator.sources)
+        elif isinstance(generator, OrderedPer) and generator.members is not None:
+            named = tuple(lane for lane, _ in generator.members)
+            kind = {"int": int, "string": str}.get(self.fields[generator.attr].kind)
+            for member in (value for _, values in generator.members for value in values):
+                if type(member) is not kind:
+                    msg = f"E_DISORDER: {member!r} is no value of {generator.attr}"
+                    raise ValueError(msg)
+        lanes = {self.lane(partition) for partition in range(self.partitions)}
+        if named is not None and set(named) != lanes:
+            odd = sorted(set(named) ^ lanes)[0]
+            wrong = f"{odd} is missing" if odd in lanes else f"there is no lane {odd}"
+            msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
+            raise ValueError(msg)
+        return self
 
     @property
     def attributes(self) -> dict[str, AttributeType]:
@@ -113,30 +143,6 @@ class Source(_Model):
     def lane(self, partition: int) -> str:
         """The name of a partition's lane."""
         return f"{self.topic}/{partition}"
-
-
-class Late(_Model):
-    """What becomes of late records.
-
-    Attributes:
-        policy: drop (counted), dead_letter, or update (later revisions).
-        mode: generous: late for each window by itself; consistent: late for all or for none.
-        every_us: length of a late epoch; given with `update` and only then.
-    """
-
-    policy: Literal["drop", "dead_letter", "update"] = "dead_letter"
-    mode: Literal["generous", "consistent"] = "generous"
-    every_us: PositiveDuration | None = Field(default=None, alias="every")
-
-    @model_validator(mode="after")
-    def _epoch(self) -> Late:
-        if (self.policy == "update") != (self.every_us is not None):
-            rule = (
-                "update needs every" if self.policy == "update" else "every goes with update only"
-            )
-            msg = f"E_EPOCH: {rule}, as late: {{policy: update, every: 1 hour}}"
-            raise ValueError(msg)
-        return self
 
 
 class _QueryFile(_Model):
@@ -245,6 +251,7 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         msg = "PATTR is not in this release: use group_by, which gives the same rows here"
         raise _FieldError((*here, "window"), msg)
     late = query.late or pipeline.late
+    _check_rules(window, query, source, late, here)
     retention_us = pipeline.retention_us if query.retention_us is None else query.retention_us
     if late.policy == "update" and retention_us is None:
         msg = "late: {policy: update} needs a retention, as retention: 12 hours"
@@ -259,10 +266,30 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     )
 
 
+def _check_rules(
+    window: Window, query: _QueryFile, source: Source, late: Late, here: tuple[str, ...]
+) -> None:
+    """The language's rules between window, generator, keys and late records."""
+    try:
+        check_progress_key(window, query.group_by, source.disorder)
+    except ValueError as error:
+        raise _FieldError((*here, "window"), str(error)) from None
+    if progress_attr(source.disorder) is not None:
+        msg = (
+            "progress per key is not in this release: give ordered_per its members, or "
+            "punctuation without attr"
+        )
+        raise _FieldError(("source", "disorder"), msg)
+    try:
+        check_late(window, late.mode, late.policy, late.every_us)
+    except ValueError as error:
+        raise _FieldError((*here, "late") if query.late else ("late",), str(error)) from None
+
+
 def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
         if field not in source.fields:
-            msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({_known(source)})"
+            msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
             raise _FieldError((*here, "group_by", index), msg)
         if field in query.group_by[:index]:
             msg = f"{field!r} stands twice: keep one"
@@ -281,7 +308,7 @@ def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tup
         if aggregate.field is not None:
             type_ = source.fields.get(aggregate.field)
             if type_ is None:
-                msg = f"{aggregate.field!r} is not under source.fields ({_known(source)})"
+                msg = f"{aggregate.field!r} is not under source.fields ({known_fields(source)})"
                 raise _FieldError(path, msg)
             if type_.kind == "string":
                 msg = (
@@ -292,7 +319,8 @@ def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tup
     return tuple(result)
 
 
-def _known(source: Source) -> str:
+def known_fields(source: Source) -> str:
+    """The declared fields, for messages."""
     return "known: " + (", ".join(source.fields) or "none")
 
 

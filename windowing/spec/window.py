@@ -7,7 +7,7 @@ SIGMOD 2005, section 3; the spelling, LANDMARK, ORIGIN, ORDER and the codes are 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -74,19 +74,22 @@ class _Clauses:
 
 
 def parse_window(
-    source: str | Mapping[str, object], attributes: Mapping[str, AttributeType]
+    source: str | Mapping[str, object],
+    attributes: Mapping[str, AttributeType],
+    group_by: Sequence[str] = (),
 ) -> Window:
     """Read a window, given as text or as a mapping of clauses, and apply every rule.
 
     Args:
         source: `RANGE 1 hour SLIDE 10 minutes WATTR ts`, or `{range: 1 hour, slide: …}`.
         attributes: the fields of a record and their types; `row_num` is always known.
+        group_by: the fields that the query groups by, which obey some of the same rules.
 
     Raises:
         WindowError: with the first code that applies, in the order of the language's table.
     """
     clauses = _read_text(source) if isinstance(source, str) else _read_fields(source)
-    return _judge(clauses, {**attributes, ROW_NUM: "rows"})
+    return _judge(clauses, {**attributes, ROW_NUM: "rows"}, group_by)
 
 
 def _read_text(text: str) -> _Clauses:
@@ -180,11 +183,11 @@ def _syntax(source: object, why: str) -> WindowError:
     return WindowError("E_SYNTAX", f"cannot read {source!r}: {why}; an example: {example}")
 
 
-def _judge(c: _Clauses, types: Mapping[str, AttributeType]) -> Window:
+def _judge(c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Window:
     """Apply the rules in the order of the table, so that one mistake gives one code."""
-    _check_attributes(c, types)
+    _check_attributes(c, types, group_by)
     ranged = c.wattr or c.rattr or ""
-    _check_clauses(c, ranged, types)
+    _check_clauses(c, ranged, types, group_by)
     kind = types[ranged]
     sliding = kind if c.wattr else "rows"
     slide = _amount("SLIDE", c.slide, sliding, positive=True)
@@ -201,13 +204,16 @@ def _judge(c: _Clauses, types: Mapping[str, AttributeType]) -> Window:
     )
 
 
-def _check_attributes(c: _Clauses, types: Mapping[str, AttributeType]) -> None:
+def _check_attributes(
+    c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]
+) -> None:
     sattr = c.sattr[5:-1] if c.sattr and c.sattr.startswith("rank(") else c.sattr
     for clause, name in (
         ("WATTR", c.wattr),
         ("RATTR", c.rattr),
         ("SATTR", sattr),
         ("PATTR", c.pattr),
+        *(("GROUP BY", name) for name in group_by),
     ):
         if name is not None and name not in types:
             known = ", ".join(sorted(types))
@@ -225,11 +231,13 @@ def _check_attributes(c: _Clauses, types: Mapping[str, AttributeType]) -> None:
         raise WindowError("E_ATTR_MIX", "RATTR and SATTR go together: one of them is missing")
 
 
-def _check_clauses(c: _Clauses, ranged: str, types: Mapping[str, AttributeType]) -> None:
+def _check_clauses(
+    c: _Clauses, ranged: str, types: Mapping[str, AttributeType], group_by: Sequence[str]
+) -> None:
     if types[ranged] == "text":
         raise WindowError("E_ATTR_TYPE", f"{ranged} is text: windows need a time, a number or rows")
-    if c.pattr == ROW_NUM:
-        raise WindowError("E_ATTR_TYPE", "PATTR row_num: a row number makes no partitions")
+    if ROW_NUM in (c.pattr, *group_by):
+        raise WindowError("E_ATTR_TYPE", "PATTR or GROUP BY row_num: a row number is no key")
     if c.rattr == ROW_NUM:
         raise WindowError("E_RATTR", "RATTR row_num: use WATTR row_num for tuple-based windows")
     if c.sattr not in (None, ROW_NUM, f"rank({c.rattr})"):

@@ -1,0 +1,1 @@
+"""Conformance: recorded cases of the sources' semantics, judged one by one."""

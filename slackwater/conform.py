@@ -1,0 +1,59 @@
+"""The command `conform`: judge recorded cases of the sources' semantics."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slackwater.console import FAILED, PASSED, say
+
+
+class Kind(StrEnum):
+    """Which semantics the cases are of."""
+
+    wid = "wid"
+
+
+class Judged(StrEnum):
+    """What computes a case's output."""
+
+    engine = "engine"
+    definition = "definition"
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    app.command()(conform)
+
+
+def conform(
+    kind: Annotated[Kind, typer.Argument(help="The semantics: wid, the window language.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one a line.")],
+    by: Annotated[
+        Judged, typer.Option(help="What computes: the engine where it can, or the definition.")
+    ] = Judged.engine,
+    interleavings: Annotated[
+        int, typer.Option(min=0, help="Other orders of arrival that must give the same.")
+    ] = 3,
+) -> None:
+    """Judge cases; per case pass or the first difference, and who computed it."""
+    from chaos.conform import wid
+
+    passed = failed = 0
+    for case in wid.read_cases(file):
+        verdicts = []
+        if by is Judged.engine:
+            from slackwater import conform_engine
+
+            verdicts += conform_engine.judge(case, interleavings)
+        if not verdicts:
+            verdicts = [wid.judge(case, wid.by_definition, "definition", interleavings)]
+        for verdict in verdicts:
+            say(verdict.line())
+        ok = all(verdict.difference is None for verdict in verdicts)
+        passed, failed = passed + ok, failed + (not ok)
+    say(f"{passed} passed, {failed} failed")
+    raise typer.Exit(FAILED if failed or not passed else PASSED)

@@ -1,0 +1,103 @@
+"""Generators as a pipeline file spells them, and what is refused before anything runs."""
+
+from fractions import Fraction
+
+import pytest
+
+from windowing.spec import PipelineError, parse_pipeline
+from windowing.spec import disorder as spec
+from windowing.spec.explain import explain
+
+PIPELINE = """
+name: p
+source:
+  topic: s
+  partitions: 2
+  format: json
+  event_time: {field: ts, unit: us}
+  fields: {k: string, n: int, x: float}
+  disorder: DISORDER
+queries:
+  w: {window: RANGE 10 s SLIDE 5 s WATTR ts, group_by: [k], aggregates: {c: count}}
+"""
+MEMBERS = (("s/0", ("a", "b")), ("s/1", ()))
+
+
+@pytest.mark.parametrize(
+    ("text", "generator"),
+    [
+        ("ordered", spec.Slack(0)),
+        ("{slack: 1.5 s}", spec.Slack(1_500_000)),
+        ("{slack: 500 rows}", spec.SlackRows(500)),
+        ("punctuation", spec.Punctuation()),
+        ("{adaptive: {late: 0.1%, over: 1000 rows}}", spec.Adaptive(Fraction(1, 1000), 1000)),
+        (
+            "{ordered_per: {attr: k, members: {s/1: [], s/0: [a, b]}}}",
+            spec.OrderedPer("k", MEMBERS),
+        ),
+        (
+            "{heartbeat: {s/1: {max_delay: 3 us}, "
+            "s/0: {max_delay: 5 s, min_delay: 1 s, skew: 2 ms}}}",
+            spec.Heartbeat(
+                (("s/0", spec.Delays(5_000_000, 1_000_000, 2_000)), ("s/1", spec.Delays(3, 0, 0)))
+            ),
+        ),
+    ],
+)
+def test_every_generator_is_read_and_explained(text: str, generator: spec.Disorder) -> None:
+    pipeline = parse_pipeline(PIPELINE.replace("DISORDER", text))
+    assert pipeline.source.disorder == generator
+    assert any("progress of a lane" in line for line in explain(pipeline))
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("sorted", "E_DISORDER: 'sorted' is not a generator"),
+        ("none", "E_DISORDER: 'none' is not a generator"),
+        ("{slack: -1 s}", "E_DISORDER: slack"),
+        ("{slack: 1.5 rows}", "whole number of rows"),
+        ("{slack: -1 rows}", "at least 0"),
+        ("{slack: 5}", "needs a unit"),
+        ("{adaptive: {late: 100%, over: 10 rows}}", "share below 1"),
+        ("{adaptive: {late: 1%}}", "over is missing"),
+        ("{adaptive: {late: 1%, over: 0 rows}}", "at least 1"),
+        ("{heartbeat: {s/0: {max_delay: 1 s}}}", "s/1 is missing"),
+        ("{heartbeat: {s/0: {min_delay: 1 s}}}", "max_delay is missing"),
+        ("{heartbeat: {s/0: {max_delay: 1 s, min_delay: 2 s}}}", "longer than max_delay"),
+        ("{heartbeat: {}}", "every lane"),
+        ("{punctuation: {attr: z}}", "'z' is not under source.fields"),
+        ("{punctuation: {attr: n}}", "E_KEYED_PROGRESS"),
+        ("{punctuation: {attr: k}}", "progress per key is not in this release"),
+        ("{ordered_per: {attr: k}}", "progress per key is not in this release"),
+        ("{ordered_per: {attr: k, members: {s/0: [a]}}}", "s/1 is missing"),
+        ("{ordered_per: {attr: k, members: {s/0: [a], s/1: [], s/2: []}}}", "no lane s/2"),
+        ("{ordered_per: {attr: k, members: {s/0: [1], s/1: []}}}", "1 is no value of k"),
+        ("{ordered_per: {attr: k, members: {s/0: a, s/1: []}}}", "not a list"),
+    ],
+)
+def test_what_is_no_generator_of_this_source_is_refused(text: str, rule: str) -> None:
+    with pytest.raises(PipelineError, match=rule):
+        parse_pipeline(PIPELINE.replace("DISORDER", text))
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "RANGE LANDMARK SLIDE 5 s WATTR ts",
+        "RANGE 4 rows SLIDE 2 rows WATTR row_num",
+        "RANGE 5 s RATTR ts SLIDE 1 row SATTR row_num",
+        "RANGE 5 SLIDE 5 WATTR n",
+        "RANGE 10 s SLIDE 5 s WATTR ts PATTR k",
+    ],
+)
+def test_windows_that_only_the_definition_has_are_refused(window: str) -> None:
+    text = PIPELINE.replace("DISORDER", "ordered").replace("RANGE 10 s SLIDE 5 s WATTR ts", window)
+    with pytest.raises(PipelineError, match=r"queries\.w\.window.*not in this release"):
+        parse_pipeline(text)
+
+
+def test_aggregates_that_only_the_definition_has_are_refused() -> None:
+    text = PIPELINE.replace("DISORDER", "ordered").replace("c: count", "c: first(n)")
+    with pytest.raises(PipelineError, match="'first' is not an aggregate"):
+        parse_pipeline(text)

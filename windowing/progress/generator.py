@@ -1,0 +1,42 @@
+"""What every generator of progress is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from windowing.spec.lengths import INT64_MIN
+
+Ints = NDArray[np.int64]
+
+NO_BOUND = INT64_MIN
+"""The bound of a record that promises nothing."""
+
+
+class Generator(Protocol):
+    """One lane's promises, a chunk at a time.
+
+    What it must remember from chunk to chunk is a list of integers, which the lane keeps for it.
+    """
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
+        """The bound after each record; `memory` is brought up to date.
+
+        Args:
+            records: the lane's next data records, with `ts_us` and a column for every field.
+            memory: what the generator remembers; empty at first.
+        """
+
+    def observed(self, instants_us: Ints) -> Ints:
+        """The bounds that follow from instants which the true clock had reached by then."""
+
+
+class OwnRecords:
+    """A generator that concludes nothing from clocks and other lanes."""
+
+    def observed(self, instants_us: Ints) -> Ints:
+        """No bound."""
+        return np.full(len(instants_us), NO_BOUND, dtype=np.int64)

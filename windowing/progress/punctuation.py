@@ -1,0 +1,16 @@
+"""Punctuation: records promise nothing; bounds stand in control records alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from windowing.progress.generator import NO_BOUND, Ints, OwnRecords
+
+
+class Punctuation(OwnRecords):
+    """No record gives a bound."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
+        """No bound after any record."""
+        return np.full(len(records), NO_BOUND, dtype=np.int64)

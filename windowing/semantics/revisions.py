@@ -1,0 +1,135 @@
+"""Revisions: the rows of one query, as a function of its records and of how far the lanes got.
+
+For each row key, window w holds the records that the query takes for w. Of them,
+
+    revision 0  are the records on time; it exists iff there is one and P >= close(w);
+    revision r  adds the late records of the r-th epoch E that has any; it exists iff P >= E,
+
+where P is the final progress of the row's key, the minimum over all declared lanes. A row shows the
+whole window as of its revision. Nothing else is said, and so nothing else can have an influence:
+neither the order between lanes nor batches nor clocks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from windowing.semantics.lanes import Lane
+from windowing.semantics.units import Item, Unit
+from windowing.semantics.windows import definition_of
+from windowing.spec.pipeline import Query
+from windowing.spec.rows import Key, Scalar
+from windowing.spec.window import Window, WindowClass
+
+# GROUP BY and PATTR mean the same to windows that know nothing of other records.
+_PER_KEY = (WindowClass.SLIDING, WindowClass.LANDMARK)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One revision of one window for one key.
+
+    Attributes:
+        wid: the window.
+        start, end: its extent.
+        part: the value of PATTR; None without.
+        group: the values of GROUP BY.
+        revision: its number.
+        release: the epoch that it belongs to; None for revision 0.
+        holds: all its records, in canonical order.
+    """
+
+    wid: int
+    start: int
+    end: int
+    part: Scalar
+    group: Key
+    revision: int
+    release: int | None
+    holds: tuple[Item, ...]
+
+
+@dataclass
+class _Content:
+    """What one window holds for one key."""
+
+    on_time: list[Item] = field(default_factory=list)
+    late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
+
+
+def revisions(
+    query: Query, items: Sequence[Item], lanes: Iterable[Lane]
+) -> tuple[list[Shown], set[Item]]:
+    """Return all revisions that the log shows, and the records that some window took.
+
+    Args:
+        query: window, keys, and what becomes of late records.
+        items: the stream's good records, each lane's in offset order.
+        lanes: all declared lanes, at the end of the log.
+
+    Raises:
+        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+    """
+    lanes = list(lanes)
+    shown: list[Shown] = []
+    taken: set[Item] = set()
+    for unit in _units(query, items, lanes):
+        contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
+        for holding in definition_of(query.window).hold(query, unit):
+            content = contents[holding.wid, group_of(query, holding.item)]
+            if holding.release is None:
+                content.on_time.append(holding.item)
+            else:
+                content.late[holding.release].append(holding.item)
+            taken.add(holding.item)
+        for (wid, group), content in contents.items():
+            shown += _shown(query, unit, wid, group, content)
+    return shown, taken
+
+
+def group_of(query: Query, item: Item) -> Key:
+    """A record's values of GROUP BY."""
+    return tuple(item.fields[name] for name in query.group_by)
+
+
+def _units(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+    window = query.window
+    units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
+    for item in items:
+        group = group_of(query, item) if window.kind in _PER_KEY else ()
+        units[_part(window, item), group].append(item)
+    newest = max((item.value for item in items), default=0)
+    for members in units.values():
+        # Progress per key goes with units of that key only, so any member knows the key.
+        fields = members[0].fields
+        yield Unit(
+            items=members,
+            final=min(lane.of_record(fields) for lane in lanes),
+            furthest=max(lane.furthest_of_record(fields) for lane in lanes),
+            newest=newest,
+        )
+
+
+def _part(window: Window, item: Item) -> Scalar:
+    return None if window.pattr is None else item.fields[window.pattr]
+
+
+def _shown(query: Query, unit: Unit, wid: int, group: Key, content: _Content) -> Iterator[Shown]:
+    window = query.window
+    definition = definition_of(window)
+    start, end = definition.extent(window, wid)
+    part = _part(window, unit.items[0])
+
+    def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
+        ordered = tuple(sorted(holds, key=lambda item: item.canonical))
+        return Shown(wid, start, end, part, group, revision, release, ordered)
+
+    holds = list(content.on_time)
+    if holds and definition.closed(window, wid, unit):
+        yield row(0, None, holds)
+    for revision, release in enumerate(sorted(content.late), start=1):
+        holds += content.late[release]
+        if unit.final >= release:
+            yield row(revision, release, holds)

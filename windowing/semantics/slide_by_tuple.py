@@ -1,0 +1,81 @@
+"""Windows that records define, by definition: one for each value that a defining record has.
+
+    extent(w) = { t : w - R < t.a <= w },   w the attribute of a defining record
+
+so the start is open, the end closed, ties share a window, and a window closes when progress passes
+its end: close(w) = w + 1. Which records define windows is what the classes differ in: here all do,
+in `slide_by_n` every n-th to arrive, in `slide_by_rank` every n-th in canonical order.
+
+A record defines a window at revision 0 iff it is on time for it. A late one, under `update`,
+defines it at its epoch; the window then appears there, with all that it holds.
+
+Source: Li et al., SIGMOD 2005, section 4.4; ties and late definers are ours.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+
+from windowing.semantics.lateness import epoch, is_late, judge
+from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.spec.pipeline import Query
+from windowing.spec.window import Window
+
+Definers = Callable[[Query, Unit], Iterable[Item]]
+
+
+def extent(window: Window, wid: int) -> tuple[int, int]:
+    """Return start (excluded) and end (included) of window `wid`."""
+    assert window.range_ is not None  # noqa: S101 - only LANDMARK has none
+    return wid - window.range_, wid
+
+
+def hold(query: Query, unit: Unit) -> list[Holding]:
+    """What each window holds of a unit; every record defines one."""
+    return hold_defined(query, unit, lambda _query, unit: unit.items)
+
+
+def hold_defined(query: Query, unit: Unit, definers: Definers) -> list[Holding]:
+    """What each window holds that these records define."""
+    defined = _defined(query, definers(query, unit))
+    windows = sorted(defined)
+    held = []
+    for item in unit.items:
+        for wid in windows[bisect_left(windows, item.value) :]:
+            if not extent(query.window, wid)[0] < item.value:
+                break
+            verdict = judge(query, wid + 1, item.value + 1, item.progress)
+            if verdict != "refused":
+                # Nothing is shown before the window itself appears.
+                instants = {verdict, defined[wid]} - {"on_time", None}
+                shown = max((at for at in instants if isinstance(at, int)), default=None)
+                held.append(Holding(wid, item, shown))
+    return held
+
+
+def _defined(query: Query, definers: Iterable[Item]) -> dict[int, int | None]:
+    """The windows, each with the epoch at which it appears; None: at revision 0."""
+    defined: dict[int, int | None] = {}
+    for item in definers:
+        if item.progress <= item.value:
+            defined[item.value] = None
+        elif query.late.every_us is not None:
+            release = epoch(item.progress, item.value + 1, query.late.every_us)
+            earlier = defined.get(item.value, release)
+            defined[item.value] = None if earlier is None else min(earlier, release)
+    return defined
+
+
+def closed(_window: Window, wid: int, unit: Unit) -> bool:
+    """Whether revision 0 of a window was sent by the end of the log."""
+    return unit.final >= wid + 1
+
+
+def lateness(query: Query, item: Item) -> Lateness | None:
+    """Late is what progress had passed; it may still be on time for later windows."""
+    if not is_late(query, item.value + 1, item.value + 1, item.progress):
+        return None
+    start, end = extent(query.window, item.value)
+    reaches = item.progress < item.value + (end - start)
+    return Lateness(whole=query.late.mode == "consistent" or not reaches)

@@ -1,0 +1,138 @@
+"""One query over any stream: the definition without a pipeline around it.
+
+A pipeline has one source, a format, several queries. Here a stream is what it is in the theory:
+lanes of records and control records, from any number of sources, over any attribute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from windowing.semantics import sliding
+from windowing.semantics.lanes import Lane
+from windowing.semantics.log import Control
+from windowing.semantics.revisions import Shown, revisions
+from windowing.semantics.units import Item, Lateness
+from windowing.semantics.windows import definition_of
+from windowing.spec.disorder import Disorder
+from windowing.spec.pipeline import Query
+from windowing.spec.rows import Scalar
+from windowing.spec.window import ROW_NUM, Window, WindowClass
+
+OutsideReason = Literal["before_origin", "gap"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One record of a stream.
+
+    Attributes:
+        lane: which of the question's lanes.
+        offset: its place there.
+        ts_us: its time; None for a control record.
+        content: its fields, or what the control record says.
+    """
+
+    lane: int
+    offset: int
+    ts_us: int | None
+    content: dict[str, Scalar] | Control
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a stream.
+
+    Attributes:
+        query: windows, keys, aggregates, late records.
+        lanes: all lanes, as `source/partition`.
+        disorder: the generator.
+        ignore_control: of the control records only `end` is honoured.
+    """
+
+    query: Query
+    lanes: tuple[str, ...]
+    disorder: Disorder
+    ignore_control: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a stream means to a question.
+
+    Attributes:
+        shown: every revision that was sent.
+        late: every late record, and for which windows it is late.
+        outside: every record that lies in no window, and why.
+        lanes: the lanes as they stand at the end.
+    """
+
+    shown: list[Shown]
+    late: list[tuple[Item, Lateness]]
+    outside: list[tuple[Item, OutsideReason]]
+    lanes: list[Lane]
+
+
+class AfterEndError(ValueError):
+    """E_AFTER_END: a lane goes on after its end."""
+
+    code = "E_AFTER_END"
+
+
+def answer(question: Question, events: Iterable[Event]) -> Answer:
+    """Evaluate a query over a stream.
+
+    Args:
+        question: the query and its surroundings.
+        events: in any order of arrival; each lane's in offset order.
+
+    Raises:
+        AfterEndError: a record after its lane's end.
+        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+    """
+    query = question.query
+    lanes = [Lane(name, question.disorder, question.ignore_control) for name in question.lanes]
+    items = _follow(query.window, lanes, events)
+    shown, _ = revisions(query, items, lanes)
+    definition = definition_of(query.window)
+    late = [(item, found) for item in items if (found := definition.lateness(query, item))]
+    outside = [(item, reason) for item in items if (reason := _outside(query.window, item.value))]
+    return Answer(shown, late, outside, lanes)
+
+
+def _follow(window: Window, lanes: Sequence[Lane], events: Iterable[Event]) -> list[Item]:
+    """The records, each with the progress that it met, and the lanes moved to their ends."""
+    items = []
+    for event in events:
+        lane = lanes[event.lane]
+        if lane.progress == math.inf:
+            msg = f"E_AFTER_END: {lane.name} offset {event.offset} comes after the lane's end"
+            raise AfterEndError(msg)
+        if event.ts_us is None:
+            assert not isinstance(event.content, dict)  # noqa: S101 - fields have a time
+            lane.control(event.content)
+            continue
+        assert isinstance(event.content, dict)  # noqa: S101 - controls have none
+        value = event.ts_us
+        if window.attribute != ROW_NUM and window.attribute in event.content:
+            attribute = event.content[window.attribute]
+            assert isinstance(attribute, int)  # noqa: S101 - windows are over ints alone
+            value = attribute
+        source, _, partition = lane.name.rpartition("/")
+        progress = lane.of_record(event.content)
+        items.append(Item(value, source, int(partition), event.offset, progress, event.content))
+        lane.record(value, event.content)
+    # Lane by lane; the order between lanes means nothing.
+    return sorted(items, key=lambda item: item.place)
+
+
+def _outside(window: Window, value: int) -> OutsideReason | None:
+    if window.kind not in (WindowClass.SLIDING, WindowClass.LANDMARK):
+        return None
+    if value < window.origin:
+        return "before_origin"
+    in_gap = window.kind is WindowClass.SLIDING and not sliding.wids(window, value)
+    return "gap" if in_gap else None

@@ -1,0 +1,112 @@
+"""What windows are made over: units of records, and what a window holds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from windowing.semantics.lanes import Progress
+from windowing.spec.rows import Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """A record as windows see it; two are the same only if they are one.
+
+    Attributes:
+        value: the windowing attribute; the event time where windows count rows.
+        source, partition, offset: its place in the log.
+        progress: the progress before it, of its own lane and key.
+        fields: its fields.
+    """
+
+    value: int
+    source: str
+    partition: int
+    offset: int
+    progress: Progress
+    fields: Mapping[str, Scalar]
+
+    @property
+    def lane(self) -> str:
+        """The name of its lane."""
+        return f"{self.source}/{self.partition}"
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Its place in the log, which orders records of equal value."""
+        return self.source, self.partition, self.offset
+
+    @property
+    def canonical(self) -> tuple[int, str, int, int]:
+        """Its place in the canonical order."""
+        return self.value, self.source, self.partition, self.offset
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Records that have windows of their own: one PATTR value's, or all of the stream.
+
+    Attributes:
+        items: its records, lane by lane in offset order.
+        final: the progress of the unit at the end of the log, over all declared lanes.
+        furthest: the largest finite progress that any lane ever had for it.
+        newest: the largest value of any record of the whole stream.
+    """
+
+    items: Sequence[Item]
+    final: Progress
+    furthest: Progress
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """That a window holds an item.
+
+    Attributes:
+        wid: the window.
+        item: the record.
+        release: None: from revision 0 on; else the late epoch E from whose revision on.
+    """
+
+    wid: int
+    item: Item
+    release: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """For which windows a record is late.
+
+    Attributes:
+        whole: it reaches revision 0 of no window at all.
+        first, last: the windows it is late for, where they are known on arrival; last None: all
+            from `first` on.
+    """
+
+    whole: bool
+    first: int | None = None
+    last: int | None = None
+
+
+class ArrivalOrderError(ValueError):
+    """E_ARRIVAL_ORDER: rows are counted as they arrive, and a unit arrives in two lanes."""
+
+    code = "E_ARRIVAL_ORDER"
+
+
+def in_one_lane(unit: Unit) -> Sequence[Item]:
+    """A unit's records in the order of arrival, which only a single lane has.
+
+    Raises:
+        ArrivalOrderError: they lie in several lanes.
+    """
+    lanes = sorted({item.lane for item in unit.items})
+    if len(lanes) > 1:
+        msg = (
+            f"E_ARRIVAL_ORDER: rows are counted in the order of arrival, and {lanes[0]} and "
+            f"{lanes[1]} both carry them: key the topic by PATTR, or use ORDER event_time"
+        )
+        raise ArrivalOrderError(msg)
+    return unit.items

@@ -1,0 +1,44 @@
+"""What becomes of late records, as data."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from windowing.spec.lengths import duration_us
+
+Policy = Literal["drop", "dead_letter", "update"]
+Mode = Literal["generous", "consistent"]
+
+
+def _positive_us(value: object) -> int:
+    return duration_us(value, minimum_us=1)
+
+
+class Late(BaseModel):
+    """What becomes of late records.
+
+    Attributes:
+        policy: drop (counted), dead_letter, or update (later revisions).
+        mode: generous: late for each window by itself; consistent: late for all or for none.
+        every_us: length of a late epoch; given with `update` and only then.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    policy: Policy = "dead_letter"
+    mode: Mode = "generous"
+    every_us: Annotated[int, BeforeValidator(_positive_us)] | None = Field(
+        default=None, alias="every"
+    )
+
+    @model_validator(mode="after")
+    def _epoch(self) -> Late:
+        if (self.policy == "update") != (self.every_us is not None):
+            rule = (
+                "update needs every" if self.policy == "update" else "every goes with update only"
+            )
+            msg = f"E_EPOCH: {rule}, as late: {{policy: update, every: 1 hour}}"
+            raise ValueError(msg)
+        return self
