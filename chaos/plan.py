@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.pipeline import Duration, Name, PositiveDuration
+from windowing.spec.late import PositiveDuration
+from windowing.spec.pipeline import Duration, Name
 from windowing.spec.problems import describe
 from windowing.spec.yaml_lines import load_with_lines
 

@@ -272,7 +272,7 @@ class _Siege:
 
     @property
     def _give_up_s(self) -> float:
-        return self.plan.give_up_us / 1e6
+        return float(self.plan.give_up_us / 1e6)
 
     def _strike(self, number: int, step: Step) -> bool:
         """One fault, from injection to recovery; false where the job does not come back."""

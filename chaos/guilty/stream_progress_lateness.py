@@ -26,8 +26,8 @@ from windowing.spec.pipeline import Pipeline
 class GlobalLane(WatchingLane):
     """Judges by the watermark as of the batch's begin."""
 
-    def _scan(self, chunk: pl.DataFrame, progress_us: int) -> Scan:
-        scan = super()._scan(chunk, progress_us)
+    def _scan(self, chunk: pl.DataFrame, progress_us: int, memory: list[int]) -> Scan:
+        scan = super()._scan(chunk, progress_us, memory)
         stood_us = self.watermark.stands_us
         self.tell(scan.partition, scan.after_us)
         return replace(scan, progress_us=np.full_like(scan.progress_us, stood_us))

@@ -47,8 +47,8 @@ class RetentionLane(WatchingLane):
         super().__init__(pipeline, watermark, partition)
         self._assigners = [StreamRetention(query, pipeline, self) for query in pipeline.queries]
 
-    def _scan(self, chunk: pl.DataFrame, progress_us: int) -> Scan:
-        scan = super()._scan(chunk, progress_us)
+    def _scan(self, chunk: pl.DataFrame, progress_us: int, memory: list[int]) -> Scan:
+        scan = super()._scan(chunk, progress_us, memory)
         self.stood_us = self.watermark.stands_us
         self.tell(scan.partition, scan.after_us)
         return scan

@@ -16,6 +16,9 @@ def _positive_us(value: object) -> int:
     return duration_us(value, minimum_us=1)
 
 
+PositiveDuration = Annotated[int, BeforeValidator(_positive_us)]
+
+
 class Late(BaseModel):
     """What becomes of late records.
 
@@ -29,9 +32,7 @@ class Late(BaseModel):
 
     policy: Policy = "dead_letter"
     mode: Mode = "generous"
-    every_us: Annotated[int, BeforeValidator(_positive_us)] | None = Field(
-        default=None, alias="every"
-    )
+    every_us: PositiveDuration | None = Field(default=None, alias="every")
 
     @model_validator(mode="after")
     def _epoch(self) -> Late:
