@@ -21,7 +21,7 @@ from jobs.failures import windowing_error
 from jobs.session import session
 from windowing.local import Output
 from windowing.pack import RawRows
-from windowing.spark import RAW_SCHEMA, emissions
+from windowing.spark.plan import RAW_SCHEMA, emissions
 from windowing.spark.sinks import MemorySink
 from windowing.spec import Pipeline
 

@@ -18,8 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everyone kn
 
 from jobs.failures import final_reason
 from jobs.runs import FAILURE_FILE
-from jobs.session import session
-from windowing.spark import emissions
+from jobs.session import PARALLELISM, session
+from windowing.spark.plan import emissions
 from windowing.spark.sinks import TableSink
 from windowing.spec import Pipeline, load_pipeline
 
@@ -66,7 +66,7 @@ def kafka_rows(
 def run(args: argparse.Namespace) -> None:
     """Run the pipeline until it is stopped, or until the topic's end with `--available-now`."""
     pipeline = load_pipeline(args.pipeline)
-    spark = session(f"slackwater {pipeline.name}")
+    spark = session(f"slackwater {pipeline.name}", parallelism=args.parallelism)
     sink = TableSink(pipeline, Path(args.table), args.run)
     raw = kafka_rows(spark, pipeline, args.bootstrap, args.max_offsets)
     writer = (
@@ -89,6 +89,7 @@ def main(argv: list[str]) -> int:
         parser.add_argument(name, required=True)
     parser.add_argument("--max-offsets", type=int)
     parser.add_argument("--available-now", action="store_true")
+    parser.add_argument("--parallelism", type=int, default=PARALLELISM)
     args = parser.parse_args(argv)
     try:
         run(args)

@@ -8,17 +8,25 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from windowing.spark import SETTINGS
+from windowing.spark.plan import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def session(name: str, *, master: str | None = None) -> SparkSession:
+# A stateful task costs a tenth of a second whatever it holds, so there should be as many as run at
+# once. A checkpoint keeps the number of its first batch; executors may come and go.
+PARALLELISM = min(4, os.cpu_count() or 1)
+
+
+def session(
+    name: str, *, master: str | None = None, parallelism: int = PARALLELISM
+) -> SparkSession:
     """Start a session with the settings that lanes and shards need.
 
     Args:
         name: of the application.
         master: where to run; None leaves it to spark-submit.
+        parallelism: into how many tasks lanes, and shards, are spread.
     """
     # Workers run the interpreter and the modules of this process.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -30,6 +38,7 @@ def session(name: str, *, master: str | None = None) -> SparkSession:
     if master is not None:
         builder = builder.master(master).config("spark.ui.enabled", "false")
         builder = builder.config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", parallelism)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

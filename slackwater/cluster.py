@@ -194,7 +194,7 @@ def plot(
 def demo(
     max_offsets: Annotated[
         int, typer.Option(min=1000, help="Throttle, so that the job lives long enough to be hurt.")
-    ] = 30_000,
+    ] = 40_000,
 ) -> None:
     """Start the stack, deploy the flights, break the job twice, and prove the answer."""
     from slackwater.demo import Demo

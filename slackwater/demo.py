@@ -5,19 +5,19 @@ Nothing here knows how a step is done: it calls the parts in order, times them, 
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from chaos import faults
 from chaos.log import read_topic
-from chaos.output import read_tables
+from chaos.output import Output, read_tables
 from chaos.verify import Verdict, verify
 from infra import stack
 from infra.airflow_api import AirflowApi
@@ -59,20 +59,23 @@ class Demo:
             endpoints = stack.up(report)
         with self._step("publish the flights"):
             self._publish(pipeline, endpoints)
-        with self._step("deploy by Airflow, two faults, quality"):
+        with self._step("deploy by Airflow, break it twice"):
             try:
-                self._deploy(pipeline, endpoints, name)
+                watch = self._deploy(pipeline, endpoints, name)
             except faults.FaultDidNotApply as error:
                 self.console.print(f"[red]unknown:[/] a fault did not take effect: {error}")
                 return UNKNOWN
         table = runs.table_of(endpoints, pipeline)
-        with self._step("verify against the definition"):
+        with self._step("verify against the definition, beside the quality checks"):
             log = read_topic(endpoints.kafka_bootstrap, pipeline.source.topic)
-            verdict = verify(pipeline, log, read_tables(table, pipeline, name))
+            output = read_tables(table, pipeline, name)
+            verdict = verify(pipeline, log, output)
+            watch.until_green()
         with self._step("plot"):
             picture = endpoints.state_dir / "flight_delays.png"
             plot(table, name, picture)
-        self._summary(pipeline, endpoints, verdict, table, picture)
+        self._summary(pipeline, verdict, output)
+        self._places(pipeline, endpoints, table, picture)
         return PASSED if verdict.ok else FAILED
 
     @contextmanager
@@ -97,8 +100,8 @@ class Demo:
             f"{published.appended:,} of them appended now"
         )
 
-    def _deploy(self, pipeline: Pipeline, endpoints: Endpoints, name: str) -> None:
-        """Trigger the pipeline's DAG, hurt the job while it runs, wait until the DAG is green."""
+    def _deploy(self, pipeline: Pipeline, endpoints: Endpoints, name: str) -> _DagWatch:
+        """Trigger the pipeline's DAG, hurt the job while it runs, wait until it is through."""
         for stopped in runs.stop(endpoints, pipeline):
             self.console.print(f"  ended the job of an earlier run, {stopped}")
         airflow = AirflowApi(endpoints)
@@ -110,7 +113,8 @@ class Demo:
         checkpoint = runs.folder_of(endpoints, pipeline, name) / "checkpoint"
         self._hurt(faults.kill_executor, checkpoint, watch)
         self._hurt(faults.kill_driver, checkpoint, watch)
-        watch.until_green()
+        watch.until_done("wait_for_progress")
+        return watch
 
     def _hurt(self, fault: faults.Inject, checkpoint: Path, watch: _DagWatch) -> None:
         """Strike after two more batches, and measure the time to the next one."""
@@ -123,40 +127,40 @@ class Demo:
         self.console.print(f"  next batch committed after {struck.recovered_s:.1f} s")
         self.faults.append(struck)
 
-    def _summary(
-        self,
-        pipeline: Pipeline,
-        endpoints: Endpoints,
-        verdict: Verdict,
-        table: Path,
-        picture: Path,
-    ) -> None:
+    def _summary(self, pipeline: Pipeline, verdict: Verdict, output: Output) -> None:
         self.console.rule("[bold]summary", align="left")
-        grid = Table.grid(padding=(0, 2))
         for conservation in verdict.conservation:
-            grid.add_row("records", str(conservation))
-        grid.add_row("rows", f"{verdict.rows.found:,} found, {verdict.rows.expected:,} expected")
-        grid.add_row("dead letters", f"{verdict.dead.found:,}")
+            self._tell("records", str(conservation))
+        for query in pipeline.queries:
+            found = [
+                identity for identity, _ in output.rows if identity[0] == json.dumps(query.name)
+            ]
+            windows = len({identity[1:3] for identity in found})
+            late = sum(identity[3] == json.dumps("late") for identity in found)
+            self._tell("windows", f"{query.name}: {windows:,}, and {late:,} late revisions")
+        self._tell("dead letters", f"{verdict.dead.found:,}")
         for fault in self.faults:
-            text = f"{fault.evidence}; recovered in {fault.recovered_s:.1f} s"
-            grid.add_row("fault", f"{fault.name}: {text}")
-        mark = "[bold green]proved" if verdict.ok else "[bold red]DIFFERS"
-        grid.add_row("verdict", f"{mark}[/]: {verdict.lines()[-1]}")
-        grid.add_row("Airflow", f"{endpoints.airflow_url}/dags/{pipeline.name}")
-        user = f"{endpoints.airflow_user} / {endpoints.airflow_password}"
-        grid.add_row("login", user)
-        grid.add_row("Spark", endpoints.spark_ui)
-        grid.add_row("table", str(table))
-        docs = endpoints.state_dir / "quality" / pipeline.name
-        for index in docs.rglob("data_docs/**/index.html"):
-            grid.add_row("Data Docs", str(index))
-        grid.add_row("plot", str(picture))
-        for title, took in self.steps:
-            grid.add_row("time", f"{took:6.1f} s  {title}")
-        grid.add_row("time", f"{sum(took for _, took in self.steps):6.1f} s  in all")
-        self.console.print(grid, soft_wrap=True)
+            text = f"{fault.evidence}; next batch after {fault.recovered_s:.1f} s"
+            self._tell("fault", f"{fault.name}: {text}")
+        mark = "[bold green]proved[/]" if verdict.ok else "[bold red]DIFFERS[/]"
+        self._tell("verdict", f"{mark}: {verdict.lines()[-1]}")
         if not verdict.ok:
             self.console.print("\n".join(verdict.lines()), soft_wrap=True, markup=False)
+
+    def _places(self, pipeline: Pipeline, endpoints: Endpoints, table: Path, picture: Path) -> None:
+        self._tell("Airflow", f"{endpoints.airflow_url}/dags/{pipeline.name}")
+        self._tell("login", f"{endpoints.airflow_user} / {endpoints.airflow_password}")
+        self._tell("Spark", endpoints.spark_ui)
+        self._tell("tables", str(table))
+        pages = endpoints.state_dir / "quality" / pipeline.name / "gx/uncommitted/data_docs"
+        self._tell("Data Docs", str(pages / "local_site" / "index.html"))
+        self._tell("plot", str(picture))
+        for title, took in self.steps:
+            self._tell("time", f"{took:6.1f} s  {title}")
+        self._tell("time", f"{sum(took for _, took in self.steps):6.1f} s  in all")
+
+    def _tell(self, label: str, text: str) -> None:
+        self.console.print(f"{label:<13} {text}", soft_wrap=True)
 
 
 class _DagWatch:
@@ -165,9 +169,10 @@ class _DagWatch:
     def __init__(self, airflow: AirflowApi, dag: str, run_id: str, console: Console) -> None:
         self._airflow, self._dag, self._run_id, self._console = airflow, dag, run_id, console
         self._told: dict[str, str] = {}
+        self._state = "queued"
         self._began = time.monotonic()
 
-    def until(self, condition: faults.Condition, what: str) -> None:
+    def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for a condition.
 
         Raises:
@@ -184,32 +189,43 @@ class _DagWatch:
                 raise InfraError(text)
             time.sleep(0.1)
 
+    def until_done(self, task: str) -> None:
+        """Wait until a task of the DAG run has succeeded.
+
+        Raises:
+            InfraError: the DAG run fails, or it takes too long.
+        """
+        self._tell_until(lambda: self._told.get(task) == "success")
+
     def until_green(self) -> None:
         """Wait until the DAG run has succeeded.
 
         Raises:
             InfraError: it fails, or takes too long.
         """
+        self._tell_until(lambda: self._state == "success")
+
+    def _tell_until(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _RUN_S
-        while self._tell() != "success":
+        while not condition():
             if time.monotonic() > deadline:
                 text = f"DAG run {self._run_id} is not through after {_RUN_S:.0f} s"
                 raise InfraError(text)
             time.sleep(1)
+            self._tell()
 
-    def _tell(self) -> str:
+    def _tell(self) -> None:
         tasks = self._airflow.tasks(self._dag, self._run_id)
         for task, state in tasks.items():
             if self._told.get(task) != state and state in ("success", "failed", "deferred"):
                 self._console.print(f"  {time.monotonic() - self._began:6.1f} s  {task}: {state}")
             self._told[task] = state
-        state = self._airflow.state(self._dag, self._run_id)
-        if state == "failed":
+        self._state = self._airflow.state(self._dag, self._run_id)
+        if self._state == "failed":
             failed = [task for task, its in tasks.items() if its == "failed"]
             log = self._airflow.log(self._dag, self._run_id, failed[0]) if failed else ""
             text = f"the DAG run failed in {', '.join(failed) or 'no task'}:\n{log[-2000:]}"
             raise InfraError(text)
-        return state
 
 
 def _batches(checkpoint: Path) -> int:

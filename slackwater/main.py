@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from slackwater import cluster, conform, files, stack
+from slackwater import chaos, cluster, conform, files, stack
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, conform, stack, cluster):
+for module in (files, conform, stack, cluster, chaos):
     module.register(app)
 
 # Errors that a user can act on, and the exit code that each deserves. By name, so that a command

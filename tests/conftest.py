@@ -11,7 +11,7 @@ _QUIET = {
 }
 
 settings.register_profile("dev", max_examples=60, **_QUIET)
-settings.register_profile("ci", max_examples=400, derandomize=True, **_QUIET)
+settings.register_profile("ci", max_examples=200, derandomize=True, **_QUIET)
 settings.register_profile("nightly", max_examples=20_000, **_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -218,12 +219,19 @@ def commands_of_readme() -> dict[str, set[str]]:
     return shown
 
 
+def options_of(command: Any) -> set[str]:
+    """The options of a command, or of all commands of a group."""
+    below = getattr(command, "commands", {}).values()
+    own = {option for parameter in command.params for option in parameter.opts}
+    return own.union(*map(options_of, below))
+
+
 def test_the_commands_of_the_readme_exist() -> None:
     from slackwater.main import app
 
     group = get_command(app)
     existing = {
-        name: {option for parameter in command.params for option in parameter.opts}
+        name: options_of(command)
         for name, command in group.commands.items()  # type: ignore[attr-defined]
     }
     shown = commands_of_readme()

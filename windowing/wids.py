@@ -26,15 +26,12 @@ ON_TIME = INT64_MIN
 
 
 def slide_of(window: Window, ts_us: Ints) -> Ints:
-    """The slide of each time, `(ts - m) div S`; it is also the first window not ended by then.
-
-    Times far before the origin, `NOTHING_YET` among them, count as one slide before it: there is no
-    window that early, and their distance from the origin may not fit 64 bits.
-    """
+    """The slide of each time, `(ts - m) div S`; it is also the first window not ended by then."""
     slide, origin = window.slide, window.origin
-    lowest, highest = max(origin - slide, INT64_MIN), INT64_MAX + min(origin, 0)
-    ts_us = np.clip(ts_us, lowest, highest)
-    quotient = ts_us // slide - origin // slide
+    shift = origin // slide
+    # With a slide of 1 us the difference could leave 64 bits; so far out no window is near.
+    lowest, highest = INT64_MIN + max(shift + 1, 0), INT64_MAX + min(shift, 0)
+    quotient = np.clip(ts_us // slide, lowest, highest) - shift
     return quotient + (ts_us % slide - origin % slide) // slide
 
 
@@ -69,9 +66,9 @@ def lowered(instant_us: Ints, by_us: int) -> Ints:
 
 def release_us(instant_us: Ints, epoch_us: int) -> Ints:
     """The first epoch boundary after each instant, `(x div T + 1)·T`, at most `ENDED`."""
-    epoch = instant_us // epoch_us + 1
-    beyond = epoch > INT64_MAX // epoch_us
-    return np.where(beyond, ENDED, np.where(beyond, 0, epoch) * epoch_us)
+    epoch = instant_us // epoch_us
+    beyond = epoch >= INT64_MAX // epoch_us
+    return np.where(beyond, ENDED, (np.where(beyond, 0, epoch) + 1) * epoch_us)
 
 
 def _range(window: Window) -> int:

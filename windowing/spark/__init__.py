@@ -4,8 +4,6 @@
 
 Spark keeps the state, versioned with the batch: a batch that is run again starts from the old
 state, so lanes and shards need no notion of failure.
+
+Begin at `windowing.spark.plan`. Nothing is imported here: `daemon` must stay light.
 """
-
-from windowing.spark.plan import RAW_SCHEMA, SETTINGS, emissions
-
-__all__ = ["RAW_SCHEMA", "SETTINGS", "emissions"]

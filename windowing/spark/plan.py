@@ -18,8 +18,7 @@ from windowing.spec import Pipeline
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _STATE = "spark.sql.streaming.stateStore"
 
-# What a session must be started with. The number of shuffle partitions is written into the
-# checkpoint at the first batch and stays; executors come and go.
+# What a session must be started with, beside its parallelism.
 SETTINGS = {
     f"{_STATE}.providerClass": (f"{_STREAMING}.state.RocksDBStateStoreProvider"),
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
@@ -27,16 +26,16 @@ SETTINGS = {
     # Every state file gets a unique name that the commit log records: two attempts at one batch
     # cannot mix their files.
     f"{_STATE}.checkpointFormatVersion": "2",
-    # Through Hadoop's other file interface every state file costs ten processes (readlink, chmod) on
-    # a local disk: the pip package brings no native Hadoop library.
+    # Hadoop's other file interface starts ten processes (readlink, chmod) for every state file on a
+    # local disk, since the pip package brings no native Hadoop library.
     "spark.sql.streaming.checkpointFileManagerClass": (
         f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    "spark.python.daemon.module": "windowing.spark.daemon",
     # No timers: a batch without data would change nothing.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "4",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",
 }
 

@@ -220,7 +220,7 @@ class Pipeline(_Model):
         """The queries, validated against the source, in the order of the file."""
         return tuple(_resolve(self, name, query) for name, query in self.query_files.items())
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of all that decides the result; a checkpoint belongs to one fingerprint."""
         decisive = repr((self.source, self.shards, self.queries))

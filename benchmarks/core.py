@@ -1,0 +1,153 @@
+"""The core without Spark: what packing, lanes and shards each cost, on one thread.
+
+Reads the same events as `benchmarks.spark`, in the batches of the log, and drives the same steps as
+the Spark stages do, with state in memory.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import os
+import pstats
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+# Before polars is loaded: a worker of Spark has one thread.
+os.environ["POLARS_MAX_THREADS"] = "1"
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.events import dataset
+from benchmarks.figures import RECORDS
+from benchmarks.paths import WORKLOADS, pipeline_of
+from windowing.frames import from_bytes, to_bytes
+from windowing.lane import Lane
+from windowing.pack import RawRows, pack
+from windowing.parcel import decode_parcel, encode_parcel
+from windowing.shard import Shard
+from windowing.spec import Pipeline
+from windowing.state import MemoryStore
+from windowing.values import ValueRules
+
+# As Spark cuts them for the packer.
+_ARROW_ROWS = 100_000
+_RAW = ("offset", "value", "control", "append_us")
+
+console = Console()
+
+
+class Clock:
+    """CPU seconds by step, and a profile of one of them.
+
+    Args:
+        profiled: the step to profile, or None.
+    """
+
+    def __init__(self, profiled: str | None) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.profile = cProfile.Profile()
+        self._profiled = profiled
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Count what happens inside to a step."""
+        if name == self._profiled:
+            self.profile.enable()
+        start = time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds[name] += time.process_time() - start
+            self.profile.disable()
+
+
+class Core:
+    """All lanes and shards of a pipeline, step by step under a clock."""
+
+    def __init__(self, pipeline: Pipeline, clock: Clock) -> None:
+        self._clock, self._rules = clock, ValueRules.of(pipeline)
+        lanes = range(pipeline.source.partitions)
+        self._lanes = [(Lane(pipeline, lane, "error"), MemoryStore()) for lane in lanes]
+        shard = Shard(pipeline)
+        self._shards = [(shard, MemoryStore()) for _ in range(pipeline.shards)]
+        self.results = 0
+
+    def feed(self, batch: dict[int, pl.DataFrame]) -> None:
+        """Take one batch: raw rows by lane."""
+        step = self._clock.step
+        posted: list[list[bytes]] = [[] for _ in self._shards]
+        for number, rows in batch.items():
+            chunks = [self._chunk(part) for part in rows.iter_slices(_ARROW_ROWS)]
+            lane, store = self._lanes[number]
+            with step("decode chunks"):
+                frames = [from_bytes(chunk) for chunk in chunks]
+            with step("lane"):
+                parcels = lane.step(store, frames)
+            with step("encode parcels"):
+                for box, parcel in zip(posted, parcels, strict=True):
+                    box.append(encode_parcel(parcel))
+        for (shard, store), box in zip(self._shards, posted, strict=True):
+            with step("decode parcels"):
+                decoded = [decode_parcel(data) for data in box]
+            with step("shard"):
+                emission = shard.step(store, decoded)
+            with step("encode results"):
+                for frame in emission.results.values():
+                    to_bytes(frame)
+                    self.results += len(frame)
+
+    def _chunk(self, rows: pl.DataFrame) -> bytes:
+        with self._clock.step("rows to Python"):
+            raw = RawRows(*(rows[name].to_list() for name in _RAW))
+        with self._clock.step("pack"):
+            chunk = pack(raw, self._rules)
+        with self._clock.step("encode chunks"):
+            return to_bytes(chunk)
+
+
+def batches_of(data: Path) -> Iterator[dict[int, pl.DataFrame]]:
+    """The batches of a data set."""
+    files: dict[str, dict[int, Path]] = defaultdict(dict)
+    for file in sorted(data.glob("batch-*.parquet")):
+        _, number, _, lane = file.stem.split("-")
+        files[number][int(lane)] = file
+    for batch in files.values():
+        yield {lane: pl.read_parquet(file, columns=list(_RAW)) for lane, file in batch.items()}
+
+
+def main(
+    *,
+    events: Annotated[int, typer.Option(min=10_000, help="How many events.")] = 1_000_000,
+    batches: Annotated[int, typer.Option(min=2, help="Into how many batches they are cut.")] = 8,
+    profile: Annotated[
+        str | None, typer.Option(help="Step to profile: pack, lane, shard, …")
+    ] = None,
+) -> None:
+    """Measure what each step of the core costs, in CPU seconds on one thread."""
+    data = dataset(RECORDS / "data", events, batches)
+    for windows in WORKLOADS:
+        clock = Clock(profile)
+        core = Core(pipeline_of(windows), clock)
+        for batch in batches_of(data):
+            core.feed(batch)
+        total = sum(clock.seconds.values())
+        table = Table("step", "CPU s", "share", "k rows/s", title=f"{windows.name}")
+        for name, seconds in {**clock.seconds, "all": total}.items():
+            speed = events / seconds / 1_000 if seconds else float("inf")
+            table.add_row(name, f"{seconds:.2f}", f"{seconds / total:.0%}", f"{speed:,.0f}")
+        console.print(table, f"{core.results:,} result rows")
+        if profile is not None:
+            if profile not in clock.seconds:
+                raise typer.BadParameter(f"no step {profile!r}: {', '.join(clock.seconds)}")
+            pstats.Stats(clock.profile).sort_stats("tottime").print_stats(20)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,36 @@
+"""A late record that finds its window still open is let in.
+
+Defect: the window waits for the slowest lane, and until then it takes what comes. So it depends on
+the interleaving whether revision 0 holds the record.
+How one gets it: "if the window is there, add to it".
+Expected: revision 0 has records that the definition gives to a later revision.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.planted import PlantedLane, planted_lanes
+from chaos.simulator.parts import Parts
+from windowing.assign import Assigner, Flags
+from windowing.wids import ON_TIME, Ints
+
+
+class WelcomingAssigner(Assigner):
+    """Marks late records as if they were on time."""
+
+    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
+        waits, first_late, release = super()._waiting(progress_us, first, last_late)
+        return waits, first_late, np.full_like(release, ON_TIME)
+
+
+class WelcomingLane(PlantedLane):
+    """A lane whose late records are not."""
+
+    assigner = WelcomingAssigner
+
+
+GUILTY = guilty(
+    Parts("late_in_revision_0", lanes=planted_lanes(WelcomingLane)), "deterministic", "closing"
+)

@@ -1,0 +1,27 @@
+"""A shard that takes the stream to be where its quickest lane is.
+
+Defect: the maximum of the lanes' progress in place of the minimum.
+How one gets it: one watermark from the largest time seen in any partition, as Spark's is.
+Expected: windows close before the stream has reached their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.guilty.guilt import guilty
+from chaos.simulator.parts import Parts
+from windowing.parcel import Parcel
+from windowing.shard import Shard, ShardState
+from windowing.state import StateStore
+
+
+class HurriedShard(Shard):
+    """Moves all lanes with the quickest."""
+
+    def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
+        super()._append(store, state, parcels)
+        state.progress_us = [max(state.progress_us)] * len(state.progress_us)
+
+
+GUILTY = guilty(Parts("quickest_lane_decides", shard=HurriedShard), "closing", "deterministic")

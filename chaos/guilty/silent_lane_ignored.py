@@ -1,0 +1,31 @@
+"""A shard that waits only for the lanes that it has heard of.
+
+Defect: a partition that has been silent so far holds nothing back; when it speaks, its windows are
+closed.
+How one gets it: idle sources that are left out of the minimum (`withIdleness`).
+Expected: windows close before the stream has reached their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.guilty.guilt import guilty
+from chaos.simulator.parts import Parts
+from windowing.parcel import Parcel
+from windowing.shard import Shard, ShardState
+from windowing.state import StateStore
+from windowing.wids import NOTHING_YET
+
+
+class ImpatientShard(Shard):
+    """Takes the silent lanes for as far as the slowest of the others."""
+
+    def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
+        super()._append(store, state, parcels)
+        known = [bound for bound in state.progress_us if bound != NOTHING_YET]
+        least = min(known, default=NOTHING_YET)
+        state.progress_us = [least if p == NOTHING_YET else p for p in state.progress_us]
+
+
+GUILTY = guilty(Parts("silent_lane_ignored", shard=ImpatientShard), "closing", "deterministic")

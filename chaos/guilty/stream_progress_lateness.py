@@ -1,0 +1,48 @@
+"""Lateness judged by the progress of the whole stream, not by the lane's own.
+
+Defect: whether a record is late depends on how far the other partitions were when it came, and so
+on batches and interleaving.
+How one gets it: a global watermark, as Spark (apache/spark#56043) and Flink have it.
+Expected: records late by the definition stand in revision 0, and the counts differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.watermark import WatchingLane, Watermark
+from chaos.simulator.parts import Parts
+from windowing.assign import Scan
+from windowing.lane import Lane
+from windowing.spec.pipeline import Pipeline
+
+
+class GlobalLane(WatchingLane):
+    """Judges by the watermark as of the batch's begin."""
+
+    def _scan(self, chunk: pl.DataFrame, progress_us: int, memory: list[int]) -> Scan:
+        scan = super()._scan(chunk, progress_us, memory)
+        stood_us = self.watermark.stands_us
+        self.tell(scan.partition, scan.after_us)
+        return replace(scan, progress_us=np.full_like(scan.progress_us, stood_us))
+
+
+def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
+    """Lanes that share a watermark."""
+    watermark = Watermark(partitions=pipeline.source.partitions)
+    return partial(GlobalLane, pipeline, watermark)
+
+
+GUILTY = guilty(
+    Parts("stream_progress_lateness", lanes=lanes),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    "repeatable",
+)

@@ -1,0 +1,75 @@
+"""Random small pipelines: every feature of the release, at a scale where they meet each other."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import yaml
+
+TOPIC = "s"
+_UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
+_AGGREGATES = ("count", "sum(v)", "mean(v)", "min(v)", "max(v)", "sum(x)", "mean(x)", "max(x)")
+
+
+def draw_pipeline(rng: random.Random) -> str:
+    """Draw the text of a pipeline file; lengths are small multiples of one tick."""
+    unit = rng.choice(["us", "us", "ms", "s", "iso"])
+    tick_us = _UNIT_US[unit] * rng.choice([1, 1, 1000])
+    every = _us(rng.choice([1, 2, 3, 5, 7]) * tick_us)
+    pipeline: dict[str, Any] = {
+        "name": "simulated",
+        "source": {
+            "topic": TOPIC,
+            "partitions": rng.choice([1, 2, 2, 3]),
+            "format": "json",
+            "event_time": _event_time(rng, unit, tick_us),
+            "fields": {"g": rng.choice(["string", "string?"]), "v": "int?", "x": "float?"},
+            "disorder": rng.choice(["ordered", {"slack": _us(rng.choice([1, 3, 8]) * tick_us)}]),
+        },
+        "late": _late(rng, every),
+        "retention": _us(rng.choice([0, 2, 10, 40]) * tick_us),
+        "shards": rng.choice([1, 1, 2, 3]),
+        "queries": {
+            f"q{number}": _query(rng, every, tick_us) for number in range(rng.choice([1, 1, 2]))
+        },
+    }
+    return yaml.safe_dump(pipeline, sort_keys=False)
+
+
+def _us(length_us: int) -> str:
+    return f"{length_us} us"
+
+
+def _event_time(rng: random.Random, unit: str, tick_us: int) -> dict[str, Any]:
+    rule: dict[str, Any] = {"field": "ts", "unit": unit}
+    if rng.random() < 0.4:
+        rule |= {"min": "1969-12-01", "max": "1970-02-01"}
+    if rng.random() < 0.4:
+        rule["max_ahead"] = _us(3 * tick_us)
+    return rule
+
+
+def _late(rng: random.Random, every: str) -> dict[str, Any]:
+    mode = rng.choice(["generous", "generous", "consistent"])
+    if rng.random() < 0.65:
+        return {"policy": "update", "every": every, "mode": mode}
+    return {"policy": rng.choice(["drop", "dead_letter"]), "mode": mode}
+
+
+def _query(rng: random.Random, every: str, tick_us: int) -> dict[str, Any]:
+    slide = rng.randint(1, 10)
+    length = rng.choice([slide, slide, slide * rng.randint(2, 4), rng.randint(1, 25)])
+    origin = rng.choice([0, 0, 0, 3, -4])
+    window = f"RANGE {length * tick_us} us SLIDE {slide * tick_us} us WATTR ts"
+    chosen = rng.sample(_AGGREGATES, rng.randint(1, 3))
+    query: dict[str, Any] = {
+        "window": window + (f" ORIGIN {origin * tick_us} us" if origin else ""),
+        "group_by": rng.choice([[], ["g"], ["g"], ["g", "v"]]),
+        "aggregates": {f"a{number}": text for number, text in enumerate(chosen)},
+    }
+    if rng.random() < 0.3:
+        query["late"] = _late(rng, every)
+    if rng.random() < 0.3:
+        query["retention"] = _us(rng.choice([0, 3, 15, 50]) * tick_us)
+    return query

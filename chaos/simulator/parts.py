@@ -1,0 +1,43 @@
+"""What an engine under test is made of; a guilty one replaces one part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from chaos.simulator.cluster import Cluster
+from chaos.simulator.job import Job
+from chaos.simulator.sink import Sink
+from chaos.simulator.state import StateFiles
+from windowing.lane import Lane
+from windowing.shard import Shard
+
+if TYPE_CHECKING:
+    from windowing.spec.pipeline import Pipeline
+
+
+def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
+    """Make what makes the lane of a partition, anew on every worker and restart."""
+    return partial(Lane, pipeline)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of an engine; by default they are the real lane and shard on a sound platform.
+
+    Attributes:
+        name: of the engine.
+        lanes: called once a run; gives what makes the lane of a partition.
+        shard: makes a shard.
+        state, sink, cluster, job: the platform.
+    """
+
+    name: str = "slackwater"
+    lanes: Callable[[Pipeline], Callable[[int], Lane]] = lanes
+    shard: Callable[[Pipeline], Shard] = Shard
+    state: Callable[[], StateFiles] = StateFiles
+    sink: Callable[[], Sink] = Sink
+    cluster: type[Cluster] = Cluster
+    job: type[Job] = Job

@@ -1,0 +1,71 @@
+"""One simulated run: a case through the engine under test, and the checks over it."""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from chaos.simulator.case import Case, record
+from chaos.simulator.checks import Finding, judge
+from chaos.simulator.draw_log import draw_log
+from chaos.simulator.draw_pipeline import draw_pipeline
+from chaos.simulator.draw_plan import draw_plan
+from chaos.simulator.parts import Parts
+from windowing.spec.pipeline import Pipeline, parse_pipeline
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run came to.
+
+    Attributes:
+        case: what was run.
+        findings: the checks that failed; none: it passes.
+        faults: how often each kind of fault took effect.
+    """
+
+    case: Case
+    findings: tuple[Finding, ...]
+    faults: Counter[str]
+
+
+def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = None) -> Case:
+    """Draw a case.
+
+    Args:
+        seed: of all cases.
+        number: of this one; together the two decide every choice.
+        parts: the engine under test; its name goes into the case.
+        pipeline_text: a pipeline file to use; None: a random one.
+    """
+    label = f"{seed}:{number}"
+    rng = random.Random(label)
+    text = pipeline_text or draw_pipeline(rng)
+    lanes = draw_log(rng, _pipeline(text))
+    plan = draw_plan(rng, [len(lane) for lane in lanes])
+    return Case(label, parts.name, text, lanes, plan)
+
+
+def run_case(case: Case, parts: Parts) -> Result:
+    """Run a case and check what it leaves behind."""
+    pipeline = _pipeline(case.pipeline)
+    lanes = [[record(event) for event in lane] for lane in case.lanes]
+    job = parts.job(pipeline, lanes, parts)
+    try:
+        for step in case.plan:
+            job.step(step)
+        job.finish()
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.name}, line {last.lineno} of {last.filename.rpartition('/')[2]}"
+        job.history.error = f"{type(error).__name__}: {error} (in {where})"
+    findings = judge(pipeline, lanes, job.history)
+    return Result(case, tuple(findings), job.history.faults)
+
+
+@lru_cache(maxsize=64)
+def _pipeline(text: str) -> Pipeline:
+    return parse_pipeline(text)

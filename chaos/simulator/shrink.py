@@ -1,0 +1,131 @@
+"""Shrinking: from a case that fails to the smallest one that still fails in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+import yaml
+
+from chaos.simulator.case import Case, Step
+
+Item = TypeVar("Item")
+Fails = Callable[[Case], bool]
+
+_PLAIN = msgspec.structs.asdict(Step())
+
+
+@dataclass
+class _Search:
+    """The smallest failing case so far, and how many more may be tried."""
+
+    case: Case
+    fails: Fails
+    tries: int
+
+    def take(self, smaller: Case) -> bool:
+        """Go on from a smaller case if it fails too."""
+        if self.tries <= 0:
+            return False
+        self.tries -= 1
+        if not self.fails(smaller):
+            return False
+        self.case = smaller
+        return True
+
+
+def shrink(case: Case, fails: Fails, tries: int = 600) -> Case:
+    """Make a failing case smaller until nothing more can be left out.
+
+    Args:
+        case: it fails.
+        fails: says whether another one fails in the same way.
+        tries: how many cases are tried at most.
+    """
+    search = _Search(case, fails, tries)
+    before = None
+    while search.case != before and search.tries > 0:
+        before = search.case
+        _drop_queries(search)
+        _drop_steps(search)
+        _drop_records(search)
+        _soothe_steps(search)
+    return search.case
+
+
+def _drop_steps(search: _Search) -> None:
+    for plan in _shorter(lambda: search.case.plan):
+        search.take(msgspec.structs.replace(search.case, plan=plan))
+
+
+def _drop_records(search: _Search) -> None:
+    for number in range(len(search.case.lanes)):
+
+        def lane(number: int = number) -> tuple[Any, ...]:
+            return search.case.lanes[number]
+
+        for events in _shorter(lane):
+            lanes = (*search.case.lanes[:number], events, *search.case.lanes[number + 1 :])
+            search.take(msgspec.structs.replace(search.case, lanes=lanes))
+
+
+def _shorter(current: Callable[[], Sequence[Item]]) -> Iterator[tuple[Item, ...]]:
+    """The sequence without each of its parts, halves first; it may shrink on the way."""
+    size = len(current())
+    while size:
+        start = 0
+        while start < len(current()):
+            items = tuple(current())
+            yield (*items[:start], *items[start + size :])
+            if len(current()) == len(items):
+                start += size
+        size //= 2
+
+
+def _soothe_steps(search: _Search) -> None:
+    """Take the faults out of the steps, one by one."""
+    for number in range(len(search.case.plan)):
+        step = search.case.plan[number]
+        for name, plain in _PLAIN.items():
+            if name != "take" and getattr(step, name) != plain:
+                _try_step(search, number, {name: plain})
+        failures = search.case.plan[number].failures
+        if len(failures) > 1:
+            for place in range(len(failures)):
+                rest = (*failures[:place], *failures[place + 1 :])
+                if _try_step(search, number, {"failures": rest}):
+                    break
+
+
+def _try_step(search: _Search, number: int, changes: dict[str, Any]) -> bool:
+    plan = search.case.plan
+    step = msgspec.structs.replace(plan[number], **changes)
+    smaller = (*plan[:number], step, *plan[number + 1 :])
+    return search.take(msgspec.structs.replace(search.case, plan=smaller))
+
+
+def _drop_queries(search: _Search) -> None:
+    """Leave out queries, then aggregates, as long as it is a pipeline without them."""
+    for name in _queries(search):
+        document = yaml.safe_load(search.case.pipeline)
+        del document["queries"][name]
+        _try_document(search, document)
+    for name, query in _queries(search).items():
+        for aggregate in query["aggregates"]:
+            document = yaml.safe_load(search.case.pipeline)
+            del document["queries"][name]["aggregates"][aggregate]
+            _try_document(search, document)
+
+
+def _queries(search: _Search) -> dict[str, Any]:
+    queries: dict[str, Any] = yaml.safe_load(search.case.pipeline)["queries"]
+    return queries
+
+
+def _try_document(search: _Search, document: dict[str, Any]) -> None:
+    queries = document["queries"].values()
+    if queries and all(query["aggregates"] for query in queries):
+        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+        search.take(msgspec.structs.replace(search.case, pipeline=text))

@@ -1,0 +1,247 @@
+"""Many simulated runs: drawn, spread over processes, counted, and every failure shrunk and kept."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+from chaos.simulator.case import Case, read_case, write_case
+from chaos.simulator.checks import CHECKS, Check, Finding
+from chaos.simulator.parts import Parts
+from chaos.simulator.run import Result, draw_case, run_case
+from chaos.simulator.shrink import shrink
+
+KEEP = Path(".slackwater") / "chaos"
+"""Where failures are kept, below the working directory."""
+
+_CHUNK = 10
+# Shrinking takes seconds; the first failures tell most, and the others are kept as they were drawn.
+_SHRUNK_MAX = 5
+_SHOWN_MAX = 5
+
+Told = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A run that failed, as small as it could be made.
+
+    Attributes:
+        case: what still fails.
+        findings: what is wrong with it.
+        file: where it is kept.
+        drawn: size of the case as it was drawn: records, steps; None: it was not made smaller.
+    """
+
+    case: Case
+    findings: tuple[Finding, ...]
+    file: Path
+    drawn: tuple[int, int] | None = None
+
+    def lines(self) -> list[str]:
+        """What differs, and the one command that reproduces it."""
+        size = f"{self.case.records} records, {len(self.case.plan)} steps"
+        if self.drawn is not None:
+            size += f", shrunk from {self.drawn[0]} records, {self.drawn[1]} steps"
+        return [
+            f"run {self.case.seed} of {self.case.engine} failed ({size})",
+            *_finding_lines(self.findings),
+            f"reproduce: {self.command}",
+        ]
+
+    def short(self) -> str:
+        """The same in one line."""
+        broken = ", ".join(finding.check for finding in self.findings)
+        return f"run {self.case.seed} of {self.case.engine} failed: {broken}; {self.command}"
+
+    @property
+    def command(self) -> str:
+        """The command that runs the case again."""
+        return f"slackwater chaos simulate --replay {self.file}"
+
+
+@dataclass
+class Report:
+    """What many runs came to.
+
+    Attributes:
+        passed: how many runs passed every check.
+        failures: the others.
+        faults: how often each kind of fault took effect.
+        planned: how often a plan asked for it.
+    """
+
+    passed: int = 0
+    failures: list[Failed] = field(default_factory=list)
+    faults: Counter[str] = field(default_factory=Counter)
+    planned: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def ok(self) -> bool:
+        """No run failed."""
+        return not self.failures
+
+    @property
+    def without_effect(self) -> list[str]:
+        """Kinds of faults that plans asked for and that never took effect."""
+        return sorted(kind for kind in self.planned if not self.faults[kind])
+
+    @property
+    def found_by(self) -> set[Check]:
+        """The checks that failed in some run."""
+        return {finding.check for failed in self.failures for finding in failed.findings}
+
+    def lines(self) -> list[str]:
+        """The report as text; the last line is `N passed, M failed`."""
+        lines = [line for failed in self.failures[:_SHOWN_MAX] for line in failed.lines()]
+        lines += [failed.short() for failed in self.failures[_SHOWN_MAX:]]
+        if self.faults:
+            told = ", ".join(f"{kind} {times}" for kind, times in self.faults.most_common())
+            lines.append(f"faults that took effect: {told}")
+        lines += [f"no effect in any run: {kind}" for kind in self.without_effect]
+        return [*lines, f"{self.passed} passed, {len(self.failures)} failed"]
+
+
+def simulate(
+    runs: int,
+    seed: int,
+    *,
+    parts: Parts | None = None,
+    pipeline_text: str | None = None,
+    jobs: int = 1,
+    keep: Path = KEEP,
+    stop_at: int | None = None,
+    told: Told = lambda _: None,
+) -> Report:
+    """Run a number of random cases.
+
+    Args:
+        runs: how many.
+        seed: of all of them; run n of a seed is the same run whatever `runs` and `jobs` are.
+        parts: the engine under test; by default the real one.
+        pipeline_text: the pipeline file to use; None: a random pipeline for every run.
+        jobs: number of processes; 1: this one.
+        keep: the folder for the failures.
+        stop_at: stop after so many failures; None: never.
+        told: called with the number of runs that have just ended.
+    """
+    parts = parts or Parts()
+    report = Report()
+    for results in _results(runs, seed, parts, pipeline_text, jobs):
+        for result in results:
+            _enter(report, result, parts, keep)
+        told(len(results))
+        if stop_at is not None and len(report.failures) >= stop_at:
+            break
+    report.failures.sort(key=lambda failed: (failed.drawn is None, _number(failed.case)))
+    return report
+
+
+def replay(file: Path, parts: Parts) -> Report:
+    """Run a case again that a failure has left.
+
+    Args:
+        file: as `simulate` wrote it.
+        parts: the engine that the case names.
+
+    Raises:
+        CaseError: the file holds no case.
+    """
+    case = read_case(file)
+    result = run_case(case, parts)
+    report = Report(faults=result.faults)
+    if result.findings:
+        report.failures.append(Failed(case, result.findings, file))
+    else:
+        report.passed = 1
+    return report
+
+
+def run_many(seed: int, numbers: range, parts: Parts, pipeline_text: str | None) -> list[Result]:
+    """Draw and run some cases of a seed."""
+    return [run_case(draw_case(seed, number, parts, pipeline_text), parts) for number in numbers]
+
+
+def _results(
+    runs: int, seed: int, parts: Parts, pipeline_text: str | None, jobs: int
+) -> Iterator[list[Result]]:
+    ranges = [range(start, min(start + _CHUNK, runs)) for start in range(0, runs, _CHUNK)]
+    if jobs == 1:
+        for numbers in ranges:
+            yield run_many(seed, numbers, parts, pipeline_text)
+        return
+    with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        try:
+            futures = [pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges]
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Have child processes run polars on one thread: frames this small gain nothing from more."""
+    name = "POLARS_MAX_THREADS"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _enter(report: Report, result: Result, parts: Parts, keep: Path) -> None:
+    report.faults += result.faults
+    report.planned += _planned(result.case)
+    if not result.findings:
+        report.passed += 1
+        return
+    drawn = None
+    if len(report.failures) < _SHRUNK_MAX:
+        drawn = (result.case.records, len(result.case.plan))
+        result = _shrunk(result, parts)
+    name = f"{parts.name}-{result.case.seed.replace(':', '-')}.json"
+    write_case(result.case, keep / name)
+    report.failures.append(Failed(result.case, result.findings, keep / name, drawn))
+
+
+def _shrunk(result: Result, parts: Parts) -> Result:
+    """The smallest case in which the first of the failed checks still fails."""
+    check = result.findings[0].check
+
+    def fails(case: Case) -> bool:
+        return check in {finding.check for finding in run_case(case, parts).findings}
+
+    return run_case(shrink(result.case, fails), parts)
+
+
+def _planned(case: Case) -> Counter[str]:
+    """The faults that no circumstance can hinder, so that one without effect is a mistake."""
+    planned: Counter[str] = Counter()
+    for step in case.plan:
+        planned += Counter(failure.kind for failure in step.failures[:1])
+        planned["restart with other workers"] += step.workers > 0
+        planned["commit entry lost"] += step.lose_commit
+        planned["state file damaged"] += step.damage is not None
+        planned["chunk delivered twice"] += step.twice > 0
+    return +planned
+
+
+def _number(case: Case) -> tuple[int, ...]:
+    return tuple(int(part) for part in case.seed.split(":"))
+
+
+def _finding_lines(findings: tuple[Finding, ...]) -> Iterator[str]:
+    for finding in findings:
+        yield f"  {finding.check}: broken ({CHECKS[finding.check]})"
+        yield from (f"    {line}" for line in finding.lines)

@@ -1,0 +1,129 @@
+"""Simulated state files: a version of every task's state per batch, as deltas and snapshots.
+
+The layout is Spark's: batch n starts from version n and commits version n + 1; committing a version
+again replaces it. Every file carries a checksum.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import msgspec
+
+Values = dict[str, bytes]
+Task = tuple[str, int]
+"""`("lane", partition)` or `("shard", number)`."""
+
+_SNAPSHOT_EVERY = 4
+
+
+class StateDamaged(Exception):
+    """A state file whose content does not fit its checksum.
+
+    Attributes:
+        file: its name.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(f"state file {file} is damaged: restore it, or start a new run")
+
+
+class _Delta(msgspec.Struct, array_like=True):
+    puts: Values
+    deletes: list[str]
+
+
+@dataclass
+class StateFile:
+    """One file.
+
+    Attributes:
+        data: its content now.
+        written: what was written.
+        checksum: of what was written.
+    """
+
+    data: bytes
+    written: bytes
+    checksum: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether content and checksum agree."""
+        return zlib.crc32(self.data) == self.checksum
+
+
+class StateFiles:
+    """All state files of one run."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, StateFile] = {}
+
+    def load(self, task: Task, version: int) -> Values:
+        """The values of a task as of a version.
+
+        Raises:
+            StateDamaged: a file on the way does not fit its checksum.
+        """
+        base, values = self._snapshot_before(task, version)
+        for number in range(base + 1, version + 1):
+            self.apply(_name(task, number, "delta"), values)
+        return values
+
+    def commit(self, task: Task, version: int, before: Values, after: Values) -> None:
+        """Write a version, given the one before it."""
+        puts = {key: value for key, value in after.items() if before.get(key) != value}
+        deletes = sorted(before.keys() - after.keys())
+        self._write(_name(task, version, "delta"), msgspec.msgpack.encode(_Delta(puts, deletes)))
+        if version % _SNAPSHOT_EVERY == 0:
+            self._write(_name(task, version, "snapshot"), msgspec.msgpack.encode(after))
+
+    def damage(self, task: Task, version: int) -> str:
+        """Flip a bit in the newest file that this version is loaded from; give its name."""
+        kind = "delta" if version % _SNAPSHOT_EVERY else "snapshot"
+        name = _name(task, version, kind)
+        file = self._files[name]
+        file.data = file.data[:-1] + bytes([file.data[-1] ^ 1])
+        return name
+
+    def repair(self, name: str) -> None:
+        """Put a file back as it was written."""
+        self._files[name].data = self._files[name].written
+
+    def apply(self, name: str, values: Values) -> None:
+        """Apply one delta to the values.
+
+        Raises:
+            StateDamaged: it does not fit its checksum.
+        """
+        delta = msgspec.msgpack.decode(self.read(name), type=_Delta)
+        values.update(delta.puts)
+        for key in delta.deletes:
+            values.pop(key, None)
+
+    def read(self, name: str) -> bytes:
+        """The content of a file.
+
+        Raises:
+            StateDamaged: it does not fit its checksum.
+        """
+        file = self._files[name]
+        if not file.sound:
+            raise StateDamaged(name)
+        return file.data
+
+    def _snapshot_before(self, task: Task, version: int) -> tuple[int, Values]:
+        base = version - version % _SNAPSHOT_EVERY
+        if base == 0:
+            return 0, {}
+        data = self.read(_name(task, base, "snapshot"))
+        return base, msgspec.msgpack.decode(data, type=Values)
+
+    def _write(self, name: str, data: bytes) -> None:
+        self._files[name] = StateFile(data, data, zlib.crc32(data))
+
+
+def _name(task: Task, version: int, kind: str) -> str:
+    return f"{task[0]}-{task[1]}/{version}.{kind}"

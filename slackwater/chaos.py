@@ -1,0 +1,107 @@
+"""Commands of `slackwater chaos`: attack an engine, and see whether its answer holds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, bar, complain, say
+
+if TYPE_CHECKING:
+    from chaos.simulator.parts import Parts
+    from chaos.simulator.simulate import Report
+
+chaos = typer.Typer(help="Break a pipeline on purpose, and check its answer.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.add_typer(chaos, name="chaos")
+
+
+@chaos.callback()
+def _group() -> None:
+    """Break a pipeline on purpose, and check its answer."""
+
+
+@chaos.command()
+def simulate(
+    runs: Annotated[int, typer.Option(min=1, help="How many random runs.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of all of them; the same seed, the same runs.")] = 0,
+    pipeline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A pipeline file; by default a random one in each run."),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Run again what a failure has left, and nothing else."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; by default one per core.")
+    ] = None,
+    guilty: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Test an engine with a planted defect instead of ours."),
+    ] = None,
+) -> None:
+    """Run lanes and shards through simulated crashes, redeliveries and restarts."""
+    from chaos.simulator.case import CaseError
+
+    try:
+        if replay is not None:
+            report = _replay(replay)
+        else:
+            report = _simulate(runs, seed, pipeline, jobs, guilty)
+    except CaseError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    for line in report.lines():
+        say(line)
+    if not report.ok:
+        raise typer.Exit(FAILED)
+    raise typer.Exit(UNKNOWN if report.without_effect else PASSED)
+
+
+def _simulate(
+    runs: int, seed: int, pipeline: Path | None, jobs: int | None, guilty: str | None
+) -> Report:
+    from chaos.simulator.simulate import simulate as run
+    from windowing.spec import load_pipeline
+
+    text = None if pipeline is None else load_pipeline(pipeline).text
+    # A process of its own costs more than a few runs do.
+    jobs = jobs or (len(os.sched_getaffinity(0)) if runs > 20 else 1)
+    parts = _parts(guilty or "slackwater")
+    with bar(f"simulating, seed {seed}", runs) as progress:
+        task = progress.task_ids[0]
+        return run(
+            runs,
+            seed,
+            parts=parts,
+            pipeline_text=text,
+            jobs=jobs,
+            told=lambda ended: progress.advance(task, ended),
+        )
+
+
+def _replay(file: Path) -> Report:
+    from chaos.simulator.case import read_case
+    from chaos.simulator.simulate import replay
+
+    return replay(file, _parts(read_case(file).engine))
+
+
+def _parts(name: str) -> Parts:
+    from chaos.guilty import GUILTY
+    from chaos.simulator.parts import Parts
+
+    real = Parts()
+    if name == real.name:
+        return real
+    if name not in GUILTY:
+        complain(f"no engine is called {name!r}; the guilty ones are: {', '.join(GUILTY)}")
+        raise typer.Exit(USAGE)
+    return GUILTY[name].parts

@@ -1,0 +1,31 @@
+"""The tester is tested: every engine with a planted defect is found, and for the right reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaos.guilty import GUILTY, roll
+from chaos.simulator.simulate import simulate
+
+RUNS = 1000
+
+
+@pytest.mark.parametrize("name", GUILTY)
+def test_a_guilty_engine_is_found_and_the_check_says_why(name: str, tmp_path: Path) -> None:
+    guilty = GUILTY[name]
+    report = simulate(RUNS, seed=7, parts=guilty.parts, keep=tmp_path, stop_at=1)
+    assert report.failures, f"{name} was not found in {RUNS} runs"
+    first = report.failures[0]
+    assert {finding.check for finding in first.findings} & guilty.expected, first.lines()
+    assert first.file.is_file()
+
+
+def test_every_module_stands_on_the_roll_and_says_what_it_does() -> None:
+    beside = {"__init__", "guilt", "planted", "roll", "watermark"}
+    modules = {path.stem for path in Path(roll.__file__).parent.glob("*.py")} - beside
+    assert modules == set(GUILTY)
+    for module in roll._MODULES:
+        for word in ("Defect:", "How one gets it:", "Expected:"):
+            assert word in (module.__doc__ or "")
