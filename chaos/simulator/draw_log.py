@@ -71,6 +71,7 @@ def _scale(rng: random.Random, pipeline: Pipeline) -> _Scale:
     first = (start - window.origin) // window.slide + rng.choice([0, 0, 5])
     ends = [window.origin + (first + number) * window.slide for number in range(1, 8)]
     edges = sorted({*ends, *(end - length for end in ends)})
+    # Other generators have no slack that is known beforehand; a slide is of the right size.
     slack_us = source.disorder.slack_us if isinstance(source.disorder, Slack) else window.slide
     lengths = [slack_us, slack_us + tick_us, slack_us + window.slide, slack_us + length]
     lengths += [slack_us + part for part in _late_lengths(query)]

@@ -12,15 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing import wids
 from windowing.control import read_control
 from windowing.pack import column
 from windowing.progress import generator_of
-from windowing.progress.generator import NO_BOUND
 from windowing.semantics.lanes import Lane
 from windowing.semantics.log import read_control as read_defined
 from windowing.spec import disorder as spec
-from windowing.spec.window import Window, WindowClass
 from windowing.wids import NOTHING_YET
 
 LANE = "s/0"
@@ -50,7 +47,7 @@ def test_bounds_are_those_of_the_definition(
     lane, defined = Lane(LANE, disorder), []
     for ts_us, key in stream:
         lane.record(ts_us, {"k": key})
-        defined.append(NO_BOUND if lane.progress == -math.inf else lane.progress)
+        defined.append(NOTHING_YET if lane.progress == -math.inf else lane.progress)
     generator, memory, bounds = generator_of(disorder, LANE), [], []
     edges = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     for start, stop in itertools.pairwise(edges):
@@ -100,12 +97,3 @@ def test_memory_stays_as_small_as_the_generator_says() -> None:
         memory: list[int] = []
         generator_of(disorder, LANE).bounds(chunk, memory)
         assert len(memory) == size
-
-
-@pytest.mark.parametrize("slide", [1, 2, 10])
-@pytest.mark.parametrize("origin", [0, 3, -15, 2**61, -(2**61)])
-def test_no_progress_yet_is_before_the_first_window(slide: int, origin: int) -> None:
-    window = Window(WindowClass.SLIDING, slide, slide, "ts", origin)
-    moments = np.array([NOTHING_YET, origin - 1, origin, origin + slide, 2**62])
-    expected = [-1, -1, 0, 1, (2**62 - origin) // slide]
-    assert wids.slide_of(window, moments).tolist() == expected

@@ -11,9 +11,10 @@ from bisect import bisect_left, insort
 import numpy as np
 import polars as pl
 
-from windowing.progress.generator import Ints, OwnRecords
+from windowing.progress.generator import OwnRecords
 from windowing.spec import disorder
 from windowing.spec.lengths import INT64_MIN
+from windowing.wids import Ints
 
 
 class Adaptive(OwnRecords):

@@ -6,14 +6,8 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from windowing.spec.lengths import INT64_MIN
-
-Ints = NDArray[np.int64]
-
-NO_BOUND = INT64_MIN
-"""The bound of a record that promises nothing."""
+from windowing.wids import NOTHING_YET, Ints
 
 
 class Generator(Protocol):
@@ -23,7 +17,7 @@ class Generator(Protocol):
     """
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        """The bound after each record; `memory` is brought up to date.
+        """The bound after each record, NOTHING_YET for none; `memory` is brought up to date.
 
         Args:
             records: the lane's next data records, with `ts_us` and a column for every field.
@@ -39,4 +33,4 @@ class OwnRecords:
 
     def observed(self, instants_us: Ints) -> Ints:
         """No bound."""
-        return np.full(len(instants_us), NO_BOUND, dtype=np.int64)
+        return np.full(len(instants_us), NOTHING_YET, dtype=np.int64)

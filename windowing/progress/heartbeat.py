@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from windowing.progress.generator import Ints
-from windowing.progress.slack import lowered
 from windowing.spec.disorder import Delays
+from windowing.wids import Ints, lowered
 
 
 class Heartbeat:

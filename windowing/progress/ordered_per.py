@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 
 from windowing.pack import column
-from windowing.progress.generator import NO_BOUND, Ints, OwnRecords
+from windowing.progress.generator import OwnRecords
 from windowing.spec.disorder import Member
+from windowing.wids import NOTHING_YET, Ints
 
 
 class OrderedPer(OwnRecords):
-    """Remembers the newest time of each member; `NO_BOUND` where it was not seen.
+    """Remembers the newest time of each member; `NOTHING_YET` where it was not seen.
 
     Args:
         attr: the field that names a record's sub-stream.
@@ -26,14 +27,14 @@ class OrderedPer(OwnRecords):
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The smallest of the members' newest times; no bound until all were seen."""
         if not self._members:
-            return np.full(len(records), NO_BOUND, dtype=np.int64)
+            return np.full(len(records), NOTHING_YET, dtype=np.int64)
         if not memory:
-            memory[:] = [NO_BOUND] * len(self._members)
+            memory[:] = [NOTHING_YET] * len(self._members)
         ts_us, named = records["ts_us"].to_numpy(), records[column(self._attr)]
         behind = np.full(len(records), np.iinfo(np.int64).max)
         for number, member in enumerate(self._members):
             own = (named == member).fill_null(value=False).to_numpy()
-            newest = np.maximum.accumulate(np.where(own, ts_us, NO_BOUND))
+            newest = np.maximum.accumulate(np.where(own, ts_us, NOTHING_YET))
             newest = np.maximum(newest, memory[number])
             behind = np.minimum(behind, newest)
             if len(newest):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from windowing.progress.generator import NO_BOUND, Ints, OwnRecords
+from windowing.progress.generator import OwnRecords
+from windowing.wids import NOTHING_YET, Ints
 
 
 class Punctuation(OwnRecords):
@@ -13,4 +14,4 @@ class Punctuation(OwnRecords):
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """No bound after any record."""
-        return np.full(len(records), NO_BOUND, dtype=np.int64)
+        return np.full(len(records), NOTHING_YET, dtype=np.int64)

@@ -10,7 +10,8 @@ import heapq
 import numpy as np
 import polars as pl
 
-from windowing.progress.generator import NO_BOUND, Ints, OwnRecords
+from windowing.progress.generator import OwnRecords
+from windowing.wids import NOTHING_YET, Ints
 
 
 class SlackRows(OwnRecords):
@@ -30,5 +31,5 @@ class SlackRows(OwnRecords):
         for ts_us in times[:filling]:
             heapq.heappush(memory, ts_us)
         let_go = [heapq.heappushpop(memory, ts_us) for ts_us in times[filling:]]
-        bounds = [NO_BOUND] * (len(times) - len(let_go)) + let_go
+        bounds = [NOTHING_YET] * (len(times) - len(let_go)) + let_go
         return np.array(bounds, dtype=np.int64)

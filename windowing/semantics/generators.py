@@ -88,7 +88,7 @@ def _members(
     value: int,
     fields: Fields,
 ) -> int | None:
-    """The smallest of the declared sub-streams' newest times, once all were seen."""
+    """The smallest of the declared sub-streams' newest (largest) times, once all were seen."""
     member = fields[attr]
     newest[member] = max(value, newest.get(member, value))
     if not members or not all(member in newest for member in members):

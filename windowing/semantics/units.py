@@ -39,7 +39,7 @@ class Item:
 
     @property
     def canonical(self) -> tuple[int, str, int, int]:
-        """Its place in the canonical order."""
+        """Its place in the canonical order; rows of ORDER log go by event time here, too."""
         return self.value, self.source, self.partition, self.offset
 
 
