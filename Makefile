@@ -34,7 +34,7 @@ test: lint type  ## all checks, then all tests but the long ones
 test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
 	@.slackwater/airflow-venv/bin/python -m pytest tests/dags
 
-test-chaos: setup  ## six faults of different kinds on the real stack, ten minutes at the most
+test-chaos: setup  ## seven faults of different kinds on the real stack, ten minutes at the most
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml --seed 1
 
 demo: setup  ## the whole platform on real flights: start, publish, run, break, verify

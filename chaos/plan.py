@@ -84,6 +84,9 @@ class Step(_Model):
             takers = sorted(fault for fault, names in _TAKES.items() if wrong[0] in names)
             msg = f"{self.fault} takes no {wrong[0]}: take it out ({', '.join(takers)} take it)"
             raise ValueError(msg)
+        if self.fault == "lose_last_commit" and self.after < 2:
+            msg = "lose_last_commit needs two committed batches, of which one is lost: after: 2"
+            raise ValueError(msg)
         return self
 
 

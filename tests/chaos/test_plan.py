@@ -41,6 +41,7 @@ def test_a_plan_has_its_defaults() -> None:
         ("poison_records", "kill_moon", 5, "'kill_moon' is not allowed: input should be"),
         ("hold: 4 seconds", "hold: 4", 6, "4 is not a length of time: it needs a unit"),
         ("after: 3", "records: 9", 6, "kill_broker takes no records: take it out"),
+        ("poison_records", "{fault: lose_last_commit, after: 1}", 5, "needs two committed batches"),
         ("flights: 1000", "flights: 100", 1, "are 10 batches, and the faults need 11"),
         ("after: 3", "after: 0", 6, "0 is not allowed"),
         ("name: small\n", "", 1, "name is missing"),
