@@ -216,13 +216,23 @@ def _enter(report: Report, result: Result, parts: Parts, keep: Path) -> None:
 
 
 def _shrunk(result: Result, parts: Parts) -> Result:
-    """The smallest case in which the first of the failed checks still fails."""
-    check = result.findings[0].check
+    """The smallest case in which the first of the failed checks was seen to fail.
+
+    What was seen is kept, not run again: a defect may depend on more than the case, as the order
+    of adding does on threads.
+    """
+    check, smallest = result.findings[0].check, result
 
     def fails(case: Case) -> bool:
-        return check in {finding.check for finding in run_case(case, parts).findings}
+        nonlocal smallest
+        smaller = run_case(case, parts)
+        if check not in {finding.check for finding in smaller.findings}:
+            return False
+        smallest = smaller
+        return True
 
-    return run_case(shrink(result.case, fails), parts)
+    shrink(result.case, fails)
+    return smallest
 
 
 def _planned(case: Case) -> Counter[str]:
