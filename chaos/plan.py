@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.late import PositiveDuration
 from windowing.spec.pipeline import Duration, Name
+from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[
     "kill_executor",
@@ -155,6 +156,16 @@ def load_plan(path: str | Path) -> Plan:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
     return parse_plan(read_text(path), str(path))
+
+
+def kind_of(path: str | Path) -> str:
+    """The kind of plan that a file holds: `faults`, or what it says itself.
+
+    Raises:
+        PipelineError: the file is missing, unreadable, or not YAML.
+    """
+    value, _ = load_with_lines(read_text(path), str(path))
+    return str(value.get("kind", "faults")) if isinstance(value, dict) else "faults"
 
 
 def _spread(value: dict[str, Any]) -> dict[str, Any]:

@@ -6,12 +6,16 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slackwater.console import FAILED, PASSED, UNKNOWN, err, say
 from slackwater.files import PipelineFile
+
+if TYPE_CHECKING:
+    from chaos.cuts.run import CutsReport
+    from chaos.runner import Report
 
 
 def register(app: typer.Typer) -> None:
@@ -38,21 +42,30 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Run a plan on a stack of its own: workload, faults, checks, report."""
+    """Run a plan: faults on a stack of its own, or cuts of one log; checks and report."""
     from chaos.checks import Outcome
-    from chaos.plan import load_plan
-    from chaos.report import write_report
-    from chaos.runner import run_plan
+    from chaos.plan import kind_of
     from infra.layout import Layout, default_layout
 
-    wanted = load_plan(plan)
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
-    folder = report or layout.state_dir / "reports" / f"{wanted.name}-{seed}"
+    folder = report or layout.state_dir / "reports" / f"{plan.stem}-{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     # Ended politely, it must not leave a stack behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    found = run_plan(wanted, plan, seed=seed, layout=layout, folder=folder, news=_tell)
-    page = write_report(found, folder)
+    found: Report | CutsReport
+    if kind_of(plan) == "cuts":
+        from chaos.cuts.report import write_cuts
+        from slackwater.chaos_cuts import run_cuts_plan
+
+        found = run_cuts_plan(plan)
+        page = write_cuts(found, folder)
+    else:
+        from chaos.plan import load_plan
+        from chaos.report import write_report
+        from chaos.runner import run_plan
+
+        found = run_plan(load_plan(plan), plan, seed=seed, layout=layout, folder=folder, news=_tell)
+        page = write_report(found, folder)
     for check in found.checks:
         say(f"{check.outcome:<8} {check.name}: {check.detail}")
         for line in check.evidence:
