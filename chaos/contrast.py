@@ -104,11 +104,8 @@ class Contrast:
 
     def summary(self) -> str:
         """The counts in one sentence."""
-        told = ", ".join(
-            f"{self.counts[change]:,} {change}"
-            for change in (*Change,)
-            if change is not Change.same
-        )
+        changes = [change for change in Change if change is not Change.same]
+        told = ", ".join(f"{self.counts[change]:,} {change}" for change in changes)
         return f"{len(self.differing):,} of {len(self.pairs):,} windows differ: {told}"
 
     def as_data(self) -> dict[str, Any]:
@@ -136,7 +133,8 @@ def contrast(before: Lines, after: Lines, *, names: tuple[str, str]) -> Contrast
     """Lay two outputs beside each other.
 
     Args:
-        before, after: rows with their identities, in any order.
+        before: rows with their identities, in any order.
+        after: the same of the other output.
         names: what the two are called.
     """
     old, new = _by_place(before), _by_place(after)
@@ -150,11 +148,10 @@ def contrast(before: Lines, after: Lines, *, names: tuple[str, str]) -> Contrast
 def instant(us: int) -> str:
     """An instant in words, UTC; one that no calendar has, as a number of microseconds."""
     try:
-        return (
-            (_EPOCH + timedelta(microseconds=us)).strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00")
-        )
+        at = _EPOCH + timedelta(microseconds=us)
     except OverflowError:
         return f"{us} µs"
+    return at.isoformat(" ").removesuffix("+00:00").removesuffix(":00")
 
 
 def _by_place(lines: Lines) -> dict[Place, list[str]]:

@@ -54,8 +54,8 @@ def run(
 ) -> Output:
     """Compute a pipeline's windows with Spark's `window()`.
 
-    The watermark's delay is the pipeline's slack. Late rows are dropped, as Spark does; there are no
-    revisions, offsets or dead letters. Windows that are open at the end of the log are not sent.
+    The watermark's delay is the pipeline's slack. Late rows are dropped, as Spark does; there are
+    no revisions, offsets or dead letters. Windows that are open at the end of the log are not sent.
 
     Args:
         pipeline: sliding or tumbling windows over event time, with a slack in time.
@@ -103,9 +103,8 @@ def _windowed(pipeline: Pipeline, query: Query, raw: DataFrame) -> DataFrame:
     instant = _INSTANTS[source.event_time.unit](f"value.{source.event_time.field}")
     rows = raw.select(value.alias("value")).select(instant.alias("at"), "value.*")
     shift_us = (window.origin - window.range_) % window.slide
-    extent = F.window(
-        "at", *(f"{us} microseconds" for us in (window.range_, window.slide, shift_us))
-    )
+    lengths_us = (window.range_, window.slide, shift_us)
+    extent = F.window("at", *(f"{us} microseconds" for us in lengths_us))
     computed = [F.count("*").alias("records")]
     for aggregate in query.aggregates:
         function = F.count("*")

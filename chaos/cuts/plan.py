@@ -36,7 +36,7 @@ class CutsPlan(_Model):
         pipeline: the pipeline file, relative to the plan.
         workload: the log.
         cuts: records a batch, in the one run and in the other.
-        draw: the aggregate that the picture shows.
+        draw: the aggregate that the picture shows; every query has it.
     """
 
     name: Name
