@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slackwater.console import err
+from slackwater.console import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,5 +46,5 @@ def run_cuts_plan(file: Path) -> CutsReport:
             spark=lambda log, rows: on(builtin.run, log, rows),
             ours=lambda log, rows: on(file_run.run, log, rows),
             command=f"slackwater chaos run {file}",
-            news=lambda text: err.print(text, markup=False, soft_wrap=True),
+            news=tell,
         )
