@@ -49,7 +49,7 @@ def conform(
 ) -> None:
     """Judge cases; per case pass or the first difference, and who computed it."""
     if kind is Kind.samza and by is Judged.definition:
-        complain("scenarios of the window operator are judged by our operators only: leave out --by")
+        complain("scenarios of the window operator are run by our operators: leave out --by")
         raise typer.Exit(USAGE)
     results = _samza(file) if kind is Kind.samza else _wid(file, by, interleavings)
     passed = failed = 0
