@@ -144,7 +144,8 @@ def password(layout: Layout) -> str:
         raise InfraError(text) from error
 
 
-def _passwords(layout: Layout) -> Path:
+def passwords_file(layout: Layout) -> Path:
+    """Gives the file from which Airflow takes the password of its user."""
     return layout.airflow / "simple_auth_manager_passwords.json.generated"
 
 

@@ -5,7 +5,6 @@ local stack (infra/airflow.py); addresses and secrets come as AIRFLOW__… from 
 """
 
 import os
-import subprocess
 import sys
 
 from infra import airflow
@@ -26,14 +25,14 @@ def environment() -> dict[str, str]:
     return {f"AIRFLOW__{name}": value for name, value in settings.items()} | dict(os.environ)
 
 
-def main(arguments: list[str]) -> int:
-    """Makes the data base, or becomes the service."""
+def main(arguments: list[str]) -> None:
+    """Becomes the service, or what makes the data base."""
     given = environment()
     if arguments == ["init"]:
         airflow.write_password(default_layout(), os.environ[AIRFLOW_PASSWORD])
-        return subprocess.run([COMMAND, "db", "migrate"], env=given, check=False).returncode
+        arguments = ["db", "migrate"]
     os.execve(COMMAND, [COMMAND, *arguments], given)  # noqa: S606 - an argument list, no shell
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])
