@@ -260,10 +260,25 @@ def _table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, st
 def _table_counts(
     metrics: pa.Table, letters: list[tuple[Identity, str]], pipeline: Pipeline, place: Path
 ) -> dict[str, Counts]:
-    """Add up the batches; dead letters are counted where they are kept, not where they are said."""
-    names = ("read", "applied", "outside", "dropped")
-    sums: dict[str, list[int]] = defaultdict(lambda: [0] * len(names))
-    for query, *numbers in zip(*_columns(metrics, ("query", *names), place), strict=True):
+    names = ("query", "read", "applied", "outside", "dropped")
+    batches = zip(*_columns(metrics, names, place), strict=True)
+    return tally(((query, numbers) for query, *numbers in batches), letters, pipeline)
+
+
+def tally(
+    batches: Iterable[tuple[str, list[int]]],
+    letters: list[tuple[Identity, str]],
+    pipeline: Pipeline,
+) -> dict[str, Counts]:
+    """Add up the batches; dead letters are counted where they are kept, not where they are said.
+
+    Args:
+        batches: a query with its numbers of read, applied, outside and dropped records.
+        letters: the dead letters that were kept.
+        pipeline: names the queries.
+    """
+    sums: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
+    for query, numbers in batches:
         sums[query] = [total + number for total, number in zip(sums[query], numbers, strict=True)]
     counts = {}
     for query in pipeline.queries:
