@@ -180,9 +180,27 @@ class Query(_Model):
 
 
 class Sink(_Model):
-    """Where rows go: a table of this name under the tables' folder."""
+    """Where rows go: one of these.
 
-    table: Name
+    Attributes:
+        table: Delta tables in a folder of this name under the tables' folder.
+        postgres: PostgreSQL tables in a schema of this name.
+    """
+
+    table: Name | None = None
+    postgres: Annotated[Name, Field(max_length=63)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Sink:
+        if (self.table is None) == (self.postgres is None):
+            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of the folder or schema."""
+        return self.table or self.postgres or ""
 
 
 class Pipeline(_Model):
@@ -254,6 +272,8 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     if window.pattr is not None:
         msg = "PATTR is not in this release: use group_by, which gives the same rows here"
         raise _FieldError((*here, "window"), msg)
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        _check_columns(name, query, here)
     late = query.late or pipeline.late
     _check_rules(window, query, source, late, here)
     retention_us = pipeline.retention_us if query.retention_us is None else query.retention_us
@@ -288,6 +308,32 @@ def _check_rules(
         check_late(window, late.mode, late.policy, late.every_us)
     except ValueError as error:
         raise _FieldError((*here, "late") if query.late else ("late",), str(error)) from None
+
+
+_POSTGRES_TABLES = frozenset({"commits", "dead_letters", "metrics"})
+_POSTGRES_COLUMNS = frozenset(
+    {"row_id", "run", "query", "window_id", "window_start", "window_end"}
+    | {"pane", "revision", "records", "offsets", "batch_id"}
+)
+_POSTGRES_NAME_BYTES = 63
+
+
+def _check_columns(name: str, query: _QueryFile, here: tuple[str, ...]) -> None:
+    """With a PostgreSQL sink a query is a table, and key fields and aggregates are columns."""
+    columns = [*query.group_by, *query.aggregates]
+    for column in columns:
+        if column in _POSTGRES_COLUMNS or columns.count(column) > 1:
+            msg = f"the PostgreSQL table has a column {column!r} already: give the aggregate or "
+            msg += "field another name"
+            raise _FieldError(here, msg)
+    if name in _POSTGRES_TABLES:
+        msg = f"the PostgreSQL sink has a table {name!r} of its own: give the query another name"
+        raise _FieldError(here, msg)
+    for text in (name, *columns):
+        if len(text.encode()) > _POSTGRES_NAME_BYTES or "\0" in text or "%" in text:
+            msg = f"{text!r} cannot name a PostgreSQL table or column: use 63 bytes at the most, "
+            msg += "without %"
+            raise _FieldError(here, msg)
 
 
 def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
