@@ -278,8 +278,8 @@ def tally(
         pipeline: names the queries.
     """
     sums: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
-    for query, numbers in batches:
-        sums[query] = [total + number for total, number in zip(sums[query], numbers, strict=True)]
+    for name, numbers in batches:
+        sums[name] = [total + number for total, number in zip(sums[name], numbers, strict=True)]
     counts = {}
     for query in pipeline.queries:
         read, applied, outside, dropped = sums[query.name]
