@@ -61,6 +61,17 @@ def dead_letter_identity(letter: DeadLetter) -> Identity:
     return _identity((letter.source, letter.partition, letter.offset, letter.query))
 
 
+def output_of(rows: Iterable[Row], dead: Iterable[DeadLetter], name: str) -> Output:
+    """What an engine in this process emitted; it has neither an order nor counts."""
+    return Output(
+        rows=[(row_identity(row), row_line(row)) for row in rows],
+        dead=[(dead_letter_identity(letter), dead_letter_line(letter)) for letter in dead],
+        counts=None,
+        ordered=False,
+        name=name,
+    )
+
+
 def count_dead(letters: Iterable[tuple[Identity, str]], query: str) -> int:
     """How many dead letters concern a query: its own, and bad values, which concern every one."""
     concerned = {json.dumps(None), json.dumps(query)}

@@ -1,5 +1,6 @@
 """The engine: a Spark standalone cluster of one master and two workers on the loopback address."""
 
+import shutil
 from pathlib import Path
 
 import httpx
@@ -8,6 +9,8 @@ from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, VENV, Layout
 from infra.ports import HOST
+from infra.process import is_alive
+from infra.record import read
 from infra.setup import java_command
 
 WORKERS = (1, 2)
@@ -29,6 +32,10 @@ _DEFAULTS = """\
 spark.master.rest.enabled            true
 spark.master.rest.host               {bind}
 spark.master.rest.port               {rest}
+# A master that was killed knows its workers, drivers and applications again; without this it would
+# end every job that it finds on its workers.
+spark.deploy.recoveryMode            FILESYSTEM
+spark.deploy.recoveryDirectory       {recovery}
 spark.driver.host                    {host}
 spark.driver.bindAddress             {bind}
 spark.jars                           {jars}
@@ -142,10 +149,17 @@ def _get(url: str) -> dict:  # type: ignore[type-arg]
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:
-    write_defaults(layout.spark / "conf", HOST, bind=HOST, rest=ports["spark-rest"])
+    recovery = layout.spark / "recovery"
+    if not _any_worker_alive(layout):
+        # What the master remembers has ended with the workers: drivers must not come back to life
+        # in a stack that was stopped and is started again.
+        shutil.rmtree(recovery, ignore_errors=True)
+    write_defaults(
+        layout.spark / "conf", HOST, bind=HOST, rest=ports["spark-rest"], recovery=recovery
+    )
 
 
-def write_defaults(folder: Path, host: str, *, bind: str, rest: int) -> None:
+def write_defaults(folder: Path, host: str, *, bind: str, rest: int, recovery: Path) -> None:
     """Writes the settings that the master, a worker and its drivers start from.
 
     Args:
@@ -153,10 +167,21 @@ def write_defaults(folder: Path, host: str, *, bind: str, rest: int) -> None:
         host: the name or address by which this machine is known to the others.
         bind: the address to listen on.
         rest: port of the master's submission server.
+        recovery: where the master keeps what it must know after it was killed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    settings = _DEFAULTS.format(host=host, bind=bind, rest=rest, jars=connector_jars())
+    recovery.mkdir(parents=True, exist_ok=True)
+    settings = _DEFAULTS.format(
+        host=host, bind=bind, rest=rest, jars=connector_jars(), recovery=recovery
+    )
     (folder / "spark-defaults.conf").write_text(settings)
+
+
+def _any_worker_alive(layout: Layout) -> bool:
+    running = read(layout).running
+    return any(
+        is_alive(one.process) for name, one in running.items() if name.startswith("spark-worker")
+    )
 
 
 def _spark_class(name: str) -> tuple[str, str]:

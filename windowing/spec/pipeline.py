@@ -18,7 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
-    ValidationError,
     field_validator,
     model_validator,
 )
@@ -31,15 +30,15 @@ from windowing.spec.disorder import (
     parse_disorder,
     progress_attr,
 )
+from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
 from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.spec.postgres_names import check_postgres_names
-from windowing.spec.problems import describe
 from windowing.spec.rules import check_late, check_progress_key
 from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
-from windowing.spec.yaml_lines import line_of, load_with_lines
+from windowing.spec.yaml_lines import line_of
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
@@ -175,6 +174,11 @@ class Query(_Model):
     late: Late
     retention_us: int | None
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fields that make up a row's key: PATTR, then those of `group_by`."""
+        return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
+
 
 class Sink(_Model):
     """Where rows go: one of these.
@@ -271,7 +275,8 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         raise _FieldError((*here, "window"), msg)
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
         try:
-            check_postgres_names(name, [*query.group_by, *query.aggregates])
+            key = dict.fromkeys([window.pattr, *query.group_by] if window.pattr else query.group_by)
+            check_postgres_names(name, [*key, *query.aggregates])
         except ValueError as error:
             raise _FieldError(here, str(error)) from None
     late = query.late or pipeline.late
@@ -358,16 +363,11 @@ def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
     Raises:
         PipelineError: with every problem that was found.
     """
-    value, lines = load_with_lines(text, file)
-    if not isinstance(value, dict):
-        example = "a mapping that begins with name: and source:"
-        raise PipelineError([Problem(file, 1, "", f"a pipeline file is {example}")])
+    shape = "a pipeline file is a mapping that begins with name: and source:"
+    pipeline, lines = parse_document(text, file, Pipeline, shape=shape)
+    pipeline._text = text
     try:
-        pipeline = Pipeline.model_validate(value)
-        pipeline._text = text
         pipeline.queries  # noqa: B018 - resolved here, so that mistakes surface now
-    except ValidationError as error:
-        raise PipelineError(describe(error, file, lines)) from None
     except _FieldError as error:
         dotted = ".".join(map(str, error.path))
         problem = Problem(file, line_of(error.path, lines), dotted, str(error))
@@ -381,8 +381,4 @@ def load_pipeline(path: str | FilePath) -> Pipeline:
     Raises:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
-    try:
-        text = FilePath(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PipelineError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from None
-    return parse_pipeline(text, str(path))
+    return parse_pipeline(read_text(path), str(path))
