@@ -206,7 +206,7 @@ _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "value
 
 def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
     starts, ends = (_microseconds(table, name, place) for name in ("window_start", "window_end"))
-    keys = _structs(table, "key", query.group_by, place) if query.group_by else [()] * len(table)
+    keys = _structs(table, "key", query.key, place) if query.key else [()] * len(table)
     plain = _columns(table, _PLAIN, place)
     names = [spec.name for spec in query.aggregates]
     values = _structs(table, "values", names, place)

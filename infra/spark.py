@@ -154,9 +154,8 @@ def _prepare(layout: Layout, ports: Ports) -> None:
         # What the master remembers has ended with the workers: drivers must not come back to life
         # in a stack that was stopped and is started again.
         shutil.rmtree(recovery, ignore_errors=True)
-    write_defaults(
-        layout.spark / "conf", HOST, bind=HOST, rest=ports["spark-rest"], recovery=recovery
-    )
+    rest = ports["spark-rest"]
+    write_defaults(layout.spark / "conf", HOST, bind=HOST, rest=rest, recovery=recovery)
 
 
 def write_defaults(folder: Path, host: str, *, bind: str, rest: int, recovery: Path) -> None:
@@ -167,7 +166,7 @@ def write_defaults(folder: Path, host: str, *, bind: str, rest: int, recovery: P
         host: the name or address by which this machine is known to the others.
         bind: the address to listen on.
         rest: port of the master's submission server.
-        recovery: where the master keeps what it must know after it was killed.
+        recovery: where the master keeps what a successor must know.
     """
     folder.mkdir(parents=True, exist_ok=True)
     recovery.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,6 @@ from infra.layout import default_layout
 
 CONF = Path("/tmp/spark/conf")  # noqa: S108 - a container's own; nobody else is in it
 SCRATCH = Path("/tmp/spark/local")  # noqa: S108
-# Lives as long as the container: a killed master knows its jobs again, a new stack starts afresh.
-RECOVERY = Path("/tmp/spark/recovery")  # noqa: S108
 REST_PORT, UI_PORT, WORKER_UI_PORT = 6066, 8080, 8081
 
 
@@ -45,8 +43,9 @@ def command(arguments: list[str], host: str) -> list[str]:
 def main(arguments: list[str]) -> None:
     """Writes Spark's settings and becomes the program."""
     host = socket.gethostname()
-    everywhere = "0.0.0.0"  # noqa: S104 - of a network of its own
-    spark.write_defaults(CONF, host, bind=everywhere, rest=REST_PORT, recovery=RECOVERY)
+    everywhere = "0.0.0.0"  # noqa: S104 - on the containers' own network
+    recovery = SCRATCH / "recovery"
+    spark.write_defaults(CONF, host, bind=everywhere, rest=REST_PORT, recovery=recovery)
     os.environ.update(spark.environment(host, conf=CONF, scratch=SCRATCH))
     program = command(arguments, host)
     os.execvp(program[0], program)  # noqa: S606 - an argument list, no shell
