@@ -73,7 +73,8 @@ def _rows(
     connection: psycopg.Connection, schema: str, query: Query, run: str
 ) -> Iterable[tuple[Identity, str]]:
     aggregates = [spec.name for spec in query.aggregates]
-    columns = sql.SQL(", ").join(map(sql.Identifier, (*query.group_by, *aggregates)))
+    fields = tuple(dict.fromkeys(query.key))  # PATTR may stand in group_by too
+    columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *aggregates)))
     statement = sql.SQL(
         "select query, window_id, {}, {}, pane, revision, records, offsets, {} from {}"
         " where run = %s"
@@ -95,13 +96,13 @@ def _rows(
         *values,
     ) in connection.execute(statement, [run]):
         spread = [_restored(value) for value in values]
-        keys, results = spread[: len(query.group_by)], spread[len(query.group_by) :]
+        key, results = dict(zip(fields, spread, strict=False)), spread[len(fields) :]
         row = Row(
             query=name,
             window_id=wid,
             window_start_us=start_us,
             window_end_us=end_us,
-            key=tuple(keys),
+            key=tuple(key[name] for name in query.key),
             pane=pane,
             revision=revision,
             records=records,

@@ -35,6 +35,7 @@ from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
 from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import check_late, check_progress_key
 from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
@@ -273,7 +274,11 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         msg = "PATTR is not in this release: use group_by, which gives the same rows here"
         raise _FieldError((*here, "window"), msg)
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        _check_columns(name, query, here)
+        try:
+            key = dict.fromkeys([window.pattr, *query.group_by] if window.pattr else query.group_by)
+            check_postgres_names(name, [*key, *query.aggregates])
+        except ValueError as error:
+            raise _FieldError(here, str(error)) from None
     late = query.late or pipeline.late
     _check_rules(window, query, source, late, here)
     retention_us = pipeline.retention_us if query.retention_us is None else query.retention_us
@@ -308,32 +313,6 @@ def _check_rules(
         check_late(window, late.mode, late.policy, late.every_us)
     except ValueError as error:
         raise _FieldError((*here, "late") if query.late else ("late",), str(error)) from None
-
-
-_POSTGRES_TABLES = frozenset({"commits", "dead_letters", "metrics"})
-_POSTGRES_COLUMNS = frozenset(
-    {"row_id", "run", "query", "window_id", "window_start", "window_end"}
-    | {"pane", "revision", "records", "offsets", "batch_id"}
-)
-_POSTGRES_NAME_BYTES = 63
-
-
-def _check_columns(name: str, query: _QueryFile, here: tuple[str, ...]) -> None:
-    """With a PostgreSQL sink a query is a table, and key fields and aggregates are columns."""
-    columns = [*query.group_by, *query.aggregates]
-    for column in columns:
-        if column in _POSTGRES_COLUMNS or columns.count(column) > 1:
-            msg = f"the PostgreSQL table has a column {column!r} already: give the aggregate or "
-            msg += "field another name"
-            raise _FieldError(here, msg)
-    if name in _POSTGRES_TABLES:
-        msg = f"the PostgreSQL sink has a table {name!r} of its own: give the query another name"
-        raise _FieldError(here, msg)
-    for text in (name, *columns):
-        if len(text.encode()) > _POSTGRES_NAME_BYTES or "\0" in text or "%" in text:
-            msg = f"{text!r} cannot name a PostgreSQL table or column: use 63 bytes at the most, "
-            msg += "without %"
-            raise _FieldError(here, msg)
 
 
 def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
