@@ -24,10 +24,10 @@ from benchmarks.wid_measure import (
     average_error,
     incorrect,
     last_of_blocks,
-    last_of_multiples,
     measure,
 )
 from benchmarks.wid_plans import PLANS, Reading
+from jobs.punctuate import tightest_bounds
 from windowing.local import LocalEngine
 from windowing.pack import RawRows
 from windowing.spec import Pipeline, parse_pipeline
@@ -161,7 +161,7 @@ def disorder_within_bounds(records: int) -> tuple[Table, Figure]:
         for slack_s in track(range(11), "experiment 2")
         for mode in ("consistent", "generous")
     ]
-    bounds = last_of_multiples(stream, windows.slide_us)
+    bounds = tightest_bounds(stream.ts_us, windows.slide_us)
     points.append(
         measure(
             stream, windows, average_error, slack_s=None, mode="consistent", punctuations=bounds

@@ -110,15 +110,6 @@ def incorrect(joined: pl.DataFrame) -> float:
     return float(joined.select((~right.fill_null(value=False)).mean() * 100).item())
 
 
-def last_of_multiples(stream: Stream, every_us: int) -> Ints:
-    """After each record, the largest multiple that no later record lies below.
-
-    So bound e stands right after the last record with `ts < e`.
-    """
-    later = np.minimum.accumulate(stream.ts_us[::-1])[::-1][1:]
-    return np.append(later // every_us * every_us, (stream.ts_us.max() // every_us + 1) * every_us)
-
-
 def last_of_blocks(stream: Stream) -> Ints:
     """After the last record of each block, the block's end; nothing after the others."""
     ends = stream.block_end_us

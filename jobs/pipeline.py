@@ -19,13 +19,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everyone kn
 
 from jobs.failures import final_reason
 from jobs.mend import mend
+from jobs.producing import CONTROL_HEADER
 from jobs.runs import FAILURE_FILE
 from jobs.session import PARALLELISM, session
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import TableSink
 from windowing.spec import Pipeline, load_pipeline
 
-CONTROL_HEADER = "slackwater-control"
 _LOG_APPEND_TIME = 1
 
 
