@@ -15,8 +15,12 @@ from infra.layout import BROKER_JARS, Layout
 from infra.ports import HOST, answers
 from infra.setup import java_command
 
-PORTS = {"kafka": 9092, "kafka-controller": 9093}
-"""The ports that the broker likes best."""
+PORTS = {"kafka": 9092, "kafka-controller": 9093, "kafka-proxied": 9094, "kafka-proxy": 9095}
+"""The ports that the broker likes best.
+
+It listens on `kafka-proxied` too, and tells whoever comes that way to come to `kafka-proxy`: where
+somebody runs a proxy from there (`infra.proxy`), a client of it never reaches the broker directly.
+"""
 
 REQUEST_S = 3.0
 FORMAT_S = 60.0
@@ -26,8 +30,9 @@ _SERVER_PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@{host}:{controller}
-listeners=PLAINTEXT://{host}:{broker},CONTROLLER://{host}:{controller}
-advertised.listeners=PLAINTEXT://{host}:{broker}
+listeners=PLAINTEXT://{host}:{broker},PROXIED://{host}:{proxied},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{host}:{broker},PROXIED://{host}:{proxy}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={data}
@@ -120,7 +125,12 @@ def _prepare(layout: Layout, ports: Ports) -> None:
     data.mkdir(parents=True, exist_ok=True)
     _properties(layout).write_text(
         _SERVER_PROPERTIES.format(
-            host=HOST, broker=ports["kafka"], controller=ports["kafka-controller"], data=data
+            host=HOST,
+            broker=ports["kafka"],
+            controller=ports["kafka-controller"],
+            proxied=ports["kafka-proxied"],
+            proxy=ports["kafka-proxy"],
+            data=data,
         )
     )
     (layout.kafka / "log4j2.properties").write_text(_LOG4J)

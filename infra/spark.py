@@ -1,11 +1,15 @@
 """The engine: a Spark standalone cluster of one master and two workers on the loopback address."""
 
+import shutil
+
 import httpx
 
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, VENV, Layout
 from infra.ports import HOST
+from infra.process import is_alive
+from infra.record import read
 from infra.setup import java_command
 
 WORKERS = (1, 2)
@@ -27,6 +31,10 @@ _DEFAULTS = """\
 spark.master.rest.enabled            true
 spark.master.rest.host               {host}
 spark.master.rest.port               {rest}
+# A master that was killed knows its workers, drivers and applications again; without this it would
+# end every job that it finds on its workers.
+spark.deploy.recoveryMode            FILESYSTEM
+spark.deploy.recoveryDirectory       {recovery}
 spark.driver.host                    {host}
 spark.driver.bindAddress             {host}
 spark.jars                           {jars}
@@ -141,8 +149,23 @@ def _get(url: str) -> dict:  # type: ignore[type-arg]
 
 def _prepare(layout: Layout, ports: Ports) -> None:
     (layout.spark / "conf").mkdir(parents=True, exist_ok=True)
-    settings = _DEFAULTS.format(host=HOST, rest=ports["spark-rest"], jars=connector_jars())
+    recovery = layout.spark / "recovery"
+    if not _any_worker_alive(layout):
+        # What the master remembers has ended with the workers: drivers must not come back to life
+        # in a stack that was stopped and is started again.
+        shutil.rmtree(recovery, ignore_errors=True)
+    recovery.mkdir(exist_ok=True)
+    settings = _DEFAULTS.format(
+        host=HOST, rest=ports["spark-rest"], jars=connector_jars(), recovery=recovery
+    )
     (layout.spark / "conf" / "spark-defaults.conf").write_text(settings)
+
+
+def _any_worker_alive(layout: Layout) -> bool:
+    running = read(layout).running
+    return any(
+        is_alive(one.process) for name, one in running.items() if name.startswith("spark-worker")
+    )
 
 
 def _spark_class(name: str) -> tuple[str, str]:

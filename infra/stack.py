@@ -187,6 +187,8 @@ def endpoints(
         airflow_password=airflow.password(layout) if "airflow" in only else "",
         state_dir=layout.state_dir,
         jars=spark.connector_jars() if "spark" in only else "",
+        kafka_proxied=at("", "kafka-proxied"),
+        kafka_proxy=at("", "kafka-proxy"),
     )
 
 

@@ -14,8 +14,8 @@ from jobs.topics import await_broker, broker_error
 CONTROL_HEADER = "slackwater-control"
 """The header that makes a record a control record; its bytes are the control as JSON."""
 
-SETTLED_S = 90
-"""How long to wait for the broker's word on a record, in seconds."""
+_LARGEST_REQUEST = 32 << 20
+_SETTLED_S = 90
 
 
 @contextmanager
@@ -33,6 +33,8 @@ def sending(bootstrap: str) -> Iterator[Any]:
             # Compressing is quicker than not: the client sums each batch's bytes in Python.
             compression_type="gzip",
             batch_size=256 << 10,
+            # What a topic takes is for the topic to say; the client's own limit is a megabyte.
+            max_request_size=_LARGEST_REQUEST,
             linger_ms=50,
             delivery_timeout_ms=60_000,
         )
@@ -85,8 +87,8 @@ def send_all(
             if told and sent % 5_000 == 0:
                 told(sent)
         for future in newest.values():
-            future.get(timeout=SETTLED_S)
-        producer.flush(timeout=SETTLED_S)
+            future.get(timeout=_SETTLED_S)
+        producer.flush(timeout=_SETTLED_S)
     if told:
         told(sent)
     return sent

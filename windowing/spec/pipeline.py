@@ -174,6 +174,11 @@ class Query(_Model):
     late: Late
     retention_us: int | None
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fields that make up a row's key: PATTR, then those of `group_by`."""
+        return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
+
 
 class Sink(_Model):
     """Where rows go: a table of this name under the tables' folder."""

@@ -16,11 +16,11 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from pyspark.sql import DataFrame
 
+from windowing.classes import extents
 from windowing.frames import from_bytes
 from windowing.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.spark.stages import DEAD_LETTER, METRIC, RESULT
 from windowing.spec import Pipeline, Query
-from windowing.wids import bounds_of
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
 
@@ -71,7 +71,7 @@ class TableSink:
         write_deltalake(table, rows, mode="append", commit_properties=token)
 
     def _results(self, query: Query, frame: pl.DataFrame, batch_id: int) -> pa.Table:
-        bounds = [bounds_of(query.window, wid) for wid in frame["window_id"]]
+        bounds = extents(query, frame)
         revision = frame["revision"]
         count = len(frame)
         columns = {
@@ -87,7 +87,7 @@ class TableSink:
             "values": frame["values"].to_arrow(),
             "batch_id": [batch_id] * count,
         }
-        if query.group_by:
+        if query.key:
             columns["key"] = frame["key"].to_arrow()
         schema = schemas(self._pipeline)[query.name]
         return pa.table(
@@ -144,7 +144,7 @@ def _passed_type(name: str) -> pa.DataType:
 
 def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
     fields = pipeline.source.fields
-    key = pa.struct([(name, _TYPES[fields[name].kind]) for name in query.group_by])
+    key = pa.struct([(name, _TYPES[fields[name].kind]) for name in dict.fromkeys(query.key)])
     values = [(a.name, _value_type(a.function, a.field, pipeline)) for a in query.aggregates]
     columns = [
         ("run", pa.string()),
@@ -152,7 +152,7 @@ def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
         ("window_id", pa.int64()),
         ("window_start", _TIME),
         ("window_end", _TIME),
-        *([("key", key)] if query.group_by else []),
+        *([("key", key)] if query.key else []),
         ("pane", pa.string()),
         ("revision", pa.int64()),
         ("records", pa.int64()),
