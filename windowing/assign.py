@@ -65,7 +65,7 @@ class Assigner:
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._shards = query, pipeline.shards
-        self._accumulators = Accumulators(query.aggregates, pipeline.source.fields)
+        self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys = [column(field) for field in query.group_by]
 
     def assign(self, scan: Scan) -> Assigned:

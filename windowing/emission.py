@@ -32,7 +32,7 @@ class Emitter:
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._window = query, query.window
-        self._accumulators = Accumulators(query.aggregates, pipeline.source.fields)
+        self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys = [column(name) for name in query.group_by]
         self._group = [*self._keys, "window_id"]
 

@@ -139,7 +139,9 @@ class Lane:
             ended[int(np.argmax(kind == END)) + 1 :] = True
         bounds = np.full(len(chunk), NOTHING_YET, dtype=np.int64)
         data = (kind == DATA) & ~ended
-        records = chunk.filter(pl.Series(data))
+        # With the windowing attribute and the offset it makes a record's place among all others.
+        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
+        records = chunk.filter(pl.Series(data)).with_columns(here)
         bounds[data] = self._generator.bounds(records, memory)
         bounds[kind == BOUND] = ts_us[kind == BOUND]
         bounds[kind == OBSERVED] = self._generator.observed(ts_us[kind == OBSERVED])

@@ -59,7 +59,7 @@ def _taken_apart(values: NDArray[np.float64]) -> tuple[Ints, Ints]:
 
 def _carried(limbs: Sequence[Ints]) -> list[Ints]:
     """The same numbers with every limb but the last within 32 bits."""
-    carry = np.int64(0)
+    carry = np.zeros_like(limbs[0])
     result = []
     for limb in limbs[:-1]:
         whole = limb + carry

@@ -39,7 +39,7 @@ Parameter = Literal["share", "accuracy", "k", "size"]
 _CALL = re.compile(
     r"\s*(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))\s*(?:\((?P<given>[^()]*)\))?\s*"
 )
-_DECIMAL = re.compile(r"([+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(%?)")
+_DECIMAL = re.compile(r"([+-]?[0-9]{1,9}(?:\.[0-9]{1,7})?)\s*(%?)")
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ SIGNATURES: dict[Function, Signature] = {
         "a number per bin in use: grows with the logarithm of the spread",
         parameters=(("share", None), ("accuracy", Fraction(1, 100))),
     ),
-    "top_k": Signature(
-        ("number",), "same", "the k largest", parameters=(("k", None),), many=True
+    "top_k": Signature(("number",), "same", "the k largest", parameters=(("k", None),), many=True),
+    "collect": Signature(
+        ("any",), "same", "every record's value: grows with the window", many=True
     ),
-    "collect": Signature(("any",), "same", "every record's value: grows with the window", many=True),
 }
 """Every function but `python`, whose class says what it gives."""
 
@@ -203,8 +203,8 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
         raise ValueError(msg)
     function = cast("Function", match["name"])
     fields, numbers = _split(function, given, str(text))
-    field, *more = fields or [None]
-    return Aggregate(name, function, field, tuple(m for m in more if m), numbers)
+    field = fields[0] if fields else None
+    return Aggregate(name, function, field, tuple(fields[1:]), numbers)
 
 
 def _parse_user(name: str, text: str, reference: str, given: Sequence[str]) -> Aggregate:
