@@ -98,6 +98,7 @@ def environment(layout: Layout, ports: Ports) -> dict[str, str]:
     port = ports["airflow"]
     settings = {
         "CORE__DAGS_FOLDER": str(ROOT / "dags"),
+        "CORE__PLUGINS_FOLDER": str(ROOT / "dags" / "plugins"),
         "CORE__LOAD_EXAMPLES": "False",
         "CORE__EXECUTOR": "LocalExecutor",
         "CORE__PARALLELISM": "4",

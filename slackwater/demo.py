@@ -152,8 +152,7 @@ class Demo:
         self._tell("login", f"{endpoints.airflow_user} / {endpoints.airflow_password}")
         self._tell("Spark", endpoints.spark_ui)
         self._tell("tables", str(table))
-        pages = endpoints.state_dir / "quality" / pipeline.name / "gx/uncommitted/data_docs"
-        self._tell("Data Docs", str(pages / "local_site" / "index.html"))
+        self._tell("Data Docs", f"{endpoints.airflow_url}/dags/{pipeline.name}/plugin/data-docs")
         self._tell("plot", str(picture))
         for title, took in self.steps:
             self._tell("time", f"{took:6.1f} s  {title}")
