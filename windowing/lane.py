@@ -187,7 +187,10 @@ class Lane:
             query=pl.lit(None, dtype=pl.String),
             reason=reason,
         ).filter(pl.Series(bad))
-        return Rows(chunk, chunk.filter(pl.Series(is_data)), is_data, dead)
+        # With the windowing attribute and the offset it makes a record's place among all others.
+        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
+        records = chunk.filter(pl.Series(is_data)).with_columns(here)
+        return Rows(chunk, records, is_data, dead)
 
     def _scan(self, rows: Rows, clock: Clock) -> Scan:
         """Run over the rows in order, for the progress before each record; move the clock."""

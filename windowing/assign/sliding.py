@@ -34,7 +34,7 @@ class SlidingAssigner:
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._shards = query, pipeline.shards
-        self._accumulators = Accumulators(query.aggregates, pipeline.source.fields)
+        self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys = list(dict.fromkeys(column(name) for name in query.key))
 
     def assign(self, scan: Scan, memory: bytes | None) -> Assigned:

@@ -35,7 +35,7 @@ class SlidingEmitter:
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._window = query, query.window
-        self._accumulators = Accumulators(query.aggregates, pipeline.source.fields)
+        self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results(query, pipeline)
         self._keys = list(dict.fromkeys(column(name) for name in query.key))
         self._group = [*self._keys, "window_id"]
