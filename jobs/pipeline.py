@@ -20,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everyone kn
 from jobs.checkpoint import examine
 from jobs.failures import final_reason
 from jobs.mend import mend
+from jobs.producing import CONTROL_HEADER
 from jobs.runs import FAILURE_FILE
 from jobs.session import PARALLELISM, session
 from windowing.errors import CheckpointDamaged
@@ -27,7 +28,6 @@ from windowing.spark.plan import emissions
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spec import Pipeline, load_pipeline
 
-CONTROL_HEADER = "slackwater-control"
 _LOG_APPEND_TIME = 1
 
 

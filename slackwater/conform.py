@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, say
+from slackwater.console import FAILED, PASSED, USAGE, complain, say
 
 if TYPE_CHECKING:
     from chaos.conform.wid import Verdict
@@ -48,6 +48,9 @@ def conform(
     ] = 3,
 ) -> None:
     """Judge cases; per case pass or the first difference, and who computed it."""
+    if kind is Kind.samza and by is Judged.definition:
+        complain("scenarios of the window operator are run by our operators: leave out --by")
+        raise typer.Exit(USAGE)
     results = _samza(file) if kind is Kind.samza else _wid(file, by, interleavings)
     passed = failed = 0
     for verdicts in results:

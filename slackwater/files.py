@@ -107,7 +107,7 @@ def verify(
     if input_ is not None:
         log = read_events(input_)
     else:
-        log = read_topic(bootstrap or _bootstrap(), spec.source.topic)
+        log = read_topic(bootstrap or local_broker(), spec.source.topic)
     if table is not None:
         found = read_tables(table, spec, run)
     elif postgres:
@@ -121,7 +121,8 @@ def verify(
     raise typer.Exit(PASSED if verdict.ok else FAILED)
 
 
-def _bootstrap() -> str:
+def local_broker() -> str:
+    """The broker of the local stack."""
     from infra import stack
 
     return stack.endpoints(only=["kafka"]).kafka_bootstrap

@@ -17,6 +17,9 @@ Entry = Record | Bound
 Operator = WindowedAggregator | WindowJoin
 
 
+KINDS = ("time", "session", "rows", "ranked", "row_session")
+
+
 @dataclass(frozen=True)
 class Case:
     """An operator and a log: its lanes, each in offset order."""
@@ -31,30 +34,40 @@ class Case:
 
 _aggregates = st.sampled_from(["count", "sum", "min", "max", "first", "last", "collect", "median"])
 _accumulation = st.sampled_from(["accumulating", "discarding", "retracting"])
-_lates = st.one_of(
-    st.builds(lambda every: {"policy": "update", "every": every}, st.integers(1, 12)),
-    st.sampled_from([{"policy": "drop"}, {"policy": "dead_letter"}]),
+_lates = st.sampled_from(
+    [
+        *({"policy": "update", "every": every} for every in (1, 2, 5, 5, 10, 12)),
+        {"policy": "drop"},
+        {"policy": "dead_letter"},
+    ]
 )
-_slacks = st.sampled_from([None, 0, 0, 3])
+_slacks = st.sampled_from([0, 3, None])
+
+
+_steps = st.tuples(
+    st.integers(-2, 7),  # how far time climbs
+    st.sampled_from([0, 0, 3, 7, 15]),  # how far behind it the record is
+    st.sampled_from(["a", "a", "b", None, "bound"]),
+    st.integers(-9, 9),
+)
 
 
 @st.composite
 def _lanes(draw: st.DrawFn, specs: Sequence[LaneSpec]) -> list[list[Entry]]:
-    """Lanes whose times climb with set-backs, with bounds between and sometimes an end."""
+    """Lanes whose times climb with set-backs, with bounds between and most often an end."""
     lanes = []
     for spec in specs:
-        now, entries = draw(st.integers(-6, 6)), []
-        for offset in range(spec.start_offset, spec.start_offset + draw(st.integers(0, 9))):
-            now += draw(st.integers(-3, 7))
-            if draw(st.integers(0, 4)) == 0:
+        now = draw(st.integers(-6, 6))
+        entries: list[Entry] = []
+        steps = draw(st.lists(_steps, min_size=3, max_size=14))
+        for offset, (climb, back, key, value) in enumerate(steps, start=spec.start_offset):
+            now += climb
+            if key == "bound":
                 entries.append(Bound(spec.name, offset, now))
-                continue
-            back = draw(st.sampled_from([0, 0, 0, 6, 15]))
-            key = draw(st.sampled_from(["a", "b", None]))
-            value = draw(st.integers(-9, 9))
-            entries.append(Record(spec.name, offset, now - back, key, value))
-        if draw(st.integers(0, 2)):
-            last = draw(st.sampled_from([now + 20, math.inf]))
+            else:
+                entries.append(Record(spec.name, offset, now - back, key, value))
+        last = draw(st.sampled_from([math.inf, now + 30, now + 3, None]))
+        if last is not None:
             entries.append(Bound(spec.name, spec.start_offset + len(entries), last))
         lanes.append(entries)
     return lanes
@@ -74,13 +87,13 @@ def _lane_specs(draw: st.DrawFn, most: int, side: str | None = None) -> list[Lan
 
 
 @st.composite
-def aggregator_cases(draw: st.DrawFn, **fixed: Any) -> Case:
-    kind = draw(st.sampled_from(["time", "time", "rows", "ranked", "session", "row_session"]))
-    lanes = draw(_lane_specs(1 if kind in ("rows", "row_session") else 3))
+def aggregator_cases(draw: st.DrawFn, kinds: Sequence[str] = KINDS, **fixed: Any) -> Case:
+    kind = draw(st.sampled_from(kinds))
+    lanes = draw(_lane_specs(1 if kind in ("rows", "row_session") else 2))
     late = draw(_lates)
     size, step = draw(st.integers(1, 12)), draw(st.integers(1, 12))
     retention: dict[str, int] = {}
-    if draw(st.booleans()):
+    if draw(st.integers(0, 2)) == 2:
         retention["time"] = draw(st.integers(0, 15))
     windows: dict[str, Any] = {"size": size, "step": step}
     if kind == "time":
@@ -95,7 +108,7 @@ def aggregator_cases(draw: st.DrawFn, **fixed: Any) -> Case:
         windows = {"gap": size, "gap_by_key": draw(st.sampled_from([{}, {"b": 3}]))}
     else:
         windows = {"foreign": size % 4 + 1}
-    if "session" not in kind and draw(st.booleans()):
+    if "session" not in kind and draw(st.integers(0, 2)) == 2:
         retention["windows"] = draw(st.integers(0, 3))
     spec = {
         "lanes": lanes,

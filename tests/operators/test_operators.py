@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.operators.strategies import Case, Feed, aggregator_cases, interleaved, join_cases
+from tests.operators.strategies import Case, Entry, Feed, aggregator_cases, interleaved, join_cases
 from windowing import AggregatorSpec, Bound, LaneSpec, Record, TimeWindows, WindowedAggregator
 from windowing.operators.errors import CallRefused, RecordAfterEnd, StoreFull, UnknownLane
 from windowing.semantics import operator_join, operator_sessions, operator_windows
@@ -35,14 +35,21 @@ def once(rows: list[Any]) -> list[Any]:
     return kept
 
 
-cases = st.one_of(aggregator_cases(), join_cases())
+CASES = {
+    "windows": aggregator_cases(kinds=("time",)),
+    "sessions": aggregator_cases(kinds=("session",)),
+    "rows": aggregator_cases(kinds=("rows", "ranked", "row_session")),
+    "joins": join_cases(),
+}
+cases = st.one_of(*CASES.values())
 
 
+@pytest.mark.parametrize("kind", CASES)
 @given(data=st.data())
 def test_the_sequence_of_rows_is_the_defined_one_under_any_cut_and_interleaving(
-    data: st.DataObject,
+    kind: str, data: st.DataObject
 ) -> None:
-    case = data.draw(cases)
+    case = data.draw(CASES[kind])
     feed = Feed(case, data.draw)
     feed.run(data.draw(interleaved(case.lanes)), hostile=False)
     rows, refused = defined(case)
@@ -78,7 +85,9 @@ def test_final_content_never_depends_on_the_wall_clock(data: st.DataObject) -> N
     """Late rows by the wall clock: the last row of a window shows what the last epoch shows."""
     windows = {"size": 10, "step": data.draw(st.sampled_from([4, 10]))}
     by_log = {"policy": "update", "every": 5}
-    case = data.draw(aggregator_cases(windows=windows, late=by_log, accumulation="accumulating"))
+    case = data.draw(
+        aggregator_cases(("time",), windows=windows, late=by_log, accumulation="accumulating")
+    )
     ended = [
         [*lane, Bound(spec.name, spec.start_offset + len(lane), 10**6)]
         for spec, lane in zip(case.spec.lanes, case.lanes, strict=True)
@@ -108,6 +117,29 @@ def test_pairs_by_the_wall_clock_are_the_pairs_of_the_log(data: st.DataObject) -
     every_pair = operator_join.pairs_of(case.spec, case.log)[1]
     assert len(feed.rows) == len(every_pair)
     assert all(pair in feed.rows for pair in every_pair)
+
+
+@pytest.mark.parametrize("accumulation", ["accumulating", "discarding", "retracting"])
+def test_merged_sessions_show_what_the_surviving_start_has_not_shown(accumulation: str) -> None:
+    spec = AggregatorSpec.model_validate(
+        {
+            "lanes": [{"source": "s", "partition": 0}],
+            "windows": {"gap": 10},
+            "aggregate": "collect",
+            "late": {"every": 10},
+            "accumulation": accumulation,
+        }
+    )
+    times = [0, 5, 18, 20, 41, 11]
+    log: list[Entry] = [Record("s/0", n, ts, "a", ts) for n, ts in enumerate(times)]
+    case = Case(spec, [[*log, Bound("s/0", len(log), 60)]])
+    operator = WindowedAggregator(spec)
+    operator.add(case.log, wall=0)
+    rows = operator.get_result()
+    assert rows == defined(case)[0]
+    merged = [row.value for row in rows if row.pane == "late" and row.records]
+    new = [11, 18, 20] if accumulation == "discarding" else [0, 5, 11, 18, 20]
+    assert merged == [new]
 
 
 def _spec(**retention: int) -> AggregatorSpec:

@@ -158,8 +158,8 @@ class JoinBody:
 
     def _is_past(self, side: Side, at: int, reach: int, progress: Progress) -> bool:
         if self._spec.axis == "rows":
-            # A row number is one less than the number of rows; `reach` counts from the row itself.
-            return self._rows(_OTHER[side]) >= at + reach + 1
+            # The row of the same number must have come, whatever the window.
+            return self._rows(_OTHER[side]) > at + max(reach, 0)
         retention = self._spec.retention.time
         return retention is not None and at + reach + retention < progress
 
