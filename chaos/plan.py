@@ -9,12 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.documents import parse_document, read_text
 from windowing.spec.late import PositiveDuration
 from windowing.spec.pipeline import Duration, Name
-from windowing.spec.problems import describe
 from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[
@@ -192,14 +191,8 @@ def parse_plan(text: str, file: str = "<plan>") -> Plan:
     Raises:
         PipelineError: with every problem that was found.
     """
-    value, lines = load_with_lines(text, file)
-    if not isinstance(value, dict):
-        rule = "a plan is a mapping that begins with name: and pipeline:"
-        raise PipelineError([Problem(file, 1, "", rule)])
-    try:
-        return Plan.model_validate(_spread(value))
-    except ValidationError as error:
-        raise PipelineError(describe(error, file, lines)) from None
+    shape = "a plan is a mapping that begins with name: and pipeline:"
+    return parse_document(text, file, Plan, shape=shape, prepare=_spread)[0]
 
 
 def load_plan(path: str | Path) -> Plan:
@@ -208,11 +201,17 @@ def load_plan(path: str | Path) -> Plan:
     Raises:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PipelineError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from None
-    return parse_plan(text, str(path))
+    return parse_plan(read_text(path), str(path))
+
+
+def kind_of(path: str | Path) -> str:
+    """The kind of plan that a file holds: `faults`, or what it says itself.
+
+    Raises:
+        PipelineError: the file is missing, unreadable, or not YAML.
+    """
+    value, _ = load_with_lines(read_text(path), str(path))
+    return str(value.get("kind", "faults")) if isinstance(value, dict) else "faults"
 
 
 def _spread(value: dict[str, Any]) -> dict[str, Any]:

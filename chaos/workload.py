@@ -30,7 +30,9 @@ class Feed:
     ends: pl.DataFrame
 
 
-def own_pipeline(file: Path, run: str, *, topic: str | None = None) -> Pipeline:
+def own_pipeline(
+    file: Path, run: str, *, topic: str | None = None, shards: int | None = None
+) -> Pipeline:
     """The pipeline of a file under a name, a table and perhaps a topic of a run's own.
 
     Names decide no row but for the topic's, which dead letters and offsets show.
@@ -39,6 +41,7 @@ def own_pipeline(file: Path, run: str, *, topic: str | None = None) -> Pipeline:
         file: the pipeline file.
         run: what to put behind the pipeline's name.
         topic: another log to read; None: the pipeline's.
+        shards: another number of them, which decides no row; None: the pipeline's.
 
     Raises:
         PipelineError: the file breaks a rule.
@@ -50,6 +53,8 @@ def own_pipeline(file: Path, run: str, *, topic: str | None = None) -> Pipeline:
     document.pop("quality", None)
     if topic is not None:
         document["source"]["topic"] = topic
+    if shards is not None:
+        document["shards"] = shards
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     return parse_pipeline(text, str(file))
 

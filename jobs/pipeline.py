@@ -25,7 +25,7 @@ from jobs.runs import FAILURE_FILE
 from jobs.session import PARALLELISM, session
 from windowing.errors import CheckpointDamaged
 from windowing.spark.plan import emissions
-from windowing.spark.sinks import TableSink
+from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spec import Pipeline, load_pipeline
 
 _LOG_APPEND_TIME = 1
@@ -91,13 +91,19 @@ def _offsets(text: str) -> dict[int, int]:
     return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
 
 
+def _sink(pipeline: Pipeline, args: argparse.Namespace) -> PostgresSink | TableSink:
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        return PostgresSink(pipeline, pipeline.sink.postgres, args.run)
+    return TableSink(pipeline, Path(args.table), args.run)
+
+
 def run(args: argparse.Namespace) -> None:
     """Run the pipeline until it is stopped, or until the topic's end with `--available-now`."""
     pipeline = load_pipeline(args.pipeline)
     checkpoint = Path(args.checkpoint)
     examine(checkpoint)
     spark = session(f"slackwater {pipeline.name}", parallelism=args.parallelism)
-    sink = TableSink(pipeline, Path(args.table), args.run)
+    sink = _sink(pipeline, args)
     raw = kafka_rows(
         spark, pipeline, args.bootstrap, args.max_offsets, first=args.first, end=args.end
     )
