@@ -22,22 +22,52 @@ FaultName = Literal[
     "kill_python_worker",
     "kill_driver",
     "kill_spark_worker",
+    "kill_spark_master",
     "kill_broker",
     "pause_broker",
+    "slow_network",
+    "cut_network",
     "lose_last_commit",
+    "delete_state_delta",
+    "corrupt_state_delta",
+    "delete_state_snapshot",
+    "corrupt_state_snapshot",
+    "delete_offsets",
+    "corrupt_offsets",
+    "rewind_offsets",
+    "fill_disk",
+    "delete_records",
+    "silent_partition",
     "duplicate_sends",
     "poison_records",
+    "huge_records",
 ]
-CheckName = Literal["deterministic", "exactly_once", "progress", "poison", "recovered"]
+CheckName = Literal["deterministic", "exactly_once", "progress", "poison", "recovered", "named"]
 
 _TAKES: dict[str, frozenset[str]] = {
     "pause_executor": frozenset({"hold"}),
     "kill_spark_worker": frozenset({"hold"}),
+    "kill_spark_master": frozenset({"hold"}),
     "kill_broker": frozenset({"hold"}),
     "pause_broker": frozenset({"hold"}),
+    "slow_network": frozenset({"hold"}),
+    "cut_network": frozenset({"hold"}),
+    "silent_partition": frozenset({"hold"}),
     "duplicate_sends": frozenset({"records"}),
 }
 """Which parameters a fault takes beside `after`."""
+
+_NEEDS_TWO_BATCHES = frozenset({"lose_last_commit", "rewind_offsets"})
+"""Faults that take the newest of two committed batches."""
+
+_LAST: dict[str, str] = {
+    "delete_records": "ends the run",
+    "silent_partition": "lets the job read the whole log first",
+}
+"""Faults after which none can come, and why."""
+
+_RESERVE_BATCHES = 6
+"""Batches of records that are held back where a partition shall fall silent."""
 
 _BATCHES_OF_A_FAULT = 3
 """Batches that pass while a fault strikes and the job recovers: the one that is hit, one that is
@@ -83,8 +113,8 @@ class Step(_Model):
             takers = sorted(fault for fault, names in _TAKES.items() if wrong[0] in names)
             msg = f"{self.fault} takes no {wrong[0]}: take it out ({', '.join(takers)} take it)"
             raise ValueError(msg)
-        if self.fault == "lose_last_commit" and self.after < 2:
-            msg = "lose_last_commit needs two committed batches, of which one is lost: after: 2"
+        if self.fault in _NEEDS_TWO_BATCHES and self.after < 2:
+            msg = f"{self.fault} needs two committed batches, of which one is hit: after: 2"
             raise ValueError(msg)
         return self
 
@@ -125,10 +155,26 @@ class Plan(_Model):
     recovery: Recovery
     give_up_us: PositiveDuration = Field(default=300_000_000, alias="give_up")
 
+    @property
+    def reserve(self) -> int:
+        """How many records are held back for a fault that wants to send them itself."""
+        wanted = any(step.fault == "silent_partition" for step in self.faults)
+        return _RESERVE_BATCHES * self.workload.max_offsets if wanted else 0
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Plan:
+        for place, step in enumerate(self.faults, 1):
+            why = _LAST.get(step.fault)
+            alone = place == len(self.faults) and self.rounds == 1 and self.order == "listed"
+            if why and not alone:
+                msg = f"{step.fault} {why}: list it last, with order: listed and rounds: 1"
+                raise ValueError(msg)
+        return self
+
     @model_validator(mode="after")
     def _long_enough(self) -> Plan:
         needed = self.rounds * sum(step.after + _BATCHES_OF_A_FAULT for step in self.faults)
-        batches = self.workload.flights // self.workload.max_offsets
+        batches = (self.workload.flights - self.reserve) // self.workload.max_offsets
         if batches < needed:
             msg = (
                 f"{self.workload.flights} flights at {self.workload.max_offsets} offsets a batch "

@@ -61,7 +61,7 @@ def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
 
 def table_of(endpoints: Endpoints, pipeline: Pipeline) -> Path:
     """The folder of a pipeline's tables."""
-    name = pipeline.sink.table if pipeline.sink else pipeline.name
+    name = pipeline.sink.name if pipeline.sink else pipeline.name
     return endpoints.state_dir / "tables" / name
 
 

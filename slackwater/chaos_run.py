@@ -62,5 +62,5 @@ def run(
             say(f"         {line}")
     say(f"report: {page}")
     say(f"again: {found.command}")
-    codes = {Outcome.passed: PASSED, Outcome.failed: FAILED, Outcome.unknown: UNKNOWN}
-    raise typer.Exit(codes[found.outcome])
+    codes = {Outcome.passed: PASSED, Outcome.failed: FAILED}
+    raise typer.Exit(codes.get(found.outcome, UNKNOWN))

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from slackwater import chaos, chaos_run, cluster, conform, files, replay, stack
+from slackwater import chaos, chaos_run, cluster, conform, disorder, files, replay, stack
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, conform, stack, cluster, replay, chaos):
+for module in (files, conform, disorder, stack, cluster, replay, chaos):
     module.register(app)
 chaos_run.register(chaos.chaos)
 
@@ -28,6 +28,9 @@ _USAGE_ERRORS = (
     "windowing.errors.BrokenEnvelope",
     "chaos.log.EnvelopeError",
     "chaos.conform.wid_case.CaseError",
+    "jobs.heartbeat.HeartbeatError",
+    "jobs.punctuate.PunctuateError",
+    "windowing.semantics.trace.TraceError",
 )
 _FAILURES = (
     "windowing.errors.WindowingError",
@@ -42,6 +45,7 @@ _FAILURES = (
     "jobs.runs.RunError",
     "jobs.topics.BrokerError",
     "jobs.topics.TopicError",
+    "jobs.tune.TuneError",
     "builtins.OSError",
 )
 

@@ -48,6 +48,8 @@ def _plant(pipeline: Pipeline, owners: list[object]) -> None:
     for query, owner in zip(pipeline.queries, owners, strict=True):
         sums = PlainSums(query.aggregates, pipeline.source.fields)
         owner._accumulators = sums  # type: ignore[attr-defined]
+        if hasattr(owner, "_results"):
+            owner._results._accumulators = sums
 
 
 class PlainLane(Lane):
@@ -55,7 +57,7 @@ class PlainLane(Lane):
 
     def __init__(self, pipeline: Pipeline, partition: int) -> None:
         super().__init__(pipeline, partition)
-        _plant(pipeline, [*self._assigners])
+        _plant(pipeline, [*self._assigners.values()])
 
 
 class PlainShard(Shard):

@@ -35,6 +35,7 @@ from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
 from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import check_late, check_progress_key
 from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
@@ -173,11 +174,34 @@ class Query(_Model):
     late: Late
     retention_us: int | None
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fields that make up a row's key: PATTR, then those of `group_by`."""
+        return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
+
 
 class Sink(_Model):
-    """Where rows go: a table of this name under the tables' folder."""
+    """Where rows go: one of these.
 
-    table: Name
+    Attributes:
+        table: Delta tables in a folder of this name under the tables' folder.
+        postgres: PostgreSQL tables in a schema of this name.
+    """
+
+    table: Name | None = None
+    postgres: Annotated[Name, Field(max_length=63)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Sink:
+        if (self.table is None) == (self.postgres is None):
+            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of the folder or schema."""
+        return self.table or self.postgres or ""
 
 
 class Pipeline(_Model):
@@ -249,6 +273,12 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     if window.pattr is not None:
         msg = "PATTR is not in this release: use group_by, which gives the same rows here"
         raise _FieldError((*here, "window"), msg)
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        try:
+            key = dict.fromkeys([window.pattr, *query.group_by] if window.pattr else query.group_by)
+            check_postgres_names(name, [*key, *query.aggregates])
+        except ValueError as error:
+            raise _FieldError(here, str(error)) from None
     late = query.late or pipeline.late
     _check_rules(window, query, source, late, here)
     retention_us = pipeline.retention_us if query.retention_us is None else query.retention_us
