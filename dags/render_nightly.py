@@ -22,8 +22,8 @@ PLAN_HOURS = 3
 def render_nightly(plans: Sequence[str]) -> DAG:
     """Makes the DAG; the same plans always give the same DAG.
 
-    One plan runs after the other, since each starts a stack; one that fails holds up none
-    behind it. The reports are published whatever they say, and then the run is as green as the plans are.
+    One plan runs after the other, since each starts a stack; one that fails holds up none behind
+    it. The reports are published whatever they say; then the run is as green as the plans are.
 
     Args:
         plans: the plan files, relative to the checkout.
