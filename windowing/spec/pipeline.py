@@ -29,7 +29,6 @@ from windowing.spec.disorder import (
     OrderedPer,
     Punctuation,
     parse_disorder,
-    progress_attr,
 )
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
@@ -37,7 +36,7 @@ from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.spec.problems import describe
 from windowing.spec.rules import check_late, check_progress_key
-from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
+from windowing.spec.window import ROW_NUM, AttributeType, Window, parse_window
 from windowing.spec.yaml_lines import line_of, load_with_lines
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -246,14 +245,11 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         window = parse_window(query.window, source.attributes)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
-    if window.kind is not WindowClass.SLIDING or window.attribute != source.event_time.field:
+    if window.attribute not in (source.event_time.field, ROW_NUM):
         msg = (
-            f"windows of class {window.kind} over {window.attribute} are not in this release: use "
+            f"windows over {window.attribute} are not in this release: use "
             f"RANGE … SLIDE … WATTR {source.event_time.field}"
         )
-        raise _FieldError((*here, "window"), msg)
-    if window.pattr is not None:
-        msg = "PATTR is not in this release: use group_by, which gives the same rows here"
         raise _FieldError((*here, "window"), msg)
     late = query.late or pipeline.late
     _check_rules(window, query, source, late, here)
@@ -279,12 +275,6 @@ def _check_rules(
         check_progress_key(window, query.group_by, source.disorder)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
-    if progress_attr(source.disorder) is not None:
-        msg = (
-            "progress per key is not in this release: give ordered_per its members, or "
-            "punctuation without attr"
-        )
-        raise _FieldError(("source", "disorder"), msg)
     try:
         check_late(window, late.mode, late.policy, late.every_us)
     except ValueError as error:
