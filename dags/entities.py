@@ -132,7 +132,7 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
         file=file,
         cron=cron,
         topic=pipeline.source.topic,
-        table=pipeline.sink.table,
+        table=pipeline.sink.name,
         queries=tuple(query.name for query in pipeline.queries),
         steps=STEPS,
     )

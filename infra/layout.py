@@ -62,6 +62,15 @@ class Layout:
         """AIRFLOW_HOME: its database, its secrets."""
         return self.state_dir / "airflow"
 
+    @property
+    def quality(self) -> Path:
+        """Great Expectations' project of each pipeline, by the pipeline's name."""
+        return self.state_dir / "quality"
+
+    def data_docs(self, pipeline: str) -> Path:
+        """The folder of a pipeline's Data Docs; its first page is `index.html`."""
+        return self.quality / pipeline / "gx" / "uncommitted" / "data_docs" / "local_site"
+
 
 def default_layout() -> Layout:
     """Gives the layout that the environment asks for: SLACKWATER_STATE_DIR, else `.slackwater`."""

@@ -68,6 +68,8 @@ def simulate(
 def _simulate(
     runs: int, seed: int, pipeline: Path | None, jobs: int | None, guilty: str | None
 ) -> Report:
+    # Frames this small gain nothing from threads; polars asks once, when it is loaded.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.simulator.simulate import simulate as run
     from windowing.spec import load_pipeline
 

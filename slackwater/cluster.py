@@ -156,6 +156,7 @@ def quality(pipeline: PipelineFile, run: RunName) -> None:
     from chaos.expectations.run import check
     from chaos.log import read_topic
     from infra import stack
+    from infra.layout import Layout
     from jobs import runs
     from windowing.spec import load_pipeline
 
@@ -166,7 +167,7 @@ def quality(pipeline: PipelineFile, run: RunName) -> None:
         runs.table_of(endpoints, spec),
         run,
         read_topic(endpoints.kafka_bootstrap, spec.source.topic),
-        endpoints.state_dir / "quality" / spec.name,
+        Layout(endpoints.state_dir).quality / spec.name,
     )
     for result in report.results:
         mark = "ok  " if result.success else "FAIL"

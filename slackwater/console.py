@@ -20,6 +20,11 @@ def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
+def tell(text: str) -> None:
+    """Say how far it is, for whoever waits."""
+    err.print(text, markup=False, soft_wrap=True)
+
+
 def complain(text: str) -> None:
     """Print an error: one sentence, no stack trace."""
     err.print(f"[bold red]error:[/] {_plain(text)}", soft_wrap=True)

@@ -2,7 +2,10 @@
 
 import os
 
-import pytest
+# Frames of tests are small: threads of polars would be in each other's way. It asks once, when it
+# is loaded.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 from hypothesis import HealthCheck, settings
 
 _QUIET = {
@@ -14,9 +17,3 @@ settings.register_profile("dev", max_examples=60, **_QUIET)
 settings.register_profile("ci", max_examples=200, derandomize=True, **_QUIET)
 settings.register_profile("nightly", max_examples=20_000, **_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Every warning is an error but this one: kafka-python warns while it is imported."""
-    known = "ignore:(read|open)_text is deprecated:DeprecationWarning"
-    config.addinivalue_line("filterwarnings", known)

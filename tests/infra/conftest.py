@@ -2,18 +2,12 @@
 
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-with warnings.catch_warnings():
-    # kafka-python reads its protocol files in a way that Python 3.11 deprecates.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from infra import stack
-
-from infra import process
+from infra import process, stack
 from infra.layout import Layout
 from infra.process import ProcessId
 

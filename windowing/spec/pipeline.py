@@ -18,7 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
-    ValidationError,
     field_validator,
     model_validator,
 )
@@ -30,14 +29,15 @@ from windowing.spec.disorder import (
     Punctuation,
     parse_disorder,
 )
+from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
 from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
-from windowing.spec.problems import describe
+from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import check_late, check_progress_key
 from windowing.spec.window import ROW_NUM, AttributeType, Window, parse_window
-from windowing.spec.yaml_lines import line_of, load_with_lines
+from windowing.spec.yaml_lines import line_of
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
@@ -180,9 +180,27 @@ class Query(_Model):
 
 
 class Sink(_Model):
-    """Where rows go: a table of this name under the tables' folder."""
+    """Where rows go: one of these.
 
-    table: Name
+    Attributes:
+        table: Delta tables in a folder of this name under the tables' folder.
+        postgres: PostgreSQL tables in a schema of this name.
+    """
+
+    table: Name | None = None
+    postgres: Annotated[Name, Field(max_length=63)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Sink:
+        if (self.table is None) == (self.postgres is None):
+            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of the folder or schema."""
+        return self.table or self.postgres or ""
 
 
 class Pipeline(_Model):
@@ -251,6 +269,12 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
             f"RANGE … SLIDE … WATTR {source.event_time.field}"
         )
         raise _FieldError((*here, "window"), msg)
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        try:
+            fields = [*([window.pattr] if window.pattr else []), *query.group_by]
+            check_postgres_names(name, [*dict.fromkeys(fields), *query.aggregates])
+        except ValueError as error:
+            raise _FieldError(here, str(error)) from None
     late = query.late or pipeline.late
     _check_rules(window, query, source, late, here)
     retention_us = pipeline.retention_us if query.retention_us is None else query.retention_us
@@ -329,16 +353,11 @@ def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
     Raises:
         PipelineError: with every problem that was found.
     """
-    value, lines = load_with_lines(text, file)
-    if not isinstance(value, dict):
-        example = "a mapping that begins with name: and source:"
-        raise PipelineError([Problem(file, 1, "", f"a pipeline file is {example}")])
+    shape = "a pipeline file is a mapping that begins with name: and source:"
+    pipeline, lines = parse_document(text, file, Pipeline, shape=shape)
+    pipeline._text = text
     try:
-        pipeline = Pipeline.model_validate(value)
-        pipeline._text = text
         pipeline.queries  # noqa: B018 - resolved here, so that mistakes surface now
-    except ValidationError as error:
-        raise PipelineError(describe(error, file, lines)) from None
     except _FieldError as error:
         dotted = ".".join(map(str, error.path))
         problem = Problem(file, line_of(error.path, lines), dotted, str(error))
@@ -352,8 +371,4 @@ def load_pipeline(path: str | FilePath) -> Pipeline:
     Raises:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
-    try:
-        text = FilePath(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PipelineError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from None
-    return parse_pipeline(text, str(path))
+    return parse_pipeline(read_text(path), str(path))

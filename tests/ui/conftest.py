@@ -1,0 +1,68 @@
+"""A browser and a running Airflow, for the tests of what people look at: `make test-ui`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+from infra import stack
+from infra.endpoints import Endpoints
+from infra.layout import Layout
+
+SCREENSHOTS = Path(os.environ.get("SLACKWATER_SCREENSHOTS", ".slackwater/screenshots"))
+"""Where the tests leave what they saw."""
+
+# No sandbox inside containers that run as root; and no word to anybody but the pages under test.
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1400,1000",
+)
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    """Debian's Chromium, with a profile of its own."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("needs chromium and chromedriver: install chromium and chromium-driver")
+    options = Options()
+    options.binary_location = chromium
+    for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path / 'profile'}"):
+        options.add_argument(argument)
+    started = webdriver.Chrome(options=options, service=Service(driver))
+    try:
+        yield started
+    finally:
+        started.quit()
+
+
+@pytest.fixture(scope="session")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
+    """Airflow of the local stack, in a state folder of its own, alone."""
+    layout = Layout(tmp_path_factory.mktemp("state"))
+    try:
+        yield stack.up(only=["airflow"], layout=layout)
+    finally:
+        stack.down(layout=layout)
+
+
+@pytest.fixture
+def screenshot(browser: webdriver.Chrome, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep what the browser shows when the test ends, also when it fails."""
+    yield
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    browser.save_screenshot(str(SCREENSHOTS / f"{request.node.name}.png"))

@@ -1,0 +1,71 @@
+"""The Airflow UI as a user of the pipelines sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.expected_conditions import (
+    frame_to_be_available_and_switch_to_it,
+    presence_of_element_located,
+    url_contains,
+)
+from selenium.webdriver.support.ui import WebDriverWait
+
+from chaos.expectations import check
+from infra.endpoints import Endpoints
+from infra.layout import Layout
+from tests.chaos.test_expectations import LOG, OUTCOME, P
+from tests.chaos.test_verify import write_tables
+
+DAG = "flight_delays"
+PATIENCE_S = 60.0
+
+pytestmark = [
+    pytest.mark.ui,
+    # Great Expectations is itself built on what its libraries deprecate.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def shows(browser: webdriver.Chrome, text: str) -> None:
+    """Wait until the page shows a text."""
+    path = f"//*[normalize-space(text())='{text}']"
+    WebDriverWait(browser, PATIENCE_S).until(presence_of_element_located((By.XPATH, path)), text)
+
+
+@pytest.fixture
+def logged_in(browser: webdriver.Chrome, airflow: Endpoints) -> webdriver.Chrome:
+    """A browser whose user has logged in by the form."""
+    browser.get(airflow.airflow_url)
+    wait = WebDriverWait(browser, PATIENCE_S)
+    wait.until(presence_of_element_located((By.NAME, "username"))).send_keys(airflow.airflow_user)
+    browser.find_element(By.NAME, "password").send_keys(airflow.airflow_password)
+    browser.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
+    wait.until_not(url_contains("/login"))
+    return browser
+
+
+@pytest.mark.usefixtures("screenshot")
+def test_a_pipeline_file_is_a_dag_with_its_steps(
+    logged_in: webdriver.Chrome, airflow: Endpoints
+) -> None:
+    logged_in.get(f"{airflow.airflow_url}/dags/{DAG}")
+    for step in ("validate", "submit", "wait_for_progress", "quality"):
+        shows(logged_in, step)
+
+
+@pytest.mark.usefixtures("screenshot")
+def test_the_data_docs_are_a_page_of_the_dag(
+    logged_in: webdriver.Chrome, airflow: Endpoints, tmp_path: Path
+) -> None:
+    write_tables(tmp_path, P, OUTCOME)
+    check(P, tmp_path, "r1", iter(LOG), Layout(airflow.state_dir).quality / DAG)
+    logged_in.get(f"{airflow.airflow_url}/dags/{DAG}/plugin/data-docs")
+    frame = frame_to_be_available_and_switch_to_it((By.TAG_NAME, "iframe"))
+    WebDriverWait(logged_in, PATIENCE_S).until(frame)
+    shows(logged_in, "Data Docs")
+    page = logged_in.page_source
+    assert all(query.name in page for query in P.queries)
