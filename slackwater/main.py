@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from slackwater import chaos, chaos_run, cluster, conform, files, stack
+from slackwater import aggregates, chaos, chaos_run, cluster, conform, files, stack
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, conform, stack, cluster, chaos):
+for module in (files, aggregates, conform, stack, cluster, chaos):
     module.register(app)
 chaos_run.register(chaos.chaos)
 chaos_run.register_top(app)
@@ -27,13 +27,13 @@ chaos_run.register_top(app)
 _USAGE_ERRORS = (
     "windowing.spec.PipelineError",
     "windowing.errors.BrokenEnvelope",
+    "windowing.spec.user_aggregate.UserAggregateError",
     "chaos.log.EnvelopeError",
     "chaos.conform.wid_case.CaseError",
 )
 _FAILURES = (
     "windowing.errors.WindowingError",
     "windowing.semantics.log.BadLogError",
-    "windowing.spec.user_aggregate.UserAggregateError",
     "windowing.semantics.definition.IntSumError",
     "chaos.log.LogError",
     "chaos.output.OutputError",

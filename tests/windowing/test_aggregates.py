@@ -157,6 +157,15 @@ def test_any_grouping_gives_what_the_definition_says(
     assert list(map(repr, found)) == list(map(repr, _defined(texts, records)))
 
 
+@given(st.lists(st.sampled_from(POOL), min_size=1, max_size=4, unique=True), RECORDS)
+def test_every_state_has_results_of_its_own(texts: list[str], records: list[Record]) -> None:
+    accumulators = _accumulators(texts)
+    lifted = pl.DataFrame(accumulators.lift(_frame(records)))
+    found = pl.DataFrame(accumulators.results(lifted)).rows()
+    expected = [tuple(_defined(texts, [record])) for record in records]
+    assert list(map(repr, found)) == list(map(repr, expected))
+
+
 @given(st.data(), RECORDS)
 def test_merged_states_are_the_same_bits_in_any_grouping(
     data: st.DataObject, records: list[Record]
@@ -198,7 +207,7 @@ def test_bins_hold_sums_and_squares_exactly(values: list[float]) -> None:
 @given(st.lists(INTS, min_size=1, max_size=9))
 def test_limbs_hold_squares_exactly(values: list[int]) -> None:
     limbs = limbs_of_square(np.array(values, dtype=np.int64))
-    assert all(0 <= int(limb.min()) and int(limb.max()) < 2**34 for limb in limbs)
+    assert all(int(limb.min()) >= 0 and int(limb.max()) < 2**34 for limb in limbs)
     total = sum(int(limb.sum()) << (32 * i) for i, limb in enumerate(limbs))
     assert total == sum(value * value for value in values)
 
@@ -262,7 +271,9 @@ def test_an_approximate_quantile_is_as_near_as_it_says(values: list[float], shar
     exact, near = (s[0] for s in accumulators.results(_merged(accumulators, records, [0])))
     rank = max(math.ceil(Fraction(share) * len(values)), 1)
     assert exact == sorted(values)[rank - 1]
-    assert abs(Fraction(near) - Fraction(exact)) <= abs(Fraction(exact)) / 100 + Fraction(1, 2**1075)
+    assert abs(Fraction(near) - Fraction(exact)) <= abs(Fraction(exact)) / 100 + Fraction(
+        1, 2**1075
+    )
 
 
 def test_distinct_values_are_estimated_well() -> None:

@@ -82,5 +82,5 @@ def estimated(bag: Bag, partials: pl.DataFrame, size: int) -> list[int | None]:
 
 def _per_state(partials: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
     """What was found, by `row`, for every partial state in order; null where nothing was."""
-    rows = partials.select(pl.lit(None)).with_row_index(_ROW).select(_ROW)
+    rows = partials.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias(_ROW))
     return rows.join(found, on=_ROW, how="left", maintain_order="left")[VALUE]
