@@ -21,7 +21,6 @@ from benchmarks.paths import OURS, Timing
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "benchmarks" / "README.md"
 RECORDS = ROOT / ".slackwater" / "benchmarks"
-_BEGIN, _END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
 # Per workload and path, one timing per round.
 Timings = Mapping[str, Mapping[str, Sequence[Timing]]]
@@ -95,13 +94,30 @@ def record(command: Mapping[str, Any], timings: Timings, described: Mapping[str,
 
 def into_readme(rows: Sequence[Sequence[str]], about: str, described: Mapping[str, Any]) -> None:
     """Replace the README's block of figures."""
-    head, _, rest = README.read_text(encoding="utf-8").partition(_BEGIN)
-    tail = rest.partition(_END)[2]
+    on = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in described.items())
+    replace_block(README, "figures", [about, "", *markdown(rows), "", f"Machine: {on}."])
+
+
+def replace_block(document: Path, name: str, lines: Sequence[str]) -> None:
+    """Replace what stands between the marks `name: begin` and `name: end` of a document.
+
+    Raises:
+        ValueError: the document has no such marks.
+    """
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    head, found, rest = document.read_text(encoding="utf-8").partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not (found and closed):
+        msg = f"{document} has no block {begin} … {end}"
+        raise ValueError(msg)
+    document.write_text(head + "\n".join([begin, *lines, end]) + tail, encoding="utf-8")
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, its header first."""
     lines = [_markdown(row) for row in rows]
     lines.insert(1, _markdown(["---"] * len(rows[0])))
-    on = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in described.items())
-    block = "\n".join([_BEGIN, about, "", *lines, "", f"Machine: {on}.", _END])
-    README.write_text(head + block + tail, encoding="utf-8")
+    return lines
 
 
 def _markdown(cells: Sequence[str]) -> str:

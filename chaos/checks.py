@@ -1,7 +1,8 @@
 """The checks of a run: pure functions of its history and of the verdict on its output.
 
-Each gives passed, failed or unknown, and says why. A run is what its checks come to: one failure
-fails it; else one unknown makes it unknown.
+Each gives passed, failed, unknown or unsupported, and says why. A run is what its checks come to:
+one failure fails it; else one unknown makes it unknown; else one thing that this machine cannot do
+makes it unsupported.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Outcome(StrEnum):
     passed = "passed"
     failed = "failed"
     unknown = "unknown"
+    unsupported = "unsupported"
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Check:
 def merged(checks: Iterable[Check]) -> Outcome:
     """What checks come to together; none at all is unknown."""
     outcomes = {check.outcome for check in checks}
-    for worst in (Outcome.failed, Outcome.unknown):
+    for worst in (Outcome.failed, Outcome.unknown, Outcome.unsupported):
         if worst in outcomes:
             return worst
     return Outcome.passed if outcomes else Outcome.unknown
@@ -161,13 +163,36 @@ def recovered(history: History, within_s: float) -> Check:
 
 def took_effect(history: History, planned: int) -> Check:
     """Every planned fault has evidence; without it nothing is shown, for better or worse."""
-    done = sum(1 for _ in history.of("fault"))
     failed = {e["fault"]: f"{e['name']}: {e['why']}" for e in history.of("no_effect")}
-    struck = done - sum(1 for e in history.of("fault") if e["fault"] in failed)
-    detail = f"{struck} of {planned} faults took effect"
-    good = struck == planned
-    outcome = Outcome.passed if good else Outcome.unknown
-    return Check("took effect", outcome, detail, tuple(failed.values()))
+    refused = {e["fault"]: f"{e['name']}: {e['why']}" for e in history.of("unsupported")}
+    struck = {e["fault"] for e in history.of("fault")} - failed.keys()
+    detail = f"{len(struck)} of {planned} faults took effect"
+    if refused:
+        detail += f", {len(refused)} cannot be done on this machine"
+    if len(struck) == planned:
+        outcome = Outcome.passed
+    elif len(struck) + len(refused) == planned:
+        outcome = Outcome.unsupported
+    else:
+        outcome = Outcome.unknown
+    return Check("took effect", outcome, detail, (*failed.values(), *refused.values()))
+
+
+def named(history: History) -> Check:
+    """What was taken from the job is named in its error; or it went on, and has lost nothing."""
+    answers = list(history.of("named"))
+    if not answers:
+        return Check("named", Outcome.unknown, "nothing was taken from the job: nothing shown")
+    wrong = tuple(
+        f"{e['name']}: the error lacks {', '.join(e['missing'])}: {e['said']}"
+        for e in answers
+        if e["missing"]
+    )
+    went_on = [e["name"] for e in answers if e["said"] is None]
+    detail = f"{len(answers) - len(went_on) - len(wrong)} of {len(answers)} losses named"
+    if went_on:
+        detail += f"; needed no more, so that the job went on: {', '.join(went_on)}"
+    return _check("named", not wrong, detail, wrong)
 
 
 def _check(name: str, good: bool, detail: str, evidence: tuple[str, ...] = ()) -> Check:

@@ -18,6 +18,8 @@ Kind = Literal[
     "commit",  # a batch was committed: batch, total offsets
     "fault",  # took effect: fault, name, evidence, batches
     "no_effect",  # a fault did not take effect: fault, name, why
+    "unsupported",  # a fault cannot be done on this machine: fault, name, why
+    "named",  # what the job said of what it misses: fault, name, wanted, said, missing
     "healed",  # a fault is over: fault, evidence
     "recovered",  # a batch was begun and committed since: fault, batch, seconds
     "stuck",  # no such batch in time: fault, seconds

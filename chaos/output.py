@@ -61,6 +61,17 @@ def dead_letter_identity(letter: DeadLetter) -> Identity:
     return _identity((letter.source, letter.partition, letter.offset, letter.query))
 
 
+def output_of(rows: Iterable[Row], dead: Iterable[DeadLetter], name: str) -> Output:
+    """What an engine in this process emitted; it has neither an order nor counts."""
+    return Output(
+        rows=[(row_identity(row), row_line(row)) for row in rows],
+        dead=[(dead_letter_identity(letter), dead_letter_line(letter)) for letter in dead],
+        counts=None,
+        ordered=False,
+        name=name,
+    )
+
+
 def count_dead(letters: Iterable[tuple[Identity, str]], query: str) -> int:
     """How many dead letters concern a query: its own, and bad values, which concern every one."""
     concerned = {json.dumps(None), json.dumps(query)}
@@ -195,7 +206,7 @@ _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "value
 
 def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
     starts, ends = (_microseconds(table, name, place) for name in ("window_start", "window_end"))
-    keys = _structs(table, "key", query.group_by, place) if query.group_by else [()] * len(table)
+    keys = _structs(table, "key", query.key, place) if query.key else [()] * len(table)
     plain = _columns(table, _PLAIN, place)
     names = [spec.name for spec in query.aggregates]
     values = _structs(table, "values", names, place)
@@ -260,11 +271,26 @@ def _table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, st
 def _table_counts(
     metrics: pa.Table, letters: list[tuple[Identity, str]], pipeline: Pipeline, place: Path
 ) -> dict[str, Counts]:
-    """Add up the batches; dead letters are counted where they are kept, not where they are said."""
-    names = ("read", "applied", "outside", "dropped")
-    sums: dict[str, list[int]] = defaultdict(lambda: [0] * len(names))
-    for query, *numbers in zip(*_columns(metrics, ("query", *names), place), strict=True):
-        sums[query] = [total + number for total, number in zip(sums[query], numbers, strict=True)]
+    names = ("query", "read", "applied", "outside", "dropped")
+    batches = zip(*_columns(metrics, names, place), strict=True)
+    return tally(((query, numbers) for query, *numbers in batches), letters, pipeline)
+
+
+def tally(
+    batches: Iterable[tuple[str, list[int]]],
+    letters: list[tuple[Identity, str]],
+    pipeline: Pipeline,
+) -> dict[str, Counts]:
+    """Add up the batches; dead letters are counted where they are kept, not where they are said.
+
+    Args:
+        batches: a query with its numbers of read, applied, outside and dropped records.
+        letters: the dead letters that were kept.
+        pipeline: names the queries.
+    """
+    sums: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
+    for name, numbers in batches:
+        sums[name] = [total + number for total, number in zip(sums[name], numbers, strict=True)]
     counts = {}
     for query in pipeline.queries:
         read, applied, outside, dropped = sums[query.name]

@@ -9,12 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.documents import parse_document, read_text
 from windowing.spec.late import PositiveDuration
 from windowing.spec.pipeline import Duration, Name
-from windowing.spec.problems import describe
 from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[
@@ -23,22 +22,52 @@ FaultName = Literal[
     "kill_python_worker",
     "kill_driver",
     "kill_spark_worker",
+    "kill_spark_master",
     "kill_broker",
     "pause_broker",
+    "slow_network",
+    "cut_network",
     "lose_last_commit",
+    "delete_state_delta",
+    "corrupt_state_delta",
+    "delete_state_snapshot",
+    "corrupt_state_snapshot",
+    "delete_offsets",
+    "corrupt_offsets",
+    "rewind_offsets",
+    "fill_disk",
+    "delete_records",
+    "silent_partition",
     "duplicate_sends",
     "poison_records",
+    "huge_records",
 ]
-CheckName = Literal["deterministic", "exactly_once", "progress", "poison", "recovered"]
+CheckName = Literal["deterministic", "exactly_once", "progress", "poison", "recovered", "named"]
 
 _TAKES: dict[str, frozenset[str]] = {
     "pause_executor": frozenset({"hold"}),
     "kill_spark_worker": frozenset({"hold"}),
+    "kill_spark_master": frozenset({"hold"}),
     "kill_broker": frozenset({"hold"}),
     "pause_broker": frozenset({"hold"}),
+    "slow_network": frozenset({"hold"}),
+    "cut_network": frozenset({"hold"}),
+    "silent_partition": frozenset({"hold"}),
     "duplicate_sends": frozenset({"records"}),
 }
 """Which parameters a fault takes beside `after`."""
+
+_NEEDS_TWO_BATCHES = frozenset({"lose_last_commit", "rewind_offsets"})
+"""Faults that take the newest of two committed batches."""
+
+_LAST: dict[str, str] = {
+    "delete_records": "ends the run",
+    "silent_partition": "lets the job read the whole log first",
+}
+"""Faults after which none can come, and why."""
+
+_RESERVE_BATCHES = 6
+"""Batches of records that are held back where a partition shall fall silent."""
 
 _BATCHES_OF_A_FAULT = 3
 """Batches that pass while a fault strikes and the job recovers: the one that is hit, one that is
@@ -84,8 +113,8 @@ class Step(_Model):
             takers = sorted(fault for fault, names in _TAKES.items() if wrong[0] in names)
             msg = f"{self.fault} takes no {wrong[0]}: take it out ({', '.join(takers)} take it)"
             raise ValueError(msg)
-        if self.fault == "lose_last_commit" and self.after < 2:
-            msg = "lose_last_commit needs two committed batches, of which one is lost: after: 2"
+        if self.fault in _NEEDS_TWO_BATCHES and self.after < 2:
+            msg = f"{self.fault} needs two committed batches, of which one is hit: after: 2"
             raise ValueError(msg)
         return self
 
@@ -126,10 +155,26 @@ class Plan(_Model):
     recovery: Recovery
     give_up_us: PositiveDuration = Field(default=300_000_000, alias="give_up")
 
+    @property
+    def reserve(self) -> int:
+        """How many records are held back for a fault that wants to send them itself."""
+        wanted = any(step.fault == "silent_partition" for step in self.faults)
+        return _RESERVE_BATCHES * self.workload.max_offsets if wanted else 0
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Plan:
+        for place, step in enumerate(self.faults, 1):
+            why = _LAST.get(step.fault)
+            alone = place == len(self.faults) and self.rounds == 1 and self.order == "listed"
+            if why and not alone:
+                msg = f"{step.fault} {why}: list it last, with order: listed and rounds: 1"
+                raise ValueError(msg)
+        return self
+
     @model_validator(mode="after")
     def _long_enough(self) -> Plan:
         needed = self.rounds * sum(step.after + _BATCHES_OF_A_FAULT for step in self.faults)
-        batches = self.workload.flights // self.workload.max_offsets
+        batches = (self.workload.flights - self.reserve) // self.workload.max_offsets
         if batches < needed:
             msg = (
                 f"{self.workload.flights} flights at {self.workload.max_offsets} offsets a batch "
@@ -146,14 +191,8 @@ def parse_plan(text: str, file: str = "<plan>") -> Plan:
     Raises:
         PipelineError: with every problem that was found.
     """
-    value, lines = load_with_lines(text, file)
-    if not isinstance(value, dict):
-        rule = "a plan is a mapping that begins with name: and pipeline:"
-        raise PipelineError([Problem(file, 1, "", rule)])
-    try:
-        return Plan.model_validate(_spread(value))
-    except ValidationError as error:
-        raise PipelineError(describe(error, file, lines)) from None
+    shape = "a plan is a mapping that begins with name: and pipeline:"
+    return parse_document(text, file, Plan, shape=shape, prepare=_spread)[0]
 
 
 def load_plan(path: str | Path) -> Plan:
@@ -162,11 +201,17 @@ def load_plan(path: str | Path) -> Plan:
     Raises:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PipelineError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from None
-    return parse_plan(text, str(path))
+    return parse_plan(read_text(path), str(path))
+
+
+def kind_of(path: str | Path) -> str:
+    """The kind of plan that a file holds: `faults`, or what it says itself.
+
+    Raises:
+        PipelineError: the file is missing, unreadable, or not YAML.
+    """
+    value, _ = load_with_lines(read_text(path), str(path))
+    return str(value.get("kind", "faults")) if isinstance(value, dict) else "faults"
 
 
 def _spread(value: dict[str, Any]) -> dict[str, Any]:

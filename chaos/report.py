@@ -11,8 +11,19 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from chaos.checks import Outcome
+from chaos.history import Kind
 from chaos.runner import Report
 from chaos.timeline import timeline
+
+_OF_FAULTS: tuple[Kind, ...] = (
+    "fault",
+    "no_effect",
+    "unsupported",
+    "named",
+    "healed",
+    "recovered",
+    "stuck",
+)
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -48,13 +59,17 @@ def as_data(report: Report) -> dict[str, Any]:
 def fault_rows(report: Report) -> list[dict[str, Any]]:
     """One row per planned fault that was come to: what was done, seen, and how long it took."""
     rows: dict[int, dict[str, Any]] = {}
-    for entry in report.history.of("fault", "no_effect", "healed", "recovered", "stuck"):
+    for entry in report.history.of(*_OF_FAULTS):
         row = rows.setdefault(entry["fault"], {"name": entry["name"], "at_s": entry.at_s})
         match entry.kind:
             case "fault":
                 row.update(evidence=entry["evidence"], batches_before=entry["batches"])
             case "no_effect":
                 row.update(no_effect=entry["why"])
+            case "unsupported":
+                row.update(unsupported=entry["why"])
+            case "named":
+                row.update(said=entry["said"], wanted=entry["wanted"])
             case "healed":
                 row.update(healed=entry["evidence"])
             case "recovered":
@@ -63,7 +78,7 @@ def fault_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def junit(report: Report) -> ET.ElementTree[ET.Element]:
-    """The checks as test cases; an unknown one is an error, not a failure."""
+    """The checks as test cases: an unknown one is an error, an unsupported one is skipped."""
     outcomes = [check.outcome for check in report.checks]
     suite = ET.Element(
         "testsuite",
@@ -80,6 +95,8 @@ def junit(report: Report) -> ET.ElementTree[ET.Element]:
             ET.SubElement(case, "failure", message=check.detail).text = told
         elif check.outcome is Outcome.unknown:
             ET.SubElement(case, "error", message=check.detail).text = told
+        elif check.outcome is Outcome.unsupported:
+            ET.SubElement(case, "skipped", message=check.detail).text = told
         else:
             ET.SubElement(case, "system-out").text = told
     return ET.ElementTree(suite)

@@ -9,37 +9,32 @@ from __future__ import annotations
 import random
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from chaos import checks, workload
 from chaos.checks import Check, Outcome
-from chaos.faults.catalogue import fault_named
-from chaos.faults.cluster import SETTINGS
-from chaos.faults.fault import FaultDidNotApply, Poisoned, Scene
-from chaos.faults.reach import LocalReach
+from chaos.faults.catalogue import FAULTS
 from chaos.history import History
 from chaos.log import read_topic
 from chaos.output import read_tables
-from chaos.plan import Plan, Step
+from chaos.plan import Plan
+from chaos.siege import News, Siege
 from chaos.table_history import note_tables
+from chaos.target import Target
 from chaos.verify import verify
-from chaos.watch import JobFailed, Watch
-from infra import spark_rest, stack
+from infra import stack
 from infra.endpoints import Endpoints
 from infra.layout import ROOT, Layout
-from jobs import runs
-from jobs.topics import BrokerError
-from windowing.spec import Pipeline
-
-News = Callable[[str], None]
-"""Told in a few words what happens, for whoever waits."""
+from infra.proxy import Proxy
+from jobs.runs import committed_offsets
+from windowing.semantics import LogEntry
 
 _COMPONENTS = ("kafka", "spark")
+_POISONS = ("poison_records", "huge_records")
 
 
 @dataclass(frozen=True)
@@ -97,12 +92,12 @@ def run_plan(
     history = History(path=history_file)
     commit = _commit()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
-    with _stack(layout, news) as endpoints:
-        job = _Job(plan, pipeline, pipeline_file, endpoints, name)
-        siege = _Siege(plan, job, layout, history, began_s, random.Random(seed), news)
+    with _stack(layout, news) as endpoints, _network(plan, endpoints) as (seen, proxy):
+        job = Target(pipeline, pipeline_file, seen, name, plan.workload.max_offsets)
+        siege = Siege(plan, job, layout, history, began_s, random.Random(seed), news, proxy)
         siege.run()
         news("comparing with the definition")
-        found = _judge(plan, job, history, siege.scene.poison)
+        found = _judge(plan, job, history, siege, endpoints)
     command = f"slackwater chaos run {file} --seed {seed}"
     began = datetime.fromtimestamp(began_s, UTC).isoformat(timespec="seconds")
     return Report(plan, seed, command, commit, began, history, found)
@@ -119,11 +114,29 @@ def _stack(layout: Layout, news: News) -> Iterator[Endpoints]:
         stack.down(layout=layout)
 
 
-def _judge(plan: Plan, job: _Job, history: History, sent: list[Poisoned]) -> tuple[Check, ...]:
+@contextmanager
+def _network(plan: Plan, endpoints: Endpoints) -> Iterator[tuple[Endpoints, Proxy | None]]:
+    """The stack as the job sees it: behind a proxy where a fault of the plan wants one."""
+    if not any(FAULTS[step.fault].proxied for step in plan.faults):
+        yield endpoints, None
+        return
+    with Proxy(endpoints.kafka_proxy, endpoints.kafka_proxied) as proxy:
+        yield replace(endpoints, kafka_bootstrap=endpoints.kafka_proxy), proxy
+
+
+def _judge(
+    plan: Plan, job: Target, history: History, siege: Siege, endpoints: Endpoints
+) -> tuple[Check, ...]:
     pipeline = job.pipeline
     note_tables(history, job.table, pipeline, job.run)
     output = read_tables(job.table, pipeline, job.run)
-    log = read_topic(job.endpoints.kafka_bootstrap, pipeline.source.topic)
+    log: Iterable[LogEntry]
+    if siege.scene.log is None:
+        log = read_topic(endpoints.kafka_bootstrap, pipeline.source.topic)
+    else:
+        # Records are gone since; the answer up to what the job has committed must be right.
+        _, read = committed_offsets(job.checkpoint)
+        log = [one for one in siege.scene.log if one.offset < read.get(one.partition, 0)]
     verdict = verify(pipeline, log, output)
     lanes = [pipeline.source.lane(number) for number in range(pipeline.source.partitions)]
     found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
@@ -135,185 +148,13 @@ def _judge(plan: Plan, job: _Job, history: History, sent: list[Poisoned]) -> tup
                 found.append(checks.exactly_once(verdict))
             case "progress":
                 found.append(checks.progress(history, lanes))
-            case "poison" if any(step.fault == "poison_records" for step in plan.faults):
-                found.append(checks.poison(sent, output))
+            case "poison" if any(step.fault in _POISONS for step in plan.faults):
+                found.append(checks.poison(siege.poison, output))
             case "recovered":
                 found.append(checks.recovered(history, plan.recovery.within_us / 1e6))
+            case "named" if any(history.of("named")):
+                found.append(checks.named(history))
     return tuple(found)
-
-
-@dataclass
-class _Job:
-    """The job under attack."""
-
-    plan: Plan
-    pipeline: Pipeline
-    file: Path
-    endpoints: Endpoints
-    run: str
-    _submitted: runs.Run | None = None
-
-    @property
-    def folder(self) -> Path:
-        return runs.folder_of(self.endpoints, self.pipeline, self.run)
-
-    @property
-    def table(self) -> Path:
-        return runs.table_of(self.endpoints, self.pipeline)
-
-    def submit(self) -> None:
-        self._submitted = runs.submit(
-            self.endpoints,
-            self.pipeline,
-            self.file,
-            self.run,
-            max_offsets=self.plan.workload.max_offsets,
-            conf=SETTINGS,
-        )
-
-    def stop(self) -> None:
-        runs.stop(self.endpoints, self.pipeline)
-
-    def dead(self) -> str | None:
-        """Why the job will do nothing more; None while it may."""
-        if self._submitted is None:
-            return None
-        failure = self.folder / runs.FAILURE_FILE
-        if failure.exists():
-            return failure.read_text(encoding="utf-8")
-        state = spark_rest.status(self.endpoints, self._submitted.submission_id).state
-        return None if state in spark_rest.ALIVE else f"its driver is {state}"
-
-
-@dataclass
-class _Siege:
-    """The faults of a plan, one after another, on a running job."""
-
-    plan: Plan
-    job: _Job
-    layout: Layout
-    history: History
-    began_s: float
-    rng: random.Random
-    news: News
-    scene: Scene = field(init=False)
-    watch: Watch = field(init=False)
-
-    def __post_init__(self) -> None:
-        checkpoint = self.job.folder / "checkpoint"
-        self.watch = Watch(checkpoint, self.history, self.began_s, self.job.dead)
-        self.scene = Scene(
-            layout=self.layout,
-            endpoints=self.job.endpoints,
-            topic=self.job.pipeline.source.topic,
-            checkpoint=checkpoint,
-            reach=LocalReach(),
-            rng=self.rng,
-            stop_job=self.job.stop,
-            submit_job=self.job.submit,
-            restart=self._restart,
-        )
-
-    def run(self) -> None:
-        """Send the workload, strike, send the ends, wait for the last batch, stop the job."""
-        bootstrap = self.job.endpoints.kafka_bootstrap
-        part = workload.feed(self.plan.workload)
-        total = workload.send_body(self.job.pipeline, bootstrap, part)
-        self.history.note(self.watch.now(), "sent", total=total)
-        self.news(f"{total} records sent, job submitted")
-        self.job.submit()
-        state = "broken off"
-        try:
-            if self._strike_all(total):
-                total += sum(self.scene.sent.values())
-                total += workload.send_ends(self.job.pipeline, bootstrap, part)
-                self.history.note(self.watch.now(), "sent", total=total)
-                self.news(f"all faults done; {total - self.watch.offsets} offsets to go")
-                state = "done" if self._finish(total) else "not done in time"
-        except JobFailed as error:
-            state = f"the job failed: {error}"
-        self.job.stop()
-        self.watch.look()
-        self.history.note(self.watch.now(), "end", state=state)
-        self.news(f"job stopped, {self.watch.batches} batches: {state}")
-
-    def _finish(self, total: int) -> bool:
-        """Wait until all is committed, as long as there is progress."""
-        while self.watch.offsets < total:
-            if not self._await_batches(self.watch.batches + 1):
-                return False
-        return True
-
-    def _strike_all(self, total: int) -> bool:
-        steps = list(self.plan.faults) * self.plan.rounds
-        if self.plan.order == "seeded":
-            self.rng.shuffle(steps)
-        for number, step in enumerate(steps):
-            if not self._await_batches(self.watch.batches + step.after):
-                return False
-            self.watch.pause(self.rng.uniform(0, self.plan.jitter_us / 1e6))
-            if not self._strike(number, step):
-                return False
-            sent = total + sum(self.scene.sent.values())
-            self.history.note(self.watch.now(), "sent", total=sent)
-        return True
-
-    def _await_batches(self, target: int) -> bool:
-        """Wait until so many batches are committed; false where the job stands still."""
-        while (before := self.watch.batches) < target:
-            if not self.watch.until(partial(self._more_than, before), self._give_up_s):
-                about = {"fault": -1, "name": "before any fault"}
-                self.history.note(self.watch.now(), "stuck", **about, seconds=self._give_up_s)
-                return False
-        return True
-
-    def _more_than(self, batches: int) -> bool:
-        return self.watch.batches > batches
-
-    @property
-    def _give_up_s(self) -> float:
-        return float(self.plan.give_up_us / 1e6)
-
-    def _strike(self, number: int, step: Step) -> bool:
-        """One fault, from injection to recovery; false where the job does not come back."""
-        hold_s = None if step.hold_us is None else step.hold_us / 1e6
-        attack = fault_named(step.fault, hold_s=hold_s, records=step.records)
-        about: dict[str, object] = {"fault": number, "name": step.fault}
-        at_s, batches = self.watch.now(), self.watch.batches
-        try:
-            try:
-                evidence = attack.inject(self.scene)
-                self.history.note(at_s, "fault", **about, evidence=evidence, batches=batches)
-                self.news(f"[{number + 1}] {step.fault}: {evidence}")
-                self.watch.pause(attack.hold_s)
-            finally:
-                over_s = self.watch.now()
-                healed = attack.heal(self.scene)
-        except (FaultDidNotApply, BrokerError) as error:
-            self.history.note(self.watch.now(), "no_effect", **about, why=str(error))
-            self.news(f"[{number + 1}] {step.fault} did not take effect: {error}")
-            over_s = self.watch.now()
-        else:
-            if attack.hold_s == 0:
-                over_s = at_s
-            self.history.note(self.watch.now(), "healed", **about, evidence=healed)
-        return self._await_recovery(about, over_s, batches)
-
-    def _await_recovery(self, about: dict[str, object], over_s: float, batches: int) -> bool:
-        if not self.watch.until(
-            lambda: self.watch.fresh_batch(over_s) is not None, self._give_up_s
-        ):
-            self.history.note(self.watch.now(), "stuck", **about, seconds=self._give_up_s)
-            self.news(f"no new batch for {self._give_up_s:.0f} s: broken off")
-            return False
-        batch, at_s = self.watch.fresh_batch(over_s) or (0, 0.0)
-        took_s, passed = at_s - over_s, batch - batches + 1
-        self.history.note(at_s, "recovered", **about, batch=batch, seconds=took_s, batches=passed)
-        self.news(f"    a new batch after {took_s:.1f} s")
-        return True
-
-    def _restart(self, component: str) -> None:
-        stack.up(only=[component], layout=self.layout)
 
 
 def _commit() -> str:

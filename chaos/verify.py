@@ -166,8 +166,8 @@ def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdi
     outcome = evaluate(pipeline, witness)
     expected_rows = [(row_identity(row), row_line(row)) for row in outcome.rows]
     expected_dead = [(dead_letter_identity(d), dead_letter_line(d)) for d in outcome.dead]
-    rows = _compare(expected_rows, output.rows)
-    dead = _compare(expected_dead, output.dead)
+    rows = compare(expected_rows, output.rows)
+    dead = compare(expected_dead, output.dead)
     counts = _counts_of(pipeline, outcome, output)
     return Verdict(
         name=output.name,
@@ -209,7 +209,8 @@ def _counts_of(pipeline: Pipeline, outcome: Outcome, output: Output) -> dict[str
     return counts
 
 
-def _compare(expected: list[tuple[Identity, str]], found: list[tuple[Identity, str]]) -> Comparison:
+def compare(expected: list[tuple[Identity, str]], found: list[tuple[Identity, str]]) -> Comparison:
+    """Compare lines by their identities; the order of either side means nothing."""
     wanted = dict(expected)
     got: dict[Identity, list[str]] = defaultdict(list)
     for identity, line in found:

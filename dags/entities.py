@@ -132,7 +132,7 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
         file=file,
         cron=cron,
         topic=pipeline.source.topic,
-        table=pipeline.sink.table,
+        table=pipeline.sink.name,
         queries=tuple(query.name for query in pipeline.queries),
         steps=STEPS,
     )
@@ -166,6 +166,16 @@ def read_deployments(root: Path) -> tuple[list[Deployment], list[BrokenFile]]:
                 rule = f"{deployment.name!r} is the name of {other.file} too: give each its own"
                 broken.append(BrokenFile(file, f"{file}: name: {rule}"))
     return list(deployments.values()), broken
+
+
+def read_plans(root: Path) -> list[str]:
+    """The chaos plans of a checkout, by file name, relative to it.
+
+    Args:
+        root: the checkout.
+    """
+    plans = sorted((root / "chaos" / "plans").glob("*.yml"))
+    return [path.relative_to(root).as_posix() for path in plans]
 
 
 def run_name(run_id: str, clear_number: int) -> str:

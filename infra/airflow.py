@@ -27,6 +27,24 @@ REQUEST_S = 2.0
 MIGRATE_S = 180.0
 START_S = 120.0
 
+SETTINGS = {
+    "CORE__DAGS_FOLDER": str(ROOT / "dags"),
+    "CORE__PLUGINS_FOLDER": str(ROOT / "dags" / "plugins"),
+    "CORE__LOAD_EXAMPLES": "False",
+    "CORE__EXECUTOR": "LocalExecutor",
+    "CORE__PARALLELISM": "4",
+    "CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+    "API__WORKERS": "1",
+    # An edited pipeline file shows up within seconds.
+    "DAG_PROCESSOR__REFRESH_INTERVAL": "10",
+    "DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+    "DAG_PROCESSOR__PARSING_PROCESSES": "1",
+    "DAG_PROCESSOR__PRINT_STATS_INTERVAL": "0",
+    # A cleared task must submit its job anew, not find the finished one.
+    "STATE_STORE__CLEAR_ON_SUCCESS": "True",
+}
+"""What holds wherever Airflow runs, as a process or in a container."""
+
 
 def component(layout: Layout, ports: Ports) -> Component:
     """Describes the four services for the given port."""
@@ -97,28 +115,15 @@ def environment(layout: Layout, ports: Ports) -> dict[str, str]:
     kept = _secrets(layout)
     port = ports["airflow"]
     settings = {
-        "CORE__DAGS_FOLDER": str(ROOT / "dags"),
-        "CORE__PLUGINS_FOLDER": str(ROOT / "dags" / "plugins"),
-        "CORE__LOAD_EXAMPLES": "False",
-        "CORE__EXECUTOR": "LocalExecutor",
-        "CORE__PARALLELISM": "4",
-        "CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
-        "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(_passwords(layout)),
+        **SETTINGS,
+        "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords_file(layout)),
         "CORE__EXECUTION_API_SERVER_URL": f"http://{HOST}:{port}/execution/",
         "CORE__FERNET_KEY": kept["fernet"],
         "API__BASE_URL": f"http://{HOST}:{port}",
         "API__SECRET_KEY": kept["session"],
-        "API__WORKERS": "1",
         "API_AUTH__JWT_SECRET": kept["jwt"],
         "DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{layout.airflow}/airflow.db",
         "LOGGING__BASE_LOG_FOLDER": str(layout.logs / "airflow"),
-        # An edited pipeline file shows up within seconds.
-        "DAG_PROCESSOR__REFRESH_INTERVAL": "10",
-        "DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
-        "DAG_PROCESSOR__PARSING_PROCESSES": "1",
-        "DAG_PROCESSOR__PRINT_STATS_INTERVAL": "0",
-        # A cleared task must submit its job anew, not find the finished one.
-        "STATE_STORE__CLEAR_ON_SUCCESS": "True",
     }
     return {
         "AIRFLOW_HOME": str(layout.airflow),
@@ -133,13 +138,14 @@ def password(layout: Layout) -> str:
         InfraError: the file is not there, or not as we wrote it.
     """
     try:
-        return str(json.loads(_passwords(layout).read_text())[USER])
+        return str(json.loads(passwords_file(layout).read_text())[USER])
     except (OSError, ValueError, KeyError) as error:
-        text = f"no password for {USER} in {_passwords(layout)}; run `slackwater up`"
+        text = f"no password for {USER} in {passwords_file(layout)}; run `slackwater up`"
         raise InfraError(text) from error
 
 
-def _passwords(layout: Layout) -> Path:
+def passwords_file(layout: Layout) -> Path:
+    """Gives the file from which Airflow takes the password of its user."""
     return layout.airflow / "simple_auth_manager_passwords.json.generated"
 
 
@@ -154,8 +160,13 @@ def _secrets(layout: Layout) -> dict[str, str]:
         }
         _write_private(path, json.dumps(fresh))
         # Airflow would make the password itself, and print it to its log.
-        _write_private(_passwords(layout), json.dumps({USER: secrets.token_urlsafe(12)}) + "\n")
+        write_password(layout, secrets.token_urlsafe(12))
     return json.loads(path.read_text())  # type: ignore[no-any-return]
+
+
+def write_password(layout: Layout, text: str) -> None:
+    """Writes the file from which Airflow takes the password of its user."""
+    _write_private(passwords_file(layout), json.dumps({USER: text}) + "\n")
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -18,6 +18,8 @@ class Endpoints:
         airflow_password: with which password; never printed by `repr`.
         state_dir: the folder of the stack's data; logs are in `logs` below it.
         jars: the jars of Spark's Kafka source, separated by commas.
+        kafka_proxied: `host:port` of the broker for a proxy in front of it.
+        kafka_proxy: where such a proxy must listen; nothing does unless somebody starts one.
     """
 
     kafka_bootstrap: str
@@ -29,3 +31,5 @@ class Endpoints:
     airflow_password: str = field(repr=False)
     state_dir: Path
     jars: str
+    kafka_proxied: str = ""
+    kafka_proxy: str = ""

@@ -15,19 +15,26 @@ from infra.layout import BROKER_JARS, Layout
 from infra.ports import HOST, answers
 from infra.setup import java_command
 
-PORTS = {"kafka": 9092, "kafka-controller": 9093}
-"""The ports that the broker likes best."""
+PORTS = {"kafka": 9092, "kafka-controller": 9093, "kafka-proxied": 9094, "kafka-proxy": 9095}
+"""The ports that the broker likes best.
+
+It listens on `kafka-proxied` too, and tells whoever comes that way to come to `kafka-proxy`: where
+somebody runs a proxy from there (`infra.proxy`), a client of it never reaches the broker directly.
+"""
 
 REQUEST_S = 3.0
 FORMAT_S = 60.0
+
+_SHARED_PROPERTIES = Path(__file__).with_name("broker.properties")
 
 _SERVER_PROPERTIES = """\
 # Written by infra/kafka.py at every start.
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@{host}:{controller}
-listeners=PLAINTEXT://{host}:{broker},CONTROLLER://{host}:{controller}
-advertised.listeners=PLAINTEXT://{host}:{broker}
+listeners=PLAINTEXT://{host}:{broker},PROXIED://{host}:{proxied},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{host}:{broker},PROXIED://{host}:{proxy}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={data}
@@ -36,22 +43,10 @@ log.dirs={data}
 default.replication.factor=1
 min.insync.replicas=1
 offsets.topic.replication.factor=1
-offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=4
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
-share.coordinator.state.topic.num.partitions=4
-
-# A misspelt topic must be an error, not a new topic.
-auto.create.topics.enable=false
-# Records carry old event times, and a replay needs the whole log: nothing expires.
-log.retention.ms=-1
-group.initial.rebalance.delay.ms=0
-# A killed broker is known to be gone within two seconds, so that its restart is quick.
-broker.heartbeat.interval.ms=500
-broker.session.timeout.ms=2000
 """
 
 _LOG4J = """\
@@ -118,11 +113,15 @@ def check(port: int) -> None:
 def _prepare(layout: Layout, ports: Ports) -> None:
     data = layout.kafka / "data"
     data.mkdir(parents=True, exist_ok=True)
-    _properties(layout).write_text(
-        _SERVER_PROPERTIES.format(
-            host=HOST, broker=ports["kafka"], controller=ports["kafka-controller"], data=data
-        )
+    own = _SERVER_PROPERTIES.format(
+        host=HOST,
+        broker=ports["kafka"],
+        controller=ports["kafka-controller"],
+        proxied=ports["kafka-proxied"],
+        proxy=ports["kafka-proxy"],
+        data=data,
     )
+    _properties(layout).write_text(own + _SHARED_PROPERTIES.read_text())
     (layout.kafka / "log4j2.properties").write_text(_LOG4J)
     if not (data / "meta.properties").exists():
         _format_storage(layout)

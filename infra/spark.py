@@ -1,11 +1,16 @@
 """The engine: a Spark standalone cluster of one master and two workers on the loopback address."""
 
+import shutil
+from pathlib import Path
+
 import httpx
 
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, VENV, Layout
 from infra.ports import HOST
+from infra.process import is_alive
+from infra.record import read
 from infra.setup import java_command
 
 WORKERS = (1, 2)
@@ -25,10 +30,14 @@ REQUEST_S = 2.0
 _DEFAULTS = """\
 # Written by infra/spark.py at every start; read by the master, the workers and every driver.
 spark.master.rest.enabled            true
-spark.master.rest.host               {host}
+spark.master.rest.host               {bind}
 spark.master.rest.port               {rest}
+# A master that was killed knows its workers, drivers and applications again; without this it would
+# end every job that it finds on its workers.
+spark.deploy.recoveryMode            FILESYSTEM
+spark.deploy.recoveryDirectory       {recovery}
 spark.driver.host                    {host}
-spark.driver.bindAddress             {host}
+spark.driver.bindAddress             {bind}
 spark.jars                           {jars}
 spark.ui.showConsoleProgress         false
 # A job that chaos shoots at for hours must not be given up after ten dead executors.
@@ -140,13 +149,47 @@ def _get(url: str) -> dict:  # type: ignore[type-arg]
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:
-    (layout.spark / "conf").mkdir(parents=True, exist_ok=True)
-    settings = _DEFAULTS.format(host=HOST, rest=ports["spark-rest"], jars=connector_jars())
-    (layout.spark / "conf" / "spark-defaults.conf").write_text(settings)
+    recovery = layout.spark / "recovery"
+    if not _any_worker_alive(layout):
+        # What the master remembers has ended with the workers: drivers must not come back to life
+        # in a stack that was stopped and is started again.
+        shutil.rmtree(recovery, ignore_errors=True)
+    rest = ports["spark-rest"]
+    write_defaults(layout.spark / "conf", HOST, bind=HOST, rest=rest, recovery=recovery)
+
+
+def write_defaults(folder: Path, host: str, *, bind: str, rest: int, recovery: Path) -> None:
+    """Writes the settings that the master, a worker and its drivers start from.
+
+    Args:
+        folder: their SPARK_CONF_DIR.
+        host: the name or address by which this machine is known to the others.
+        bind: the address to listen on.
+        rest: port of the master's submission server.
+        recovery: where the master keeps what a successor must know.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    recovery.mkdir(parents=True, exist_ok=True)
+    settings = _DEFAULTS.format(
+        host=host, bind=bind, rest=rest, jars=connector_jars(), recovery=recovery
+    )
+    (folder / "spark-defaults.conf").write_text(settings)
+
+
+def _any_worker_alive(layout: Layout) -> bool:
+    running = read(layout).running
+    return any(
+        is_alive(one.process) for name, one in running.items() if name.startswith("spark-worker")
+    )
 
 
 def _spark_class(name: str) -> tuple[str, str]:
-    return (f"{_home()}/bin/spark-class", f"org.apache.spark.deploy.{name}")
+    return (spark_class(), f"org.apache.spark.deploy.{name}")
+
+
+def spark_class() -> str:
+    """Gives the launcher of Spark's daemons."""
+    return f"{_home()}/bin/spark-class"
 
 
 def _home() -> str:
@@ -158,14 +201,24 @@ def _home() -> str:
 
 
 def _environment(layout: Layout) -> dict[str, str]:
-    """Gives what the daemons add; drivers, executors and Python workers inherit it."""
+    return environment(HOST, conf=layout.spark / "conf", scratch=layout.spark / "local")
+
+
+def environment(host: str, *, conf: Path, scratch: Path) -> dict[str, str]:
+    """Gives what the daemons add; drivers, executors and Python workers inherit it.
+
+    Args:
+        host: the name or address by which this machine is known to the others.
+        conf: the folder of `spark-defaults.conf`.
+        scratch: where shuffle files go.
+    """
     python = str(VENV / "bin" / "python")
     return {
         "SPARK_HOME": _home(),
-        "SPARK_CONF_DIR": str(layout.spark / "conf"),
-        "SPARK_LOCAL_IP": HOST,
-        "SPARK_PUBLIC_DNS": HOST,
-        "SPARK_LOCAL_DIRS": str(layout.spark / "local"),
+        "SPARK_CONF_DIR": str(conf),
+        "SPARK_LOCAL_IP": host,
+        "SPARK_PUBLIC_DNS": HOST,  # in links of the web pages, which are read on this machine
+        "SPARK_LOCAL_DIRS": str(scratch),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "PYSPARK_PYTHON": python,

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import psutil
 
-from infra import airflow, kafka, spark
+from infra import airflow, elsewhere, kafka, spark
 from infra.daemon import Daemon, Ports, shared_environment
 from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
@@ -93,6 +93,8 @@ def up(
     Raises:
         InfraError: a component did not become healthy; says which, why, and where its log is.
     """
+    if layout is None and elsewhere.is_named():
+        return endpoints(only=only)  # whoever set the variables has started it
     layout = layout or default_layout()
     news = _News(reporter)
     with only_one(layout):
@@ -157,6 +159,8 @@ def endpoints(
     Raises:
         InfraError: the stack was not started, or a wanted component is dead; says what to do.
     """
+    if layout is None and elsewhere.is_named():
+        return elsewhere.endpoints(only, user=airflow.USER, jars=spark.connector_jars())
     layout = layout or default_layout()
     record = read(layout)
     missing = sorted(name for name in only if not _has_run(name, record))
@@ -187,6 +191,8 @@ def endpoints(
         airflow_password=airflow.password(layout) if "airflow" in only else "",
         state_dir=layout.state_dir,
         jars=spark.connector_jars() if "spark" in only else "",
+        kafka_proxied=at("", "kafka-proxied"),
+        kafka_proxy=at("", "kafka-proxy"),
     )
 
 

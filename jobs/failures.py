@@ -13,6 +13,9 @@ _FINAL_MARKS = (
     "Some data may have been lost",
     "No space left on device",
 )
+_STATE_FILE = re.compile(r"[\w./:-]*/state/\d+/\d+/[\w.-]+\.(?:changelog|zip|sst)")
+_STATE_MARKS = ("does not exist", "FileNotFoundException", "NoSuchFile", "Checksum error")
+_GONE = re.compile(r"Could not read records in offset \[(\d+), (\d+)\) for topic partition (\S+)")
 
 
 def windowing_error(text: str) -> errors.WindowingError | None:
@@ -29,5 +32,17 @@ def final_reason(text: str) -> str | None:
     error = windowing_error(text)
     if error is not None:
         return str(error)
+    if gone := _GONE.search(text):
+        first, end, partition = gone.groups()
+        return (
+            f"records of {partition} from offset {first} on, before {end}, are gone and were not "
+            "read: bring them back, or start a new run from what is left"
+        )
+    state = _STATE_FILE.search(text)
+    if state and any(mark in text for mark in _STATE_MARKS):
+        return (
+            f"the state file {state.group()} is missing or damaged: put it back from a copy of the "
+            "checkpoint, or start a new run to replay"
+        )
     lines = [line.strip() for line in text.splitlines()]
     return next((line for line in lines for mark in _FINAL_MARKS if mark in line), None)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from jobs.failures import windowing_error
 from jobs.session import session
@@ -49,12 +49,19 @@ def run(
     with tempfile.TemporaryDirectory(prefix="slackwater-run-") as folder:
         if spark is not None:
             return _run(pipeline, batches, spark, Path(folder))
-        with _quiet():
-            own = session(f"slackwater {pipeline.name}", master="local[2]")
-            try:
-                return _run(pipeline, batches, own, Path(folder))
-            finally:
-                own.stop()
+        with own_session(f"slackwater {pipeline.name}") as own:
+            return _run(pipeline, batches, own, Path(folder))
+
+
+@contextmanager
+def own_session(name: str) -> Iterator[SparkSession]:
+    """A local session that is stopped afterwards, with what it says kept off the terminal."""
+    with _quiet():
+        own = session(name, master="local[2]")
+        try:
+            yield own
+        finally:
+            own.stop()
 
 
 def _run(
@@ -63,25 +70,37 @@ def _run(
     spark: SparkSession,
     folder: Path,
 ) -> Output:
+    sink = MemorySink(pipeline)
+    raw = one_file_a_batch(spark, batches, folder)
+    finish(emissions(raw, pipeline), sink.write, folder)
+    return sink.output
+
+
+def one_file_a_batch(
+    spark: SparkSession, batches: Iterable[Mapping[int, RawRows]], folder: Path
+) -> DataFrame:
+    """Write batches as files, and give the stream of `RAW_SCHEMA` that reads them one by one."""
     source = folder / "batches"
     source.mkdir()
     for number, batch in enumerate(batches):
         _write(source / f"{number:09d}.parquet", batch, number)
     raw = spark.readStream.schema(RAW_SCHEMA).option("maxFilesPerTrigger", 1)
-    sink = MemorySink(pipeline)
-    query = (
-        emissions(raw.parquet(str(source)), pipeline)
-        .writeStream.foreachBatch(sink.write)
-        .outputMode("append")
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
+    return raw.parquet(str(source))
+
+
+def finish(stream: DataFrame, sink: Callable[[DataFrame, int], None], folder: Path) -> None:
+    """Run a stream over all that its source has, into a sink made for `foreachBatch`.
+
+    Raises:
+        WindowingError: the runtime refused something; any other failure is Spark's own.
+    """
+    writer = stream.writeStream.foreachBatch(sink).outputMode("append")
+    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    query = writer.trigger(availableNow=True).start()
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
         raise windowing_error(str(error)) or error from None
-    return sink.output
 
 
 @contextmanager

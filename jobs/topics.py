@@ -174,6 +174,30 @@ def records_from(bootstrap: str, topic: str, partition: int, first: int, count: 
         return [record for record in found if record.offset < end]
 
 
+def delete_before(bootstrap: str, topic: str, partition: int, offset: int) -> int:
+    """Delete a partition's records before an offset; gives where the partition begins now.
+
+    Raises:
+        BrokerError: no broker answers, or the offset lies beyond the partition's end.
+    """
+    lane = TopicPartition(topic, partition)
+    with _broker(bootstrap), _closing(_admin(bootstrap)) as admin:
+        admin.delete_records({lane: offset})
+    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+        return int(consumer.beginning_offsets([lane])[lane])
+
+
+def allow_records_of(bootstrap: str, topic: str, bytes_: int) -> None:
+    """Let a topic take records of so many bytes; brokers refuse more than a megabyte else.
+
+    Raises:
+        BrokerError: no broker answers.
+    """
+    limit = {"max.message.bytes": str(bytes_)}
+    with _broker(bootstrap), _closing(_admin(bootstrap)) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=limit)])
+
+
 def await_broker(bootstrap: str) -> str:
     """Return `bootstrap` as soon as one of its addresses takes a connection.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -65,9 +66,22 @@ def simulate(
     raise typer.Exit(UNKNOWN if report.without_effect else PASSED)
 
 
+@chaos.command()
+def contents(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Holds a folder per report.")],
+) -> None:
+    """Write one page that leads to all reports below a folder."""
+    from chaos.contents import write_contents
+
+    found = write_contents(folder)
+    say(json.dumps({"reports": found, "page": str(folder / "index.html")}))
+
+
 def _simulate(
     runs: int, seed: int, pipeline: Path | None, jobs: int | None, guilty: str | None
 ) -> Report:
+    # Frames this small gain nothing from threads; polars asks once, when it is loaded.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.simulator.simulate import simulate as run
     from windowing.spec import load_pipeline
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, say
+from slackwater.console import FAILED, PASSED, USAGE, complain, say
+
+if TYPE_CHECKING:
+    from chaos.conform.wid import Verdict
 
 
 class Kind(StrEnum):
     """Which semantics the cases are of."""
 
     wid = "wid"
+    samza = "samza"
 
 
 class Judged(StrEnum):
@@ -30,7 +35,10 @@ def register(app: typer.Typer) -> None:
 
 
 def conform(
-    kind: Annotated[Kind, typer.Argument(help="The semantics: wid, the window language.")],
+    kind: Annotated[
+        Kind,
+        typer.Argument(help="The semantics: wid, the window language; samza, the window operator."),
+    ],
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one a line.")],
     by: Annotated[
         Judged, typer.Option(help="What computes: the engine where it can, or the definition.")
@@ -40,20 +48,36 @@ def conform(
     ] = 3,
 ) -> None:
     """Judge cases; per case pass or the first difference, and who computed it."""
-    from chaos.conform import wid
-
+    if kind is Kind.samza and by is Judged.definition:
+        complain("scenarios of the window operator are run by our operators: leave out --by")
+        raise typer.Exit(USAGE)
+    results = _samza(file) if kind is Kind.samza else _wid(file, by, interleavings)
     passed = failed = 0
-    for case in wid.read_cases(file):
-        verdicts = []
-        if by is Judged.engine:
-            from slackwater import conform_engine
-
-            verdicts += conform_engine.judge(case, interleavings)
-        if not verdicts:
-            verdicts = [wid.judge(case, wid.by_definition, "definition", interleavings)]
+    for verdicts in results:
         for verdict in verdicts:
             say(verdict.line())
         ok = all(verdict.difference is None for verdict in verdicts)
         passed, failed = passed + ok, failed + (not ok)
     say(f"{passed} passed, {failed} failed")
     raise typer.Exit(FAILED if failed or not passed else PASSED)
+
+
+def _wid(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
+    from chaos.conform import wid
+
+    for case in wid.read_cases(file):
+        verdicts = []
+        if by is Judged.engine:
+            from slackwater import conform_engine
+
+            verdicts += conform_engine.judge(case, interleavings)
+        yield verdicts or [wid.judge(case, wid.by_definition, "definition", interleavings)]
+
+
+def _samza(file: Path) -> Iterator[list[Verdict]]:
+    from chaos.conform.samza_case import read_scenarios
+    from slackwater import conform_samza
+
+    scenarios = {scenario.id: scenario for scenario in read_scenarios(file)}
+    for scenario in scenarios.values():
+        yield [conform_samza.judge(scenario, scenarios)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,11 @@ def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
+def tell(text: str) -> None:
+    """Say how far it is, for whoever waits."""
+    err.print(text, markup=False, soft_wrap=True)
+
+
 def complain(text: str) -> None:
     """Print an error: one sentence, no stack trace."""
     err.print(f"[bold red]error:[/] {_plain(text)}", soft_wrap=True)
@@ -27,6 +33,11 @@ def complain(text: str) -> None:
 
 def _plain(text: str) -> str:
     return text.replace("[", "\\[")
+
+
+def end_politely() -> None:
+    """Have SIGTERM unwind the program as an error does: what it started is to be stopped."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 @contextmanager

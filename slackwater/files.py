@@ -74,6 +74,9 @@ def verify(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="OUT.jsonl as `run` writes it.")
     ] = None,
+    postgres: Annotated[
+        bool, typer.Option("--postgres", help="The pipeline's PostgreSQL tables; PGHOST, ….")
+    ] = False,
     topic: Annotated[
         bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")
     ] = False,
@@ -90,12 +93,13 @@ def verify(
     """Compare an output with the definition, row by row, and account for every record."""
     from chaos.log import read_events, read_topic
     from chaos.output import read_files, read_tables
+    from chaos.postgres_output import read_postgres
     from chaos.verify import verify as compare
     from windowing.spec import load_pipeline
 
     spec = load_pipeline(pipeline)
-    if (table is None) == (output is None):
-        complain("give the output as --table DIR or as --output FILE, one of them")
+    if [table is not None, output is not None, postgres].count(True) != 1:
+        complain("give the output as --table DIR, --postgres or --output FILE, one of them")
         raise typer.Exit(USAGE)
     if topic == (input_ is not None):
         complain("give the log as --topic or as --input FILE, one of them")
@@ -103,9 +107,11 @@ def verify(
     if input_ is not None:
         log = read_events(input_)
     else:
-        log = read_topic(bootstrap or _bootstrap(), spec.source.topic)
+        log = read_topic(bootstrap or local_broker(), spec.source.topic)
     if table is not None:
         found = read_tables(table, spec, run)
+    elif postgres:
+        found = read_postgres(spec, run)
     else:
         assert output is not None  # noqa: S101 - one of the two was given
         found = read_files(output)
@@ -115,7 +121,8 @@ def verify(
     raise typer.Exit(PASSED if verdict.ok else FAILED)
 
 
-def _bootstrap() -> str:
+def local_broker() -> str:
+    """The broker of the local stack."""
     from infra import stack
 
     return stack.endpoints(only=["kafka"]).kafka_bootstrap

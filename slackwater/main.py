@@ -7,7 +7,17 @@ import sys
 
 import typer
 
-from slackwater import aggregates, chaos, chaos_run, cluster, conform, files, stack
+from slackwater import (
+    aggregates,
+    chaos,
+    chaos_run,
+    cluster,
+    conform,
+    disorder,
+    files,
+    replay,
+    stack,
+)
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -17,10 +27,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, aggregates, conform, stack, cluster, chaos):
+for module in (files, aggregates, conform, disorder, stack, cluster, replay, chaos):
     module.register(app)
 chaos_run.register(chaos.chaos)
-chaos_run.register_top(app)
 
 # Errors that a user can act on, and the exit code that each deserves. By name, so that a command
 # imports only the parts that it uses.
@@ -30,6 +39,9 @@ _USAGE_ERRORS = (
     "windowing.spec.user_aggregate.UserAggregateError",
     "chaos.log.EnvelopeError",
     "chaos.conform.wid_case.CaseError",
+    "jobs.heartbeat.HeartbeatError",
+    "jobs.punctuate.PunctuateError",
+    "windowing.semantics.trace.TraceError",
 )
 _FAILURES = (
     "windowing.errors.WindowingError",
@@ -37,13 +49,14 @@ _FAILURES = (
     "windowing.semantics.definition.IntSumError",
     "chaos.log.LogError",
     "chaos.output.OutputError",
-    "chaos.replay.ReplayError",
+    "chaos.replay.run.ReplayError",
     "infra.errors.InfraError",
     "jobs.flights.FlightsError",
     "jobs.plot.PlotError",
     "jobs.runs.RunError",
     "jobs.topics.BrokerError",
     "jobs.topics.TopicError",
+    "jobs.tune.TuneError",
     "builtins.OSError",
 )
 

@@ -2,6 +2,10 @@
 
 import os
 
+# Frames of tests are small: threads of polars would be in each other's way. It asks once, when it
+# is loaded.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 from hypothesis import HealthCheck, settings
 
 _QUIET = {

@@ -36,6 +36,7 @@ _DOTTED = re.compile(r"[\w.]+")
 _MACHINE_PATH = re.compile(r"(?<![\w.}~-])/(?:home|Users|root|work|workspace|mnt|data)/[\w.-]+")
 # The only hosts that any file may name: this machine's, and those of XML name spaces.
 _HOSTS = {"127.0.0.1", "localhost", "maven.apache.org", "www.w3.org"}
+_HOSTS |= {"airflow-api-server", "spark-master"}  # services of docker-compose.yml
 _ADDRESS = re.compile(r"\b(?:https?|git|ssh)://(?:[^\s/@\"']*@)?([A-Za-z0-9.-]+)")
 _INDEX = re.compile(r"--(?:extra-)?index-url|--find-links")
 _ADR_NAME = re.compile(r"`([\w/]+/adr/\d{4}-[\w-]+\.md)`")

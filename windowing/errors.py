@@ -22,6 +22,10 @@ class CheckpointMismatch(WindowingError):
     """State that was written by another pipeline: its file was changed under a checkpoint."""
 
 
+class CheckpointDamaged(WindowingError):
+    """A file of the checkpoint is missing or holds something else."""
+
+
 class ResultOverflow(WindowingError):
     """A sum of integers that leaves 64 bits."""
 

@@ -7,40 +7,75 @@ of slices, each with the windows that accept it and, for late records, the epoch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from windowing.assign import Assigned, Assigner, Scan
-from windowing.errors import CheckpointMismatch, OffsetGap, RedeliveredOffset
+from windowing.assign.assigner import Assigned, Scan
+from windowing.classes import class_of
+from windowing.errors import OffsetGap, RedeliveredOffset
 from windowing.frames import to_bytes
 from windowing.pack import BAD, BOUND, DATA, END, OBSERVED
 from windowing.parcel import METRIC_SCHEMA, Parcel
 from windowing.progress import generator_of
+from windowing.progress.reached import Reached
 from windowing.spec import Pipeline
-from windowing.state import StateStore
-from windowing.wids import ENDED, NOTHING_YET, Ints
+from windowing.state import StateStore, check_fingerprint
+from windowing.wids import ENDED, NOTHING_YET, Flags, Ints
 
-_KEY = "lane"
+_KEY, _MEMORY = "lane", "memory/"
+
+
+class Clock(msgspec.Struct, array_like=True):
+    """A lane's progress by one windowing attribute.
+
+    Attributes:
+        reached: how far it is.
+        memory: what its generator remembers.
+    """
+
+    reached: Reached
+    memory: list[int] = []
 
 
 class LaneState(msgspec.Struct, array_like=True):
-    """All that a lane remembers.
+    """The head of a lane's state; what assigners remember stands beside it.
 
     Attributes:
         fingerprint: of the pipeline that wrote it.
+        clocks: by windowing attribute.
         last_offset: the last offset seen; -1 before the first.
-        progress_us: the running maximum of the bounds.
-        memory: what the generator of progress remembers.
     """
 
     fingerprint: str
+    clocks: dict[str, Clock]
     last_offset: int = -1
-    progress_us: int = NOTHING_YET
-    memory: list[int] = []
+
+    @property
+    def ended(self) -> bool:
+        """Whether the lane has ended; it ends by every attribute at once."""
+        return any(clock.reached.progress_us == ENDED for clock in self.clocks.values())
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a chunk that the lane has not seen, sorted out.
+
+    Attributes:
+        all: every row, in offset order.
+        data: the records among them.
+        is_data: which rows those are.
+        dead: dead letters of values that no query can use.
+    """
+
+    all: pl.DataFrame
+    data: pl.DataFrame
+    is_data: Flags
+    dead: pl.DataFrame
 
 
 class Lane:
@@ -59,7 +94,10 @@ class Lane:
         self._pipeline, self._partition, self._redelivered = pipeline, partition, redelivered
         self._name = pipeline.source.lane(partition)
         self._generator = generator_of(pipeline.source.disorder, self._name)
-        self._assigners = [Assigner(query, pipeline) for query in pipeline.queries]
+        self._attribute = pipeline.source.event_time.field
+        self._assigners = {
+            query.name: class_of(query).assigner(query, pipeline) for query in pipeline.queries
+        }
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:
         """Take the chunks of one batch, in any order, and give one parcel for every shard.
@@ -71,35 +109,40 @@ class Lane:
         state = self._load(store)
         chunk = pl.concat(chunks).sort("offset")
         fresh = self._fresh(chunk, state)
-        scan = self._scan(fresh, state.progress_us, state.memory)
-        assigned = [assigner.assign(scan) for assigner in self._assigners]
+        rows = self._sorted_out(fresh, state.ended)
+        scan = self._scan(rows, state.clocks[self._attribute])
+        assigned = self._assign(store, scan)
         if len(fresh):
             state.last_offset = int(fresh["offset"][-1])
-        state.progress_us = scan.after_us
         store.put(_KEY, msgspec.msgpack.encode(state))
-        parcels = [Parcel(self._partition, scan.after_us) for _ in range(self._pipeline.shards)]
-        for assigner, part in zip(self._assigners, assigned, strict=True):
-            assigner.post(part.partials, parcels)
+        reached = {name: clock.reached for name, clock in state.clocks.items()}
+        parcels = [Parcel(self._partition, reached) for _ in range(self._pipeline.shards)]
+        for name, part in assigned.items():
+            self._assigners[name].post(part.tables, parcels)
         home = parcels[self._partition % len(parcels)]
-        dead = pl.concat([scan.dead, *(part.dead for part in assigned)])
+        dead = pl.concat([rows.dead, *(part.dead for part in assigned.values())])
         home.dead_letters = to_bytes(dead) if len(dead) else None
-        home.metrics = to_bytes(self._metrics(fresh, scan, assigned, len(chunk) - len(fresh)))
+        home.metrics = to_bytes(self._metrics(rows, scan, assigned, len(chunk) - len(fresh)))
         return parcels
 
     def _load(self, store: StateStore) -> LaneState:
         data = store.get(_KEY)
         fingerprint = self._pipeline.fingerprint
         if data is None:
-            return LaneState(fingerprint)
+            return LaneState(fingerprint, {self._attribute: Clock(Reached())})
         state = msgspec.msgpack.decode(data, type=LaneState)
-        if state.fingerprint != fingerprint:
-            msg = (
-                f"the state of lane {self._name} was written by another version of pipeline "
-                f"{self._pipeline.name} (fingerprint {state.fingerprint}, now {fingerprint}): "
-                "start a new run, or restore the pipeline file"
-            )
-            raise CheckpointMismatch(msg)
+        check_fingerprint(f"lane {self._name}", state.fingerprint, self._pipeline)
         return state
+
+    def _assign(self, store: StateStore, scan: Scan) -> dict[str, Assigned]:
+        """Let every query's assigner have the chunk, and keep what it must remember."""
+        assigned = {}
+        for name, assigner in self._assigners.items():
+            part = assigner.assign(scan, store.get(_MEMORY + name))
+            if part.memory is not None:
+                store.put(_MEMORY + name, part.memory)
+            assigned[name] = part
+        return assigned
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         """The rows that the lane has not seen, each offset once."""
@@ -129,50 +172,58 @@ class Lane:
             )
             raise OffsetGap(msg)
 
-    def _scan(self, chunk: pl.DataFrame, progress_us: int, memory: list[int]) -> Scan:
-        """Run over the rows in order: progress before each, and what came after the end."""
-        kind, ts_us = chunk["kind"].to_numpy(), chunk["ts_us"].fill_null(0).to_numpy()
-        ended = np.zeros(len(chunk), dtype=bool)
-        if progress_us == ENDED:
-            ended[:] = True
-        elif (kind == END).any():
-            ended[int(np.argmax(kind == END)) + 1 :] = True
-        bounds = np.full(len(chunk), NOTHING_YET, dtype=np.int64)
-        data = (kind == DATA) & ~ended
-        # With the windowing attribute and the offset it makes a record's place among all others.
-        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
-        records = chunk.filter(pl.Series(data)).with_columns(here)
-        bounds[data] = self._generator.bounds(records, memory)
-        bounds[kind == BOUND] = ts_us[kind == BOUND]
-        bounds[kind == OBSERVED] = self._generator.observed(ts_us[kind == OBSERVED])
-        bounds[kind == END] = ENDED
-        running = np.maximum.accumulate(np.concatenate(([np.int64(progress_us)], bounds)))
-        bad = (kind == BAD) | ((kind == DATA) & ended)
-        reason = pl.when(pl.Series(ended)).then(pl.lit("after_end")).otherwise(pl.col("reason"))
+    def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
+        """Tell records from control records, bad values, and what came after the end."""
+        kind = chunk["kind"].to_numpy()
+        after_end = np.full(len(chunk), ended)
+        if not ended and (kind == END).any():
+            after_end[int(np.argmax(kind == END)) + 1 :] = True
+        is_data = (kind == DATA) & ~after_end
+        bad = (kind == BAD) | ((kind == DATA) & after_end)
+        reason = pl.when(pl.Series(after_end)).then(pl.lit("after_end")).otherwise(pl.col("reason"))
         dead = chunk.select(
             partition=pl.lit(self._partition, dtype=pl.Int32),
             offset="offset",
             query=pl.lit(None, dtype=pl.String),
             reason=reason,
         ).filter(pl.Series(bad))
-        return Scan(
-            partition=self._partition,
-            data=records,
-            progress_us=running[:-1][data],
-            dead=dead,
-            after_us=int(running[-1]),
+        # With the windowing attribute and the offset it makes a record's place among all others.
+        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
+        records = chunk.filter(pl.Series(is_data)).with_columns(here)
+        return Rows(chunk, records, is_data, dead)
+
+    def _scan(self, rows: Rows, clock: Clock) -> Scan:
+        """Run over the rows in order, for the progress before each record; move the clock."""
+        kind = rows.all["kind"].to_numpy()
+        ts_us = rows.all["ts_us"].fill_null(0).to_numpy()
+        bounds = np.full(len(rows.all), NOTHING_YET, dtype=np.int64)
+        bounds[rows.is_data] = self._generator.bounds(rows.data, clock.memory)
+        bounds[kind == BOUND] = ts_us[kind == BOUND]
+        bounds[kind == OBSERVED] = self._generator.observed(ts_us[kind == OBSERVED])
+        # Nothing but `end` ends a lane, and what stands behind it says nothing any more.
+        bounds = np.minimum(bounds, ENDED - 1)
+        bounds[kind == END] = ENDED
+        held = clock.reached
+        running = np.maximum.accumulate(np.concatenate(([np.int64(held.progress_us)], bounds)))
+        finite = running[running < ENDED]
+        values = rows.data["ts_us"].to_numpy()
+        clock.reached = Reached(
+            progress_us=int(running[-1]),
+            furthest_us=max(held.furthest_us, int(finite.max(initial=NOTHING_YET))),
+            newest_us=max(held.newest_us, int(values.max(initial=NOTHING_YET))),
         )
+        return Scan(self._partition, rows.data, running[:-1][rows.is_data], clock.reached)
 
     def _metrics(
-        self, fresh: pl.DataFrame, scan: Scan, parts: Sequence[Assigned], redelivered: int
+        self, rows: Rows, scan: Scan, parts: Mapping[str, Assigned], redelivered: int
     ) -> pl.DataFrame:
-        offsets = fresh["offset"]
-        bad = len(scan.dead)
-        rows = [
+        offsets, progress_us = rows.all["offset"], scan.reached.progress_us
+        bad = len(rows.dead)
+        counts = [
             {
                 "partition": self._partition,
-                "query": query.name,
-                "read": len(scan.data) + bad,
+                "query": name,
+                "read": len(rows.data) + bad,
                 "applied": part.applied,
                 "outside": part.outside,
                 "dropped": part.dropped,
@@ -180,9 +231,9 @@ class Lane:
                 "redelivered": redelivered,
                 "first_offset": offsets.min(),
                 "last_offset": offsets.max(),
-                "progress_us": None if scan.after_us == NOTHING_YET else scan.after_us,
-                "ended": scan.after_us == ENDED,
+                "progress_us": None if progress_us == NOTHING_YET else progress_us,
+                "ended": progress_us == ENDED,
             }
-            for query, part in zip(self._pipeline.queries, parts, strict=True)
+            for name, part in parts.items()
         ]
-        return pl.DataFrame(rows, schema=METRIC_SCHEMA)
+        return pl.DataFrame(counts, schema=METRIC_SCHEMA)

@@ -7,31 +7,31 @@ from pathlib import Path
 
 import polars as pl
 
+from windowing.classes import extents
 from windowing.frames import from_bytes
 from windowing.spec import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_lines, row_lines
-from windowing.wids import bounds_of
 
 
 def rows_of(query: Query, pipeline: Pipeline, frame: pl.DataFrame) -> Iterator[Row]:
     """The rows of a frame that `windowing.emission` made for this query."""
     names = [aggregate.name for aggregate in query.aggregates]
-    keys = frame["key"].to_list() if query.group_by else [{}] * len(frame)
+    keys = frame["key"].to_list() if query.key else [{}] * len(frame)
     values = frame["values"].struct.unnest().rows()
-    for row, key, value in zip(
+    for row, (start_us, end_us), key, value in zip(
         frame.select("window_id", "revision", "records", "offsets").iter_rows(),
+        extents(query, frame),
         keys,
         values,
         strict=True,
     ):
         window_id, revision, records, offsets = row
-        start_us, end_us = bounds_of(query.window, window_id)
         yield Row(
             query=query.name,
             window_id=window_id,
             window_start_us=start_us,
             window_end_us=end_us,
-            key=tuple(key[field] for field in query.group_by),
+            key=tuple(key[field] for field in query.key),
             pane="late" if revision else "full",
             revision=revision,
             records=records,

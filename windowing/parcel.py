@@ -7,24 +7,35 @@ import zlib
 import msgspec
 import polars as pl
 
+from windowing.progress.reached import Reached
+
+
+class Addition(msgspec.Struct, array_like=True):
+    """What a chunk adds to one query's state in one shard.
+
+    Attributes:
+        due_us: the progress at which any of it may first ask for a row.
+        tables: Arrow streams by name, as the query's assigner and emitter agree.
+    """
+
+    due_us: int
+    tables: dict[str, bytes]
+
 
 class Parcel(msgspec.Struct, array_like=True):
     """What one lane sends to one shard for one batch, be it nothing but progress.
 
     Attributes:
         partition: the lane's partition.
-        progress_us: the lane's progress after the batch.
-        partials: per query, an Arrow stream of partial states with their key, window range
-            (`w_first`, `w_last`) and `release`.
-        due_us: the earliest instant at which any of them asks for a row; None if there are none.
+        reached: how far the lane is after the batch, by windowing attribute.
+        queries: what the batch adds to each query's state; queries without any are absent.
         dead_letters: an Arrow stream (`partition`, `offset`, `query`, `reason`), passed through.
         metrics: an Arrow stream of the lane's counts of the batch, passed through.
     """
 
     partition: int
-    progress_us: int
-    partials: dict[str, bytes] = {}
-    due_us: int | None = None
+    reached: dict[str, Reached]
+    queries: dict[str, Addition] = {}
     dead_letters: bytes | None = None
     metrics: bytes | None = None
 

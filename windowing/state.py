@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from windowing.errors import CheckpointMismatch
+from windowing.spec import Pipeline
+
 
 class StateStore(Protocol):
     """Bytes by name."""
@@ -56,3 +59,23 @@ class MemoryStore:
     def restore(self, snapshot: dict[str, bytes]) -> None:
         """Go back to a snapshot."""
         self._values = dict(snapshot)
+
+
+def check_fingerprint(whose: str, found: str, pipeline: Pipeline) -> None:
+    """Refuse a state that another version of a pipeline wrote.
+
+    Args:
+        whose: the lane or shard, for the message.
+        found: the fingerprint in the state.
+        pipeline: the pipeline that is to go on with it.
+
+    Raises:
+        CheckpointMismatch: they differ.
+    """
+    if found != pipeline.fingerprint:
+        msg = (
+            f"the state of {whose} was written by another version of pipeline {pipeline.name} "
+            f"(fingerprint {found}, now {pipeline.fingerprint}): start a new run, or restore the "
+            "pipeline file"
+        )
+        raise CheckpointMismatch(msg)

@@ -15,6 +15,7 @@ from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.spec.window import Window
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 # Progress before anything was heard, and after a lane's end. No legal instant is taken for either:
 # a bound of exactly these values says the same thing.

@@ -3,25 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal
 
 from chaos.faults.broker import KillBroker, PauseBroker
 from chaos.faults.checkpoint import LoseLastCommit
 from chaos.faults.cluster import KillProcess, KillSparkWorker, PauseExecutor
+from chaos.faults.damage import DamagedFile, RewoundOffsets
+from chaos.faults.disk import FullDisk
 from chaos.faults.fault import Attack
-from chaos.faults.topic import DuplicateSends, PoisonRecords
+from chaos.faults.master import KillSparkMaster
+from chaos.faults.network import BadNetwork
+from chaos.faults.retention import DeletedRecords
+from chaos.faults.silence import SilentPartition
+from chaos.faults.topic import DuplicateSends, HugeRecords, PoisonRecords
 
-FAULTS: Final[dict[str, Callable[[], Attack]]] = {
-    "kill_executor": lambda: KillProcess("executor"),
-    "pause_executor": PauseExecutor,
-    "kill_python_worker": lambda: KillProcess("python-worker"),
-    "kill_driver": lambda: KillProcess("driver"),
-    "kill_spark_worker": KillSparkWorker,
-    "kill_broker": KillBroker,
-    "pause_broker": PauseBroker,
-    "lose_last_commit": LoseLastCommit,
-    "duplicate_sends": DuplicateSends,
-    "poison_records": PoisonRecords,
+End = Literal["itself", "cure", "run"]
+"""How a fault ends: the system mends it, somebody does, or the run is over with it."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What there is to know of a fault before it strikes.
+
+    Attributes:
+        make: makes one, ready to strike.
+        ends: how it ends. Recovery counts from the injection where the system mends it, from the
+            cure where somebody does.
+        proxied: whether the job must reach the broker through a proxy.
+        reserve: whether records must be held back for it.
+    """
+
+    make: Callable[[], Attack]
+    ends: End = "itself"
+    proxied: bool = False
+    reserve: bool = False
+
+
+FAULTS: Final[dict[str, Kind]] = {
+    "kill_executor": Kind(partial(KillProcess, "executor")),
+    "pause_executor": Kind(PauseExecutor, "cure"),
+    "kill_python_worker": Kind(partial(KillProcess, "python-worker")),
+    "kill_driver": Kind(partial(KillProcess, "driver")),
+    "kill_spark_worker": Kind(KillSparkWorker, "cure"),
+    "kill_spark_master": Kind(KillSparkMaster, "cure"),
+    "kill_broker": Kind(KillBroker, "cure"),
+    "pause_broker": Kind(PauseBroker, "cure"),
+    "slow_network": Kind(BadNetwork, "cure", proxied=True),
+    "cut_network": Kind(partial(BadNetwork, cut=True), "cure", proxied=True),
+    "lose_last_commit": Kind(LoseLastCommit),
+    "delete_state_delta": Kind(partial(DamagedFile, "delta", "delete"), "cure"),
+    "corrupt_state_delta": Kind(partial(DamagedFile, "delta", "corrupt"), "cure"),
+    "delete_state_snapshot": Kind(partial(DamagedFile, "snapshot", "delete"), "cure"),
+    "corrupt_state_snapshot": Kind(partial(DamagedFile, "snapshot", "corrupt"), "cure"),
+    "delete_offsets": Kind(partial(DamagedFile, "offsets", "delete"), "cure"),
+    "corrupt_offsets": Kind(partial(DamagedFile, "offsets", "corrupt"), "cure"),
+    "rewind_offsets": Kind(RewoundOffsets, "cure"),
+    "fill_disk": Kind(FullDisk, "cure"),
+    "delete_records": Kind(DeletedRecords, "run"),
+    "silent_partition": Kind(SilentPartition, "cure", reserve=True),
+    "duplicate_sends": Kind(DuplicateSends),
+    "poison_records": Kind(PoisonRecords),
+    "huge_records": Kind(HugeRecords),
 }
 
 
@@ -33,7 +77,7 @@ def fault_named(name: str, *, hold_s: float | None = None, records: int | None =
         hold_s: how long it lasts; None: as long as it does well.
         records: how many records are sent twice; None: as many as it does well.
     """
-    attack = FAULTS[name]()
+    attack = FAULTS[name].make()
     if hold_s is not None:
         attack.hold_s = hold_s
     if records is not None and isinstance(attack, DuplicateSends):

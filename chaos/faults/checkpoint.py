@@ -8,7 +8,7 @@ from pathlib import Path
 from chaos.faults.fault import FaultDidNotApply, Scene
 from chaos.faults.reach import await_that
 
-_DONE_AGAIN_S = 180.0
+_DONE_AGAIN_S = 600.0
 
 
 @dataclass

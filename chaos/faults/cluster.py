@@ -167,6 +167,11 @@ def _living_workers(scene: Scene) -> int:
     return sum(1 for worker in page.get("workers", []) if worker["state"] == "ALIVE")
 
 
+def drivers(scene: Scene) -> list[ClusterProcess]:
+    """The driver processes that run on the cluster's workers."""
+    return _processes("driver", scene.layout)
+
+
 # --- victims -----------------------------------------------------------------------------------
 
 

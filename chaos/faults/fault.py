@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from chaos.faults.reach import Reach
     from infra.endpoints import Endpoints
     from infra.layout import Layout
+    from infra.proxy import Proxy
+    from windowing.semantics import LogEntry
 
 Inject = Callable[[], tuple[str, str]]
 """Does a fault; gives its name and the evidence that it took effect."""
@@ -23,6 +25,10 @@ Condition = Callable[[], bool]
 
 class FaultDidNotApply(RuntimeError):
     """There was nothing to hurt, or it was not hurt."""
+
+
+class Unsupported(FaultDidNotApply):
+    """This machine cannot be hurt in this way; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,24 @@ class Poisoned:
     reason: str
 
 
+@dataclass(frozen=True)
+class Named:
+    """What a job said of something that was taken from it, or changed.
+
+    Attributes:
+        wanted: what its error must name, each of them: a file, a lane, offsets.
+        said: its error; None: it gave none and went on, which is right only if it has lost nothing.
+    """
+
+    wanted: tuple[str, ...]
+    said: str | None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the error does not name."""
+        return tuple(one for one in self.wanted if self.said is not None and one not in self.said)
+
+
 @dataclass
 class Scene:
     """What an attack finds: the stack, the job, and the means to hurt them.
@@ -91,8 +115,13 @@ class Scene:
         stop_job: ends the job by order, and waits until it is gone.
         submit_job: submits the same run again.
         restart: starts dead daemons of a component of the stack again, by its name.
+        job_error: asks why the job has given up; None while it has not.
+        proxy: stands between the job and the broker, where the plan has a use for it.
+        release: sends the records that were held back for some partitions; gives how many.
         sent: records that attacks have added to the topic, per partition.
         poison: those of them that must be refused.
+        named: what the job said of what was taken from it, in the order of the attacks.
+        log: the whole log, read before an attack took records from it; None where none did.
     """
 
     layout: Layout
@@ -104,8 +133,13 @@ class Scene:
     stop_job: Callable[[], None]
     submit_job: Callable[[], None]
     restart: Callable[[str], None]
+    job_error: Callable[[], str | None] = lambda: None
+    proxy: Proxy | None = None
+    release: Callable[[Collection[int]], dict[int, int]] = lambda partitions: {}
     sent: dict[int, int] = field(default_factory=dict)
     poison: list[Poisoned] = field(default_factory=list)
+    named: list[Named] = field(default_factory=list)
+    log: list[LogEntry] | None = None
 
     def note_sent(self, sent: Mapping[int, int]) -> None:
         """Take note of records added to the topic, per partition."""

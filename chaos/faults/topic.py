@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,8 @@ import polars as pl
 
 from chaos.faults.fault import FaultDidNotApply, Poisoned, Scene
 from jobs.flights import AIRPORTS, append
-from jobs.poison import POISON
-from jobs.topics import end_offsets, records_from
+from jobs.poison import HUGE_BYTES, POISON, Poison, extremes
+from jobs.topics import allow_records_of, end_offsets, records_from
 
 
 @dataclass
@@ -54,25 +55,47 @@ class PoisonRecords:
     hold_s: float = 0.0
 
     def inject(self, scene: Scene) -> str:
-        """Append them to partitions drawn at random, beside the last good record of each."""
-        bootstrap = scene.endpoints.kafka_bootstrap
-        ends = end_offsets(bootstrap, scene.topic)
-        rows = []
-        for poison in POISON:
-            partition = scene.rng.choice(sorted(ends))
-            near_us = _event_time(bootstrap, scene.topic, partition, ends[partition])
-            rows.append((partition, poison.text(ts=near_us, origin=AIRPORTS[partition])))
-        _send(scene, rows)
-        taken: Counter[int] = Counter()
-        for (partition, _), poison in zip(rows, POISON, strict=True):
-            offset = ends[partition] + taken[partition]
-            scene.poison.append(Poisoned(partition, offset, poison.reason))
-            taken[partition] += 1
-        return f"{len(rows)} poisoned records stand in the topic"
+        """Append them to partitions drawn at random."""
+        return _send_poison(scene, POISON)
 
     def heal(self, scene: Scene) -> str:
         """There is nothing to heal: they must end as dead letters."""
         return "the log keeps them"
+
+
+@dataclass
+class HugeRecords:
+    """Send values of ten megabytes, and times at the far ends of what can be written down."""
+
+    hold_s: float = 0.0
+
+    def inject(self, scene: Scene) -> str:
+        """Append one record of each kind to a partition drawn at random."""
+        allow_records_of(scene.endpoints.kafka_bootstrap, scene.topic, 2 * HUGE_BYTES)
+        return _send_poison(scene, extremes())
+
+    def heal(self, scene: Scene) -> str:
+        """There is nothing to heal: they must end as dead letters."""
+        return "the log keeps them"
+
+
+def _send_poison(scene: Scene, poisons: Sequence[Poison]) -> str:
+    """Append poison to partitions drawn at random, beside the last good record of each."""
+    bootstrap = scene.endpoints.kafka_bootstrap
+    ends = end_offsets(bootstrap, scene.topic)
+    rows = []
+    for poison in poisons:
+        partition = scene.rng.choice(sorted(ends))
+        near_us = _event_time(bootstrap, scene.topic, partition, ends[partition])
+        rows.append((partition, poison.text(ts=near_us, origin=AIRPORTS[partition])))
+    _send(scene, rows)
+    taken: Counter[int] = Counter()
+    for (partition, _), poison in zip(rows, poisons, strict=True):
+        offset = ends[partition] + taken[partition]
+        scene.poison.append(Poisoned(partition, offset, poison.reason))
+        taken[partition] += 1
+    largest = max(len(text) for _, text in rows)
+    return f"{len(rows)} poisoned records stand in the topic, the largest of {largest} bytes"
 
 
 def _send(scene: Scene, rows: list[tuple[int, str]]) -> Counter[int]:

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from chaos.guilty.guilt import guilty
 from chaos.simulator.parts import Parts
-from windowing.emission import Emitter
+from windowing.emission.sliding import SlidingEmitter
 from windowing.shard import Shard
 from windowing.spec.pipeline import Pipeline
 from windowing.wids import ENDED, NOTHING_YET
 
 
-class HesitantEmitter(Emitter):
+class HesitantEmitter(SlidingEmitter):
     """Sees the windows one microsecond late."""
 
     def _ended_between(self, before_us: int, after_us: int) -> tuple[int, int]:
         return super()._ended_between(_less(before_us), _less(after_us))
 
-    def next_due_us(self, partials: object, after_us: int) -> int:  # noqa: D102
+    def next_due_us(self, tables: object, after: object) -> int:  # noqa: D102
         return NOTHING_YET  # look every time
 
 

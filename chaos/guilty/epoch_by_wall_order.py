@@ -12,13 +12,13 @@ import polars as pl
 
 from chaos.guilty.guilt import guilty
 from chaos.simulator.parts import Parts
-from windowing.emission import Emitter
+from windowing.emission.sliding import SlidingEmitter
 from windowing.shard import Shard
 from windowing.spec.pipeline import Pipeline
 from windowing.wids import ENDED
 
 
-class EagerEmitter(Emitter):
+class EagerEmitter(SlidingEmitter):
     """Sends late revisions as if their epoch had come."""
 
     def _revisions(self, partials: pl.DataFrame, before_us: int, after_us: int) -> pl.DataFrame:

@@ -45,6 +45,8 @@ def _plant(pipeline: Pipeline, owners: list[object]) -> None:
     for query, owner in zip(pipeline.queries, owners, strict=True):
         sums = PlainSums.of(query, pipeline.source)
         owner._accumulators = sums  # type: ignore[attr-defined]
+        if hasattr(owner, "_results"):
+            owner._results._accumulators = sums
 
 
 class PlainLane(Lane):
@@ -52,7 +54,7 @@ class PlainLane(Lane):
 
     def __init__(self, pipeline: Pipeline, partition: int) -> None:
         super().__init__(pipeline, partition)
-        _plant(pipeline, [*self._assigners])
+        _plant(pipeline, [*self._assigners.values()])
 
 
 class PlainShard(Shard):

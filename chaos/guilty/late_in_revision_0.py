@@ -13,11 +13,11 @@ import numpy as np
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import PlantedLane, planted_lanes
 from chaos.simulator.parts import Parts
-from windowing.assign import Assigner, Flags
-from windowing.wids import ON_TIME, Ints
+from windowing.assign.sliding import SlidingAssigner
+from windowing.wids import ON_TIME, Flags, Ints
 
 
-class WelcomingAssigner(Assigner):
+class WelcomingAssigner(SlidingAssigner):
     """Marks late records as if they were on time."""
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import PlantedLane, planted_lanes
 from chaos.simulator.parts import Parts
-from windowing.assign import Assigner, Flags
-from windowing.wids import Ints
+from windowing.assign.sliding import SlidingAssigner
+from windowing.wids import Flags, Ints
 
 
-class ImpatientAssigner(Assigner):
+class ImpatientAssigner(SlidingAssigner):
     """Releases late records at once."""
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from windowing.assign import Assigner
+from windowing.assign.sliding import SlidingAssigner
 from windowing.lane import Lane
 from windowing.spec.pipeline import Pipeline
 
@@ -19,11 +19,11 @@ class PlantedLane(Lane):
         assigner: the class.
     """
 
-    assigner: ClassVar[type[Assigner]] = Assigner
+    assigner: ClassVar[type[SlidingAssigner]] = SlidingAssigner
 
     def __init__(self, pipeline: Pipeline, partition: int) -> None:
         super().__init__(pipeline, partition)
-        self._assigners = [self.assigner(query, pipeline) for query in pipeline.queries]
+        self._assigners = {query.name: self.assigner(query, pipeline) for query in pipeline.queries}
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import PlantedLane, planted_lanes
 from chaos.simulator.parts import Parts
 from windowing.lane import LaneState
+from windowing.progress.reached import Reached
 from windowing.state import StateStore
-from windowing.wids import NOTHING_YET
 
 
 class AmnesicLane(PlantedLane):
@@ -24,7 +24,8 @@ class AmnesicLane(PlantedLane):
     def _load(self, store: StateStore) -> LaneState:
         state = super()._load(store)
         if not self._loaded:
-            state.progress_us = NOTHING_YET
+            for clock in state.clocks.values():
+                clock.reached = Reached()
         self._loaded = True
         return state
 

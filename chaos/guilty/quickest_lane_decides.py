@@ -21,7 +21,9 @@ class HurriedShard(Shard):
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         super()._append(store, state, parcels)
-        state.progress_us = [max(state.progress_us)] * len(state.progress_us)
+        for lanes in state.reached.values():
+            quickest = max(lanes, key=lambda lane: lane.progress_us)
+            lanes[:] = [quickest] * len(lanes)
 
 
 GUILTY = guilty(Parts("quickest_lane_decides", shard=HurriedShard), "closing", "deterministic")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from chaos.guilty.guilt import guilty
 from chaos.simulator.parts import Parts
 from windowing.parcel import Parcel
+from windowing.progress.reached import Reached
 from windowing.shard import Shard, ShardState
 from windowing.state import StateStore
 from windowing.wids import NOTHING_YET
@@ -23,9 +24,10 @@ class ImpatientShard(Shard):
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         super()._append(store, state, parcels)
-        known = [bound for bound in state.progress_us if bound != NOTHING_YET]
-        least = min(known, default=NOTHING_YET)
-        state.progress_us = [least if p == NOTHING_YET else p for p in state.progress_us]
+        for lanes in state.reached.values():
+            known = [lane for lane in lanes if lane.progress_us != NOTHING_YET]
+            least = min(known, key=lambda lane: lane.progress_us, default=Reached())
+            lanes[:] = [least if lane.progress_us == NOTHING_YET else lane for lane in lanes]
 
 
 GUILTY = guilty(Parts("silent_lane_ignored", shard=ImpatientShard), "closing", "deterministic")

@@ -13,23 +13,22 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import polars as pl
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.watermark import WatchingLane, Watermark
 from chaos.simulator.parts import Parts
-from windowing.assign import Scan
-from windowing.lane import Lane
+from windowing.assign.assigner import Scan
+from windowing.lane import Clock, Lane, Rows
 from windowing.spec.pipeline import Pipeline
 
 
 class GlobalLane(WatchingLane):
     """Judges by the watermark as of the batch's begin."""
 
-    def _scan(self, chunk: pl.DataFrame, progress_us: int, memory: list[int]) -> Scan:
-        scan = super()._scan(chunk, progress_us, memory)
+    def _scan(self, rows: Rows, clock: Clock) -> Scan:
+        scan = super()._scan(rows, clock)
         stood_us = self.watermark.stands_us
-        self.tell(scan.partition, scan.after_us)
+        self.tell(scan.partition, scan.reached.progress_us)
         return replace(scan, progress_us=np.full_like(scan.progress_us, stood_us))
 
 

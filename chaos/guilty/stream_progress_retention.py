@@ -11,19 +11,19 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import polars as pl
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.watermark import WatchingLane, Watermark
 from chaos.simulator.parts import Parts
 from windowing import wids
-from windowing.assign import Assigner, Flags, Scan
-from windowing.lane import Lane
+from windowing.assign.assigner import Scan
+from windowing.assign.sliding import SlidingAssigner
+from windowing.lane import Clock, Lane, Rows
 from windowing.spec.pipeline import Pipeline, Query
-from windowing.wids import Ints
+from windowing.wids import Flags, Ints
 
 
-class StreamRetention(Assigner):
+class StreamRetention(SlidingAssigner):
     """Lets go of what is older than the watermark less the retention."""
 
     def __init__(self, query: Query, pipeline: Pipeline, lane: RetentionLane) -> None:
@@ -45,12 +45,14 @@ class RetentionLane(WatchingLane):
 
     def __init__(self, pipeline: Pipeline, watermark: Watermark, partition: int) -> None:
         super().__init__(pipeline, watermark, partition)
-        self._assigners = [StreamRetention(query, pipeline, self) for query in pipeline.queries]
+        self._assigners = {
+            query.name: StreamRetention(query, pipeline, self) for query in pipeline.queries
+        }
 
-    def _scan(self, chunk: pl.DataFrame, progress_us: int, memory: list[int]) -> Scan:
-        scan = super()._scan(chunk, progress_us, memory)
+    def _scan(self, rows: Rows, clock: Clock) -> Scan:
+        scan = super()._scan(rows, clock)
         self.stood_us = self.watermark.stands_us
-        self.tell(scan.partition, scan.after_us)
+        self.tell(scan.partition, scan.reached.progress_us)
         return scan
 
 

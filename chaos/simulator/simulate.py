@@ -21,8 +21,8 @@ KEEP = Path(".slackwater") / "chaos"
 """Where failures are kept, below the working directory."""
 
 _CHUNK = 10
-# Shrinking takes seconds; the first failures tell most, and the others are kept as they were drawn.
-_SHRUNK_MAX = 5
+SHRUNK = 5
+"""How many failures are shrunk, which takes seconds each: the first tell most."""
 _SHOWN_MAX = 5
 
 Told = Callable[[int], None]
@@ -117,6 +117,7 @@ def simulate(
     jobs: int = 1,
     keep: Path = KEEP,
     stop_at: int | None = None,
+    shrunk: int = SHRUNK,
     told: Told = lambda _: None,
 ) -> Report:
     """Run a number of random cases.
@@ -129,13 +130,14 @@ def simulate(
         jobs: number of processes; 1: this one.
         keep: the folder for the failures.
         stop_at: stop after so many failures; None: never.
+        shrunk: so many failures are made smaller, the first; others are kept as they were drawn.
         told: called with the number of runs that have just ended.
     """
     parts = parts or Parts()
     report = Report()
     for results in _results(runs, seed, parts, pipeline_text, jobs):
         for result in results:
-            _enter(report, result, parts, keep)
+            _enter(report, result, parts, keep, shrunk)
         told(len(results))
         if stop_at is not None and len(report.failures) >= stop_at:
             break
@@ -200,14 +202,14 @@ def _single_threaded() -> Iterator[None]:
             os.environ[name] = before
 
 
-def _enter(report: Report, result: Result, parts: Parts, keep: Path) -> None:
+def _enter(report: Report, result: Result, parts: Parts, keep: Path, shrunk: int) -> None:
     report.faults += result.faults
     report.planned += _planned(result.case)
     if not result.findings:
         report.passed += 1
         return
     drawn = None
-    if len(report.failures) < _SHRUNK_MAX:
+    if len(report.failures) < shrunk:
         drawn = (result.case.records, len(result.case.plan))
         result = _shrunk(result, parts)
     name = f"{parts.name}-{result.case.seed.replace(':', '-')}.json"

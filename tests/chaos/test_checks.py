@@ -240,3 +240,26 @@ def test_a_history_is_read_as_it_was_written(tmp_path: Path) -> None:
     path.write_text('{"at_s": 1, "kind": "rumour"}\n')
     with pytest.raises(ValueError, match="not an entry of a history"):
         read_history(path)
+
+
+def test_a_loss_that_is_not_named_is_guilty() -> None:
+    def said(text: str | None, *missing: str) -> tuple[float, str, dict]:
+        facts = {"fault": 0, "name": "f", "wanted": ["a", "b"], "said": text, "missing": missing}
+        return (1.0, "named", facts)
+
+    assert checks.named(history()).outcome is Outcome.unknown
+    assert checks.named(history(said("a and b"))).outcome is Outcome.passed
+    assert checks.named(history(said(None))).outcome is Outcome.passed
+    found = checks.named(history(said("only a", "b"), said("a and b")))
+    assert found.outcome is Outcome.failed
+    assert found.evidence == ("f: the error lacks b: only a",)
+
+
+def test_what_cannot_be_done_here_is_no_pass() -> None:
+    struck = (1.0, "fault", {"fault": 0, "name": "f", "evidence": "e", "batches": 1})
+    refused = (2.0, "unsupported", {"fault": 1, "name": "g", "why": "no mount"})
+    found = checks.took_effect(history(struck, refused), 2)
+    assert (found.outcome, found.evidence) == (Outcome.unsupported, ("g: no mount",))
+    assert checks.took_effect(history(struck, refused), 3).outcome is Outcome.unknown
+    passed = Check("c", Outcome.passed, "")
+    assert checks.merged([passed, found]) is Outcome.unsupported

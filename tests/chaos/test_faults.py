@@ -15,7 +15,7 @@ from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
 from chaos.faults.catalogue import FAULTS
 from chaos.faults.checkpoint import LoseLastCommit
 from chaos.faults.reach import is_paused
-from chaos.plan import FaultName
+from chaos.plan import _LAST, FaultName
 from infra import process
 from infra.endpoints import Endpoints
 from infra.layout import Layout
@@ -73,6 +73,11 @@ def test_with_no_job_there_is_nothing_to_hurt(tmp_path: Path) -> None:
         faults.strike(lambda: faults.kill_executor(layout), batches=1)
     with pytest.raises(FaultDidNotApply, match="no driver runs"):
         faults.kill_driver(layout)
+
+
+def test_what_can_only_come_last_is_what_ends_the_run_or_needs_the_reserve() -> None:
+    last = {name for name, kind in FAULTS.items() if kind.ends == "run" or kind.reserve}
+    assert set(_LAST) == last
 
 
 class Job:
@@ -147,3 +152,60 @@ def test_without_commits_none_can_be_lost_and_the_job_runs_on(tmp_path: Path) ->
     with pytest.raises(FaultDidNotApply, match="0 batches are committed"):
         attack.inject(scene)
     assert attack.heal(scene) == "job submitted again"
+
+
+def checkpoint_of(folder: Path, batches: int = 3) -> Path:
+    """A checkpoint as Spark writes it, with one state file per batch."""
+    for name in ("offsets", "commits", "state/0/0"):
+        (folder / name).mkdir(parents=True)
+    for batch in range(batches):
+        ends = f'{{"t": {{"0": {10 * (batch + 1)}}}}}'
+        (folder / "offsets" / str(batch)).write_text(f"v1\n{{}}\n{ends}")
+        (folder / "offsets" / f".{batch}.crc").touch()
+        (folder / "commits" / str(batch)).write_text(f'v2\n{{"ids":"u{batch}"}}')
+        for name in (f"{batch + 1}_u{batch}.changelog", f"{batch + 1}_other.changelog"):
+            (folder / "state/0/0" / name).write_bytes(bytes(range(64)))
+    return folder
+
+
+def test_a_damaged_file_is_the_one_that_counts_and_is_put_back(tmp_path: Path) -> None:
+    checkpoint = checkpoint_of(tmp_path)
+    before = {path: path.read_bytes() for path in checkpoint.rglob("*") if path.is_file()}
+    for name, file in (
+        ("delete_state_delta", "state/0/0/3_u2.changelog"),
+        ("corrupt_state_delta", "state/0/0/3_u2.changelog"),
+        ("delete_offsets", "offsets/2"),
+        ("corrupt_offsets", "offsets/2"),
+    ):
+        scene = scene_of(Job(tmp_path, works=False), checkpoint)
+        scene.job_error = lambda said=f"{file} is gone": said
+        attack = fault_named(name)
+        assert file in attack.inject(scene)
+        damaged = checkpoint / file
+        assert not damaged.exists() or damaged.read_bytes() != before[damaged]
+        assert scene.named[0].missing == ()
+        attack.heal(scene)
+        found = {path: path.read_bytes() for path in checkpoint.rglob("*") if path.is_file()}
+        assert found == before
+
+
+def test_rewound_offsets_are_those_of_the_batch_before_and_are_put_back(tmp_path: Path) -> None:
+    checkpoint = checkpoint_of(tmp_path)
+    last = checkpoint / "offsets" / "2"
+    whole = last.read_text()
+    scene = scene_of(Job(tmp_path, works=False), checkpoint)
+    scene.job_error = lambda: "lane t/0 got offset 20 again"
+    attack = fault_named("rewind_offsets")
+    assert attack.inject(scene) == "partition 0 is set back from 30 to 20; the job stopped"
+    assert last.read_text() == whole.replace("30", "20")
+    assert scene.named[0].missing == ()
+    (checkpoint / "offsets" / "3").touch()  # what the job planned from the wrong place
+    attack.heal(scene)
+    assert last.read_text() == whole
+    assert not (checkpoint / "offsets" / "3").exists()
+
+
+def test_without_state_there_is_nothing_to_damage(tmp_path: Path) -> None:
+    for name in ("delete_state_delta", "corrupt_state_snapshot", "delete_offsets"):
+        with pytest.raises(FaultDidNotApply, match="after 0 batches the checkpoint has no"):
+            fault_named(name).inject(scene_of(Job(tmp_path), tmp_path))

@@ -1,8 +1,9 @@
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from chaos.plan import Step, load_plan, parse_plan
+from chaos.plan import CheckName, Step, load_plan, parse_plan
 from windowing.spec.errors import PipelineError
 
 PLANS = sorted((Path(__file__).parents[2] / "chaos" / "plans").glob("*.yml"))
@@ -31,7 +32,7 @@ def test_a_plan_has_its_defaults() -> None:
     )
     assert plan.faults[1].hold_us == 4_000_000
     assert plan.recovery.within_us == 60_000_000
-    assert plan.checks == ("deterministic", "exactly_once", "progress", "poison", "recovered")
+    assert plan.checks == get_args(CheckName)
     assert (plan.order, plan.rounds, plan.give_up_us) == ("listed", 1, 300_000_000)
 
 
@@ -42,6 +43,8 @@ def test_a_plan_has_its_defaults() -> None:
         ("hold: 4 seconds", "hold: 4", 6, "4 is not a length of time: it needs a unit"),
         ("after: 3", "records: 9", 6, "kill_broker takes no records: take it out"),
         ("poison_records", "{fault: lose_last_commit, after: 1}", 5, "needs two committed batches"),
+        ("poison_records", "delete_records", 1, "delete_records ends the run: list it last"),
+        ("poison_records", "{fault: rewind_offsets, after: 1}", 5, "needs two committed batches"),
         ("flights: 1000", "flights: 100", 1, "are 10 batches, and the faults need 11"),
         ("after: 3", "after: 0", 6, "0 is not allowed"),
         ("name: small\n", "", 1, "name is missing"),

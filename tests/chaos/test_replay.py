@@ -2,10 +2,10 @@ from pathlib import Path
 
 import polars as pl
 
-from chaos.log import LogRecord
 from chaos.output import Output
 from chaos.plan import Workload
-from chaos.replay import between, digest, draw_trials
+from chaos.replay.run import digest
+from chaos.replay.trials import draw_trials
 from chaos.workload import feed, own_pipeline
 from windowing.spec import load_pipeline
 
@@ -13,19 +13,15 @@ PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
 
 
 def test_trials_differ_in_cuts_and_spread_and_a_seed_gives_them_again() -> None:
-    trials = draw_trials(5, seed=3, offsets=3000)
-    assert trials == draw_trials(5, seed=3, offsets=3000)
-    assert trials != draw_trials(5, seed=4, offsets=3000)
+    trials = draw_trials(5, 3, offsets=3000, shards=8)
+    assert trials == draw_trials(5, 3, offsets=3000, shards=8)
+    assert trials != draw_trials(5, 4, offsets=3000, shards=8)
     assert len({trial.max_offsets for trial in trials}) == 5
     assert {trial.executors for trial in trials} == {1, 2, 4}
     assert all(100 <= trial.max_offsets <= 1000 for trial in trials)
-    assert [trial.max_offsets for trial in draw_trials(2, seed=1, offsets=1)] == [1, 1]
-
-
-def test_a_range_begins_per_partition() -> None:
-    log = [LogRecord("t", lane, offset, b"", None, None) for lane in (0, 1) for offset in range(3)]
-    places = [(r.partition, r.offset) for r in between(log, {0: 2, 1: 1})]
-    assert places == [(0, 2), (1, 1), (1, 2)]
+    assert len({trial.shards for trial in trials}) > 1
+    assert all(1 <= trial.shards <= 16 and trial.tasks >= 1 for trial in trials)
+    assert [t.max_offsets for t in draw_trials(2, 1, offsets=1, shards=1)] == [1, 1]
 
 
 def test_a_digest_knows_every_byte_and_no_order() -> None:
@@ -48,6 +44,7 @@ def test_a_pipeline_of_its_own_computes_the_same() -> None:
     assert own.sink.table != ours.sink.table
     assert own.queries == ours.queries
     assert own_pipeline(PIPELINE, "trial").fingerprint == ours.fingerprint
+    assert own_pipeline(PIPELINE, "trial", shards=3).shards == 3
 
 
 def test_the_workload_is_cut_before_its_ends() -> None:

@@ -206,12 +206,26 @@ def _members(lane: str, values: object) -> tuple[Member, ...]:
 def _adaptive(value: object) -> Adaptive:
     names = ("late", "over")
     given = _mapping(value, "late, over", required=names, known=names)
-    match = _SHARE.fullmatch(str(given["late"]).strip())
+    try:
+        share = parse_share(given["late"])
+    except ValueError as error:
+        msg = f"late: {error}"
+        raise ValueError(msg) from None
+    return Adaptive(share, _rows(given["over"], least=1))
+
+
+def parse_share(value: object) -> Fraction:
+    """Read a share below 1: `0.1%`, `0.001`.
+
+    Raises:
+        ValueError: with the rule.
+    """
+    match = _SHARE.fullmatch(str(value).strip())
     share = Fraction(match.group(1)) / (100 if match.group(2) else 1) if match else None
     if share is None or share >= 1:
-        msg = f"late: {given['late']!r} is not a share below 1: write 0.1% or 0.001"
+        msg = f"{value!r} is not a share below 1: write 0.1% or 0.001"
         raise ValueError(msg)
-    return Adaptive(share, _rows(given["over"], least=1))
+    return share
 
 
 def _rows(value: object, *, least: int) -> int:

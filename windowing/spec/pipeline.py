@@ -18,7 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
-    ValidationError,
     field_validator,
     model_validator,
 )
@@ -31,6 +30,7 @@ from windowing.spec.disorder import (
     parse_disorder,
     progress_attr,
 )
+from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.fields import (
     Aggregate,
@@ -41,10 +41,10 @@ from windowing.spec.fields import (
 )
 from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
-from windowing.spec.problems import describe
+from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import check_late, check_progress_key
 from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
-from windowing.spec.yaml_lines import line_of, load_with_lines
+from windowing.spec.yaml_lines import line_of
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
@@ -180,11 +180,34 @@ class Query(_Model):
     late: Late
     retention_us: int | None
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fields that make up a row's key: PATTR, then those of `group_by`."""
+        return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
+
 
 class Sink(_Model):
-    """Where rows go: a table of this name under the tables' folder."""
+    """Where rows go: one of these.
 
-    table: Name
+    Attributes:
+        table: Delta tables in a folder of this name under the tables' folder.
+        postgres: PostgreSQL tables in a schema of this name.
+    """
+
+    table: Name | None = None
+    postgres: Annotated[Name, Field(max_length=63)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Sink:
+        if (self.table is None) == (self.postgres is None):
+            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of the folder or schema."""
+        return self.table or self.postgres or ""
 
 
 class Pipeline(_Model):
@@ -256,6 +279,12 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     if window.pattr is not None:
         msg = "PATTR is not in this release: use group_by, which gives the same rows here"
         raise _FieldError((*here, "window"), msg)
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        try:
+            key = dict.fromkeys([window.pattr, *query.group_by] if window.pattr else query.group_by)
+            check_postgres_names(name, [*key, *query.aggregates])
+        except ValueError as error:
+            raise _FieldError(here, str(error)) from None
     late = query.late or pipeline.late
     _check_rules(window, query, source, late, here)
     retention_us = pipeline.retention_us if query.retention_us is None else query.retention_us
@@ -331,16 +360,11 @@ def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
     Raises:
         PipelineError: with every problem that was found.
     """
-    value, lines = load_with_lines(text, file)
-    if not isinstance(value, dict):
-        example = "a mapping that begins with name: and source:"
-        raise PipelineError([Problem(file, 1, "", f"a pipeline file is {example}")])
+    shape = "a pipeline file is a mapping that begins with name: and source:"
+    pipeline, lines = parse_document(text, file, Pipeline, shape=shape)
+    pipeline._text = text
     try:
-        pipeline = Pipeline.model_validate(value)
-        pipeline._text = text
         pipeline.queries  # noqa: B018 - resolved here, so that mistakes surface now
-    except ValidationError as error:
-        raise PipelineError(describe(error, file, lines)) from None
     except _FieldError as error:
         dotted = ".".join(map(str, error.path))
         problem = Problem(file, line_of(error.path, lines), dotted, str(error))
@@ -354,8 +378,4 @@ def load_pipeline(path: str | FilePath) -> Pipeline:
     Raises:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
-    try:
-        text = FilePath(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PipelineError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from None
-    return parse_pipeline(text, str(path))
+    return parse_pipeline(read_text(path), str(path))

@@ -1,6 +1,7 @@
 """Sinks: where the frames of a batch go, all of them under one token `(run, batch_id)`."""
 
 from windowing.spark.sinks.memory import MemorySink
+from windowing.spark.sinks.postgres import PostgresSink
 from windowing.spark.sinks.table import TableSink
 
-__all__ = ["MemorySink", "TableSink"]
+__all__ = ["MemorySink", "PostgresSink", "TableSink"]

@@ -1,4 +1,4 @@
-"""Emission: the rows that are due when the stream's progress moves, as a function of the partials.
+"""Emission of windows that follow from values: sliding and tumbling over an attribute.
 
 A partial state belongs to the windows `w_first … w_last`. For an on-time one (`release` ON_TIME)
 window w asks for revision 0 at the instant `end(w)`. For a late one it asks at the late epoch
@@ -13,35 +13,40 @@ import numpy as np
 import polars as pl
 
 from windowing import wids
-from windowing.aggregates import Accumulators, AggregateOverflow
-from windowing.errors import ResultOverflow
+from windowing.aggregates import Accumulators
+from windowing.assign.assigner import Tables
+from windowing.assign.sliding import PARTIALS
+from windowing.emission.emitter import Results
 from windowing.pack import column
+from windowing.progress.reached import Progress
 from windowing.spec import Pipeline, Query
 from windowing.wids import ENDED, ON_TIME
 
 _LATE = pl.col("release") != ON_TIME
 
 
-class Emitter:
+class SlidingEmitter:
     """Makes the rows of one query out of its partial states.
 
-    Rows are frames with `window_id`, `revision`, `records`, `offsets` (list of structs `partition`,
-    `first`, `last`, by partition), `key` (struct, absent where there is no `group_by`) and `values`
-    (struct, in the order of the query).
+    Args:
+        query: with a sliding window.
+        pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._window = query, query.window
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._keys = [column(name) for name in query.group_by]
+        self._results = Results(query, pipeline)
+        self._keys = list(dict.fromkeys(column(name) for name in query.key))
         self._group = [*self._keys, "window_id"]
 
-    def rows(self, partials: pl.DataFrame, before_us: int, after_us: int) -> pl.DataFrame:
-        """The rows due in (before, after].
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """The rows due while progress moves.
 
         Raises:
             ResultOverflow: a sum of integers leaves 64 bits.
         """
+        partials, before_us, after_us = tables[PARTIALS], before.stream_us, after.stream_us
         full = self._full(partials, before_us, after_us)
         parts = [full] if len(full) else []
         if self._query.late.policy == "update":
@@ -49,10 +54,11 @@ class Emitter:
             parts += [late] if len(late) else []
         if not parts:
             return pl.DataFrame()
-        return self._finish(Accumulators.concat(parts))
+        return self._results.of(Accumulators.concat(parts))
 
-    def next_due_us(self, partials: pl.DataFrame, after_us: int) -> int:
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next instant at which these partials may ask for a row; never later than it."""
+        partials, after_us = tables[PARTIALS], after.stream_us
         ended = wids.ended_by(self._window, after_us)
         open_ = partials.filter(~_LATE, pl.col("w_last") > ended)
         due_us = ENDED
@@ -69,9 +75,9 @@ class Emitter:
                 due_us = min(due_us, max(boundary, int(waiting["release"].min())))  # type: ignore[arg-type]
         return due_us
 
-    def retained(self, partials: pl.DataFrame, after_us: int) -> pl.DataFrame:
-        """The partials that some row after this instant can still need, merged where they agree."""
-        late = self._query.late
+    def retained(self, tables: Tables, after: Progress) -> Tables:
+        """What some row after this progress can still need, merged where it agrees."""
+        partials, after_us, late = tables[PARTIALS], after.stream_us, self._query.late
         if late.policy == "update":
             # Late records of a window come before end + retention and wait one epoch at the most.
             past_us = after_us - (self._query.retention_us or 0) - (late.every_us or 0)
@@ -85,12 +91,17 @@ class Emitter:
         )
         named = [*self._keys, "w_first", "w_last", "release", "partition"]
         # Sorted, so that equal states have equal bytes.
-        return self._accumulators.merge(kept, named).sort(named)
+        return {PARTIALS: self._accumulators.merge(kept, named).sort(named)}
 
     def _full(self, partials: pl.DataFrame, before_us: int, after_us: int) -> pl.DataFrame:
         """Revision 0 of the windows that end in (before, after]."""
         first, last = self._ended_between(before_us, after_us)
         ending = partials.filter(~_LATE, pl.col("w_first") <= last, pl.col("w_last") >= first)
+        if last > first:
+            # Slices that enter the same of these windows are merged once, not once per window.
+            from_, to = _clipped(first, last)
+            named = [*self._keys, "w_first", "w_last", "partition"]
+            ending = self._merge(ending.with_columns(w_first=from_, w_last=to), named)
         expanded = _expand(ending, *_clipped(first, last))
         merged = self._merge(expanded, [*self._group, "partition"])
         return merged.with_columns(revision=pl.lit(0, dtype=pl.Int64))
@@ -144,29 +155,6 @@ class Emitter:
     def _merge(self, partials: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         dropped = {"w_first", "w_last", "release", "instant", "epoch", *by} - set(by)
         return self._accumulators.merge(partials, by, among=sorted(dropped))
-
-    def _finish(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """Merge over lanes and compute the results."""
-        by = [*self._group, "revision"]
-        offsets = pl.struct("partition", "first", "last").sort_by("partition").alias("offsets")
-        merged = self._accumulators.merge(parts, by, offsets, among=["partition", "first", "last"])
-        try:
-            values = self._accumulators.results(merged)
-        except AggregateOverflow as error:
-            key = tuple(merged[name][error.row] for name in self._keys)
-            msg = (
-                f"query {self._query.name}, window {merged['window_id'][error.row]}, key "
-                f"{key!r}: {error}; sum a float instead, or group by a finer key"
-            )
-            raise ResultOverflow(msg) from None
-        columns = [
-            *(merged[name] for name in ("window_id", "revision", "records", "offsets")),
-            pl.DataFrame(values).to_struct("values"),
-        ]
-        if self._keys:
-            names = dict(zip(self._keys, self._query.group_by, strict=True))
-            columns.append(merged.select(self._keys).rename(names).to_struct("key"))
-        return pl.DataFrame(columns)
 
 
 def _clipped(first: int, last: int) -> tuple[pl.Expr, pl.Expr]:

@@ -1,75 +1,45 @@
-"""Assignment: which windows take each record of a chunk, and the partial states of its slices."""
+"""Assignment by value: the windows of a record follow from its windowing attribute.
+
+A partial state counts in the windows `w_first` to `w_last`, from its `release` on if it is late.
+Records of one slice have the same first and last window, so the pair names the slice; a record that
+is late for its first windows gets a later `w_first` and so a partial state of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from windowing import wids
 from windowing.aggregates import Accumulators
+from windowing.assign.assigner import Assigned, Scan, Tables, dead_letters
 from windowing.frames import to_bytes
 from windowing.pack import column
-from windowing.parcel import DEAD_LETTER_SCHEMA, Parcel, shard_of
+from windowing.parcel import Addition, Parcel, shard_of
 from windowing.spec import Pipeline, Query
-from windowing.wids import ON_TIME, Ints
+from windowing.wids import ON_TIME, Flags, Ints
 
-Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Scan:
-    """A chunk with what its lane knows of each record: the progress before it.
-
-    Attributes:
-        partition: the lane's partition.
-        data: the data records before the lane's end.
-        progress_us: the lane's progress before each of them.
-        dead: dead letters of values that no query can use.
-        after_us: the lane's progress after the chunk.
-    """
-
-    partition: int
-    data: pl.DataFrame
-    progress_us: Ints
-    dead: pl.DataFrame
-    after_us: int
+PARTIALS = "partials"
 
 
-@dataclass(frozen=True)
-class Assigned:
-    """What became of one chunk's data records for one query.
-
-    Attributes:
-        partials: merged partial states by key, `w_first`, `w_last` and `release`.
-        dead: dead letters of records that no window took.
-        applied, outside, dropped: how many records; with the dead ones, each counts once.
-    """
-
-    partials: pl.DataFrame
-    dead: pl.DataFrame
-    applied: int
-    outside: int
-    dropped: int
-
-
-class Assigner:
+class SlidingAssigner:
     """Finds the windows of a chunk's records for one query, and pre-aggregates by slice.
 
-    Records of one slice have the same first and last window, so the pair names the slice; a record
-    that is late for its first windows gets a later `w_first` and so a partial state of its own.
+    Args:
+        query: with a sliding window.
+        pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._shards = query, pipeline.shards
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._keys = [column(field) for field in query.group_by]
+        self._keys = list(dict.fromkeys(column(name) for name in query.key))
 
-    def assign(self, scan: Scan) -> Assigned:
+    def assign(self, scan: Scan, memory: bytes | None) -> Assigned:
         """Split the records into on-time, late, and refused."""
+        del memory  # a record's windows depend on the record alone
         query, data = self._query, scan.data
         ts_us = data["ts_us"].to_numpy()
         first = wids.slide_of(query.window, ts_us)
@@ -91,9 +61,9 @@ class Assigner:
             parts.append(self._part(data, waits, first_late, last_late, release))
             taken = taken | waits
         refused = ~outside & ~taken
-        dead = self._dead_letters(data, refused, scan.partition)
+        dead = dead_letters(query, data, refused, scan.partition)
         return Assigned(
-            partials=self._merge(parts),
+            tables={PARTIALS: self._merge(parts)},
             dead=dead,
             applied=int(taken.sum()),
             outside=int(outside.sum()),
@@ -128,20 +98,9 @@ class Assigner:
         named = [*self._keys, "w_first", "w_last", "release"]
         return self._accumulators.merge(self._accumulators.concat(parts), named)
 
-    def _dead_letters(self, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
-        policy = self._query.late.policy
-        if policy == "drop":
-            return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
-        reason = "late" if policy == "dead_letter" else "out_of_retention"
-        return data.filter(pl.Series(refused)).select(
-            partition=pl.lit(partition, dtype=pl.Int32),
-            offset="offset",
-            query=pl.lit(self._query.name),
-            reason=pl.lit(reason),
-        )
-
-    def post(self, partials: pl.DataFrame, parcels: Sequence[Parcel]) -> None:
+    def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
         """Put each shard's partial states into its parcel."""
+        partials = tables[PARTIALS]
         if not len(partials):
             return
         partials = partials.with_columns(due=pl.Series(self._due_us(partials)))
@@ -153,9 +112,9 @@ class Assigner:
             self._post_one(part, parcels[int(number)])
 
     def _post_one(self, partials: pl.DataFrame, parcel: Parcel) -> None:
-        due = int(partials["due"].to_numpy().min())
-        parcel.due_us = due if parcel.due_us is None else min(parcel.due_us, due)
-        parcel.partials[self._query.name] = to_bytes(partials.drop("due"))
+        due_us = int(partials["due"].to_numpy().min())
+        tables = {PARTIALS: to_bytes(partials.drop("due"))}
+        parcel.queries[self._query.name] = Addition(due_us, tables)
 
     def _due_us(self, partials: pl.DataFrame) -> Ints:
         ends = wids.end_us(self._query.window, partials["w_first"].to_numpy())

@@ -1,0 +1,198 @@
+"""Experiments 2 and 3: what disorder costs a window in latency and error, on the local engine.
+
+The engine gives the rows. When a window closes is read off its generator of progress: with the
+first element after which the lane's progress has reached the window's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from benchmarks.wid_data import SECOND_US, Ints, Stream
+from windowing.local import run
+from windowing.pack import RawRows
+from windowing.progress import generator_of
+from windowing.spec import Pipeline, parse_pipeline
+
+BATCH_ROWS = 40_000
+_NOTHING_YET = np.iinfo(np.int64).min
+
+Mode = Literal["generous", "consistent"]
+Error = Callable[[pl.DataFrame], float]
+"""From rows beside the true ones, joined by window and seg, to a percentage."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of an experiment, `RANGE … SLIDE …` over `ts`, per seg.
+
+    Attributes:
+        range_us, slide_us: their length and distance.
+    """
+
+    range_us: int
+    slide_us: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """One configuration, measured.
+
+    Attributes:
+        label: which curve it lies on.
+        slack_s: the slack, in seconds; None for punctuation.
+        latency_s: mean time from a window's end to the element that closes it.
+        error_pct: how wrong the rows are, by the experiment's measure.
+        windows: how many windows were measured.
+    """
+
+    label: str
+    slack_s: float | None
+    latency_s: float
+    error_pct: float
+    windows: int
+
+
+def measure(
+    stream: Stream,
+    windows: Windows,
+    error: Error,
+    *,
+    slack_s: float | None,
+    mode: Mode,
+    punctuations: Ints | None = None,
+) -> Point:
+    """Run one configuration.
+
+    Args:
+        stream: the records as they arrive.
+        windows: the windows.
+        error: the experiment's measure.
+        slack_s: slack in seconds; None: progress comes from punctuations.
+        mode: what late means.
+        punctuations: for each record, the bound that is written right after it.
+    """
+    disorder = "punctuation" if slack_s is None else f"{{slack: {round(slack_s * 1e6)} us}}"
+    pipeline = _pipeline(windows, disorder, mode)
+    after = _progress(stream, pipeline, punctuations)
+    measured = _measured(stream, windows)
+    closing = np.searchsorted(after, measured)
+    reached = closing < len(stream)
+    latency_us = stream.arrival_us[closing[reached]] - measured[reached]
+    rows = _rows(stream, pipeline, punctuations)
+    true = true_rows(stream, windows).filter(pl.col("end").is_in(measured.tolist()))
+    joined = true.join(rows, on=["end", "seg"], how="left", suffix="_got")
+    return Point(
+        label="punctuation" if slack_s is None else mode,
+        slack_s=slack_s,
+        latency_s=float(latency_us.mean()) / SECOND_US,
+        error_pct=error(joined),
+        windows=len(measured),
+    )
+
+
+def average_error(joined: pl.DataFrame) -> float:
+    """Mean of `100 |got - true| / |true|` over the true averages; a missing row counts 100."""
+    true = pl.col("total") / pl.col("n")
+    got = pl.col("total_got") / pl.col("n_got")
+    each = ((got - true).abs() / true.abs() * 100).fill_null(100.0)
+    return float(joined.select(each.mean()).item())
+
+
+def incorrect(joined: pl.DataFrame) -> float:
+    """Percentage of true rows of which count or sum is another, or that are missing."""
+    right = (pl.col("n") == pl.col("n_got")) & (pl.col("total") == pl.col("total_got"))
+    return float(joined.select((~right.fill_null(value=False)).mean() * 100).item())
+
+
+def last_of_blocks(stream: Stream) -> Ints:
+    """After the last record of each block, the block's end; nothing after the others."""
+    ends = stream.block_end_us
+    assert ends is not None, "the stream has no blocks"  # noqa: S101
+    is_last = np.append(np.diff(ends) != 0, True)
+    return np.where(is_last, ends, _NOTHING_YET)
+
+
+def true_rows(stream: Stream, windows: Windows) -> pl.DataFrame:
+    """Count and sum of the speeds of every window and seg, from the records in any order."""
+    slide, range_us = windows.slide_us, windows.range_us
+    first = pl.col("ts") // slide
+    stop = (pl.col("ts") + range_us) // slide
+    spread = stream.frame().with_columns(wid=pl.int_ranges(first, stop)).explode("wid")
+    ends = ((pl.col("wid") + 1) * slide).alias("end")
+    return spread.group_by(ends, "seg").agg(n=pl.len().cast(pl.Int64), total=pl.col("speed").sum())
+
+
+def _measured(stream: Stream, windows: Windows) -> Ints:
+    """The ends of the windows that lie fully within the data, away from its ends."""
+    first = windows.range_us // windows.slide_us
+    last_us = int(stream.ts_us.max()) - windows.range_us - windows.slide_us
+    return np.arange(first + 1, last_us // windows.slide_us + 1, dtype=np.int64) * windows.slide_us
+
+
+def _pipeline(windows: Windows, disorder: str, mode: Mode) -> Pipeline:
+    return parse_pipeline(f"""
+name: road
+source:
+  topic: road
+  partitions: 1
+  format: json
+  event_time: {{field: ts, unit: us}}
+  fields: {{seg: int, speed: int}}
+  disorder: {disorder}
+late: {{policy: drop, mode: {mode}}}
+shards: 1
+queries:
+  q:
+    window: RANGE {windows.range_us} us SLIDE {windows.slide_us} us WATTR ts
+    group_by: [seg]
+    aggregates: {{total: sum(speed)}}
+""")
+
+
+def _progress(stream: Stream, pipeline: Pipeline, punctuations: Ints | None) -> Ints:
+    """The lane's progress after each record, and after the bound that follows it."""
+    if punctuations is not None:
+        return np.maximum.accumulate(punctuations)
+    generator = generator_of(pipeline.source.disorder, pipeline.source.lane(0))
+    bounds = generator.bounds(pl.DataFrame({"ts_us": stream.ts_us}), [])
+    return np.maximum.accumulate(bounds)
+
+
+def _rows(stream: Stream, pipeline: Pipeline, punctuations: Ints | None) -> pl.DataFrame:
+    output = run(pipeline, _batches(stream, punctuations))
+    return pl.DataFrame(
+        {
+            "end": [row.window_end_us for row in output.rows],
+            "seg": [row.key[0] for row in output.rows],
+            "n": [row.records for row in output.rows],
+            "total": [row.values["total"] for row in output.rows],
+        },
+        schema=dict.fromkeys(("end", "seg", "n", "total"), pl.Int64),
+    )
+
+
+def _batches(stream: Stream, punctuations: Ints | None) -> Iterator[dict[int, RawRows]]:
+    """The log in batches: records, each rise of the bound behind its record, and the lane's end."""
+    values: list[bytes | None] = []
+    controls: list[bytes | None] = []
+    columns = (stream.ts_us.tolist(), stream.seg.tolist(), stream.speed.tolist())
+    bounds = [None] * len(stream) if punctuations is None else punctuations.tolist()
+    told = 0
+    for ts_us, seg, speed, bound in zip(*columns, bounds, strict=True):
+        values.append(b'{"ts":%d,"seg":%d,"speed":%d}' % (ts_us, seg, speed))
+        controls.append(None)
+        if bound is not None and bound > told:
+            told = bound
+            values.append(None)
+            controls.append(b'{"bound":%d}' % bound)
+    values.append(None)
+    controls.append(b'{"end":true}')
+    rows = RawRows(range(len(values)), values, controls, [None] * len(values))
+    for start in range(0, len(values), BATCH_ROWS):
+        yield {0: rows.part(start, start + BATCH_ROWS)}

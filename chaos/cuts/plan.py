@@ -1,0 +1,64 @@
+"""A plan of cuts: a pipeline, flights, and two sizes of batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from windowing.spec.documents import parse_document, read_text
+from windowing.spec.pipeline import Name
+
+Rows = Annotated[int, Field(strict=True, ge=1)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Flights(_Model):
+    """The first flights of 2013, without poison: the comparison is about batches alone.
+
+    Attributes:
+        flights: how many.
+    """
+
+    flights: Annotated[int, Field(strict=True, ge=100, le=336_776)]
+
+
+class CutsPlan(_Model):
+    """What is cut, and how.
+
+    Attributes:
+        name: for reports.
+        kind: what tells this plan from one of faults.
+        pipeline: the pipeline file, relative to the plan.
+        workload: the log.
+        cuts: records a batch, in the one run and in the other.
+        draw: the aggregate that the picture shows; every query has it.
+    """
+
+    name: Name
+    kind: Literal["cuts"]
+    pipeline: str
+    workload: Flights
+    cuts: tuple[Rows, Rows]
+    draw: str
+
+    @model_validator(mode="after")
+    def _two_cuts(self) -> CutsPlan:
+        if self.cuts[0] == self.cuts[1]:
+            msg = f"cuts: {self.cuts[0]} twice compares a run with itself: give two sizes"
+            raise ValueError(msg)
+        return self
+
+
+def load_cuts_plan(path: str | Path) -> CutsPlan:
+    """Read a plan of cuts.
+
+    Raises:
+        PipelineError: the file is missing, unreadable, or breaks a rule.
+    """
+    shape = "a plan of cuts is a mapping that begins with name: and kind: cuts"
+    return parse_document(read_text(path), str(path), CutsPlan, shape=shape)[0]

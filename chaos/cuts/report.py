@@ -1,0 +1,43 @@
+"""The report on cuts: one page that needs no network, the picture, and the same as JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from chaos.cuts.picture import draw
+from chaos.cuts.run import CutsReport
+from chaos.pages import page
+
+
+def write_cuts(report: CutsReport, folder: Path) -> Path:
+    """Write `report.html`, `report.json` and `cuts.png`; gives the page.
+
+    Args:
+        report: what was found.
+        folder: an existing folder.
+    """
+    png = folder / "cuts.png"
+    draw(report, png)
+    text = json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n"
+    (folder / "report.json").write_text(text, encoding="utf-8")
+    picture = base64.b64encode(png.read_bytes()).decode()
+    target = folder / "report.html"
+    target.write_text(page("cuts.html.j2", report=report, picture=picture), encoding="utf-8")
+    return target
+
+
+def as_data(report: CutsReport) -> dict[str, Any]:
+    """The report as plain data."""
+    return {
+        "plan": report.plan.model_dump(mode="json"),
+        "command": report.command,
+        "records": report.records,
+        "outcome": report.outcome,
+        "checks": [asdict(check) for check in report.checks],
+        "spark": report.spark.as_data(),
+        "slackwater": report.ours.as_data(),
+    }

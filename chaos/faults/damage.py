@@ -1,0 +1,221 @@
+"""Faults of what a checkpoint has written: a file is lost, or holds something else.
+
+The job is stopped, the file is damaged, the job is submitted again, and must say which file it
+misses; or it has what it needs from elsewhere, and loses nothing. Then the file is put back.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from chaos.faults.fault import FaultDidNotApply, Named, Scene
+from chaos.faults.reach import await_that
+from jobs.mend import newest
+from jobs.runs import committed_offsets
+
+What = Literal["delta", "snapshot", "offsets"]
+
+_GIVES_UP_S = 300.0
+_SURVIVES_BATCHES = 2
+
+
+@dataclass
+class DamagedFile:
+    """Delete or corrupt the newest file of a kind that a restart needs.
+
+    Attributes:
+        what: a delta of the state, a snapshot of it, or the plan of the last committed batch.
+        how: away, or with the bits of some bytes in its middle turned over.
+    """
+
+    what: What
+    how: Literal["delete", "corrupt"]
+    hold_s: float = 0.0
+    _backup: Backup | None = field(default=None, init=False)
+
+    def inject(self, scene: Scene) -> str:
+        """Stop the job, damage the file, submit the job, and hear what it says."""
+        scene.stop_job()
+        victim = _victim(self.what, scene)
+        if self.how == "delete":
+            self._backup = Backup([victim, _sum_of(victim)])
+            self._backup.delete()
+        else:
+            self._backup = Backup([victim])
+            _turn_over(victim)
+        scene.submit_job()
+        said = await_job_error(scene)
+        scene.named.append(Named((victim.name,), said))
+        told = "the job stopped" if said else "the job went on without it"
+        done = "is deleted" if self.how == "delete" else "is corrupt"
+        return f"{victim.relative_to(scene.checkpoint)} {done}; {told}"
+
+    def heal(self, scene: Scene) -> str:
+        """Put the file back, and submit the job."""
+        if self._backup is None:
+            scene.submit_job()
+            return "job submitted again"
+        if scene.job_error() is None:
+            self._backup.forget()
+            return "nothing to put back: the job runs"
+        self._backup.restore()
+        scene.submit_job()
+        return "file put back, job submitted again"
+
+
+@dataclass
+class RewoundOffsets:
+    """Set the offsets of the last batch back, so that the next one reads records a second time."""
+
+    hold_s: float = 0.0
+    _backup: Backup | None = field(default=None, init=False)
+
+    def inject(self, scene: Scene) -> str:
+        """Stop the job, change its offset log, submit the job, and hear what it says."""
+        scene.stop_job()
+        batches, now = committed_offsets(scene.checkpoint)
+        if batches < 2:
+            msg = f"{batches} batches are committed: with two or more, one can be rewound"
+            raise FaultDidNotApply(msg)
+        plans = scene.checkpoint / "offsets"
+        # A batch that is planned already would keep its own beginning.
+        later = [path for path in plans.iterdir() if _number(path) >= batches]
+        last = plans / str(batches - 1)
+        self._backup = Backup([last, _sum_of(last), *later])
+        head, ends = last.read_text(encoding="utf-8").rsplit("\n", 1)
+        back = json.loads((plans / str(batches - 2)).read_text(encoding="utf-8").split("\n")[-1])
+        topic = scene.topic
+        moved = sorted(lane for lane in now if back[topic].get(str(lane), 0) < now[lane])
+        lane = scene.rng.choice(moved)
+        changed = json.loads(ends)
+        changed[topic][str(lane)] = first = back[topic].get(str(lane), 0)
+        self._backup.delete()
+        last.write_text(f"{head}\n{json.dumps(changed)}", encoding="utf-8")
+        scene.submit_job()
+        said = await_job_error(scene)
+        if said is None:
+            msg = f"partition {lane} was set back to {first}, and the job said nothing"
+            raise FaultDidNotApply(msg)
+        scene.named.append(Named((f"{topic}/{lane}", str(first)), said))
+        return f"partition {lane} is set back from {now[lane]} to {first}; the job stopped"
+
+    def heal(self, scene: Scene) -> str:
+        """Put the offset log back as it was, and submit the job."""
+        if self._backup is not None:
+            for path in (scene.checkpoint / "offsets").iterdir():
+                if _number(path) > self._backup.newest:
+                    path.unlink()  # planned from the wrong place, and never carried out
+            self._backup.restore()
+        scene.submit_job()
+        return "offset log put back, job submitted again"
+
+
+class Backup:
+    """Copies of files, beside the checkpoint.
+
+    Args:
+        files: what to copy; those that are not there are passed over.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = [path for path in files if path.exists()]
+        for path in self._files:
+            shutil.copy2(path, _aside(path))
+
+    @property
+    def newest(self) -> int:
+        """The largest number that is the name of a file."""
+        return max(_number(path) for path in self._files)
+
+    def delete(self) -> None:
+        """Delete the files; the copies stay."""
+        for path in self._files:
+            path.unlink()
+
+    def restore(self) -> None:
+        """Put the copies back in their places."""
+        for path in self._files:
+            _aside(path).replace(path)
+
+    def forget(self) -> None:
+        """Delete the copies."""
+        for path in self._files:
+            _aside(path).unlink()
+
+
+def await_job_error(scene: Scene) -> str | None:
+    """What the job says as it gives up; None where it goes on and commits batches instead.
+
+    Raises:
+        FaultDidNotApply: it does neither.
+    """
+    commits = scene.checkpoint / "commits"
+    enough = newest(commits) + _SURVIVES_BATCHES
+
+    def decided() -> bool:
+        return scene.job_error() is not None or newest(commits) >= enough
+
+    if not await_that(decided, _GIVES_UP_S):
+        msg = f"the job has neither given up nor gone on for {_GIVES_UP_S:.0f} s"
+        raise FaultDidNotApply(msg)
+    return scene.job_error()
+
+
+def _victim(what: What, scene: Scene) -> Path:
+    """The file to be damaged; drawn where several would do.
+
+    Raises:
+        FaultDidNotApply: there is none.
+    """
+    batches, _ = committed_offsets(scene.checkpoint)
+    if batches and what == "offsets":
+        return scene.checkpoint / "offsets" / str(batches - 1)
+    # State has the version after its batch, and the commit names the attempt whose files count.
+    commit = scene.checkpoint / "commits" / str(batches - 1)
+    named = commit.read_text(encoding="utf-8") if batches else ""
+    pattern = f"{batches}_*.changelog" if what == "delta" else "*_*.zip"
+    found = [
+        path
+        for path in (scene.checkpoint / "state").glob(f"*/*/{pattern}")
+        if what == "snapshot" or path.stem.partition("_")[2] in named
+    ]
+    if not found:
+        msg = f"after {batches} batches the checkpoint has no {what} that could be damaged"
+        raise FaultDidNotApply(msg)
+    if what == "snapshot":
+        chosen = scene.rng.choice(sorted({path.parent for path in found}))
+        return max((path for path in found if path.parent == chosen), key=_version)
+    return scene.rng.choice(sorted(found))
+
+
+def _version(path: Path) -> int:
+    return int(path.name.partition("_")[0])
+
+
+def _sum_of(path: Path) -> Path:
+    """The file with Hadoop's checksum of a file."""
+    return path.with_name(f".{path.name}.crc")
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.backup")
+
+
+def _number(path: Path) -> int:
+    """The batch that a file of the offset log is of; -1 for one that is of none."""
+    name = path.name.removeprefix(".").removesuffix(".crc")
+    return int(name) if name.isdigit() else -1
+
+
+def _turn_over(path: Path) -> None:
+    """Turn the bits of a stretch in the middle of a file over."""
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    for at in range(middle, min(middle + 16, len(data))):
+        data[at] ^= 0xFF
+    path.write_bytes(data)

@@ -1,0 +1,89 @@
+"""A fault of the disk: no space is left under the checkpoint."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.faults.damage import await_job_error
+from chaos.faults.fault import FaultDidNotApply, Named, Scene, Unsupported
+
+_SPARE_BYTES = 256 << 10
+_PAGE = 4096
+
+
+@dataclass
+class FullDisk:
+    """Put the checkpoint on a file system of its own that is as good as full.
+
+    The job must say that no space is left, and where; with space it must go on, though files may
+    have been torn in the middle.
+    """
+
+    hold_s: float = 0.0
+    _moved: Path | None = field(default=None, init=False)
+
+    def inject(self, scene: Scene) -> str:
+        """Stop the job, move its checkpoint to a small file system in memory, submit the job."""
+        if os.geteuid() != 0:
+            msg = "a small file system can be mounted by root only"
+            raise Unsupported(msg)
+        scene.stop_job()
+        place = scene.checkpoint
+        self._moved = place.rename(place.with_name("checkpoint-moved"))
+        place.mkdir()
+        bytes_ = _used(self._moved) + _SPARE_BYTES
+        _mount("mount", "-t", "tmpfs", "-o", f"size={bytes_}", "tmpfs", str(place))
+        shutil.copytree(self._moved, place, dirs_exist_ok=True)
+        scene.submit_job()
+        said = await_job_error(scene)
+        if said is None:
+            msg = f"the job went on with {_SPARE_BYTES} bytes left for its checkpoint"
+            raise FaultDidNotApply(msg)
+        scene.named.append(Named(("No space left on device", str(place)), said))
+        return f"{shutil.disk_usage(place).free} bytes are left for the checkpoint; the job stopped"
+
+    def heal(self, scene: Scene) -> str:
+        """Move the checkpoint back to where there is space, and submit the job."""
+        if self._moved is not None:
+            scene.stop_job()
+            _bring_back(scene.checkpoint, self._moved)
+            self._moved = None
+        scene.submit_job()
+        return "space made, job submitted again"
+
+
+def _bring_back(place: Path, moved: Path) -> None:
+    """Copy what stands on the small file system back to the disk, and let the former go."""
+    if os.path.ismount(place):
+        shutil.rmtree(moved)
+        shutil.copytree(place, moved)
+        _mount("umount", "--lazy", str(place))
+    place.rmdir()
+    moved.rename(place)
+
+
+def _used(folder: Path) -> int:
+    """How much a file system in memory needs for a folder: whole pages."""
+    sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+    folders = sum(1 for path in folder.rglob("*") if path.is_dir())
+    return sum(-(-size // _PAGE) for size in sizes) * _PAGE + (folders + 1) * _PAGE
+
+
+def _mount(*command: str) -> None:
+    """Run one of the system's mount commands.
+
+    Raises:
+        Unsupported: it is refused here.
+    """
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        msg = f"this machine has no `{command[0]}`"
+        raise Unsupported(msg) from error
+    if done.returncode != 0:
+        msg = f"`{command[0]}` is refused here: {done.stderr.strip()}"
+        raise Unsupported(msg)

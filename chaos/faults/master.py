@@ -1,0 +1,57 @@
+"""A fault of the cluster's head: the master is killed, and started again later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from chaos.faults.cluster import drivers
+from chaos.faults.fault import FaultDidNotApply, Scene
+from chaos.faults.reach import await_that, daemon_process
+from infra import spark_rest
+from infra.ports import answers
+
+_KNOWN_AGAIN_S = 120.0
+
+
+@dataclass
+class KillSparkMaster:
+    """SIGKILL the master: jobs run on without it, and it must know them when it is back.
+
+    A master that did not would end the driver, or let it live and let a twin be submitted.
+
+    Attributes:
+        hold_s: how long there is no master, in seconds.
+    """
+
+    hold_s: float = 5.0
+    _before: list[str] = field(default_factory=list, init=False)
+
+    def inject(self, scene: Scene) -> str:
+        """Kill it, and see that nothing answers any more."""
+        self._before = _living(scene)
+        gone = scene.reach.kill(daemon_process("spark-master", scene.layout))
+        port = int(scene.endpoints.spark_rest.rpartition(":")[2])
+        if answers(port):
+            msg = f"the master, {gone}, but something answers on its port {port}"
+            raise FaultDidNotApply(msg)
+        return f"the master, {gone}, nothing answers on its port"
+
+    def heal(self, scene: Scene) -> str:
+        """Start it again; see that it knows the same drivers, and that no twin runs.
+
+        Raises:
+            FaultDidNotApply: it does not: what follows would show nothing.
+        """
+        scene.restart("spark")
+        await_that(lambda: _living(scene) == self._before, _KNOWN_AGAIN_S)
+        known, running = _living(scene), drivers(scene)
+        if known != self._before or len(running) > len(known):
+            msg = f"drivers {self._before} before, {known} known and {len(running)} running now"
+            raise FaultDidNotApply(msg)
+        return f"the master knows {len(known)} driver again, {len(running)} runs, no twin"
+
+
+def _living(scene: Scene) -> list[str]:
+    """The submissions that the master takes for alive."""
+    found = spark_rest.list_drivers(scene.endpoints)
+    return sorted(one.submission_id for one in found if one.state in spark_rest.ALIVE)

@@ -1,0 +1,320 @@
+"""Runs a range of a topic again and again, each time cut and spread differently, and compares.
+
+Every trial has a fresh checkpoint, batches of another size, another number of executors, and other
+shards. All must give the same bytes: those of the definition over the same range. What a production
+run wrote must be the definition's too, over the windows that the range decides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from chaos.log import LogRecord, committed_ends, read_topic
+from chaos.output import Output, read_tables
+from chaos.replay.production import Production, against_production
+from chaos.replay.trials import Trial, draw_trials
+from chaos.verify import Verdict, verify
+from chaos.workload import own_pipeline
+from infra import spark_rest
+from infra.endpoints import Endpoints
+from jobs import runs
+from windowing.spec import Pipeline, load_pipeline
+
+News = Callable[[str], None]
+Offsets = Mapping[int, int]
+
+_STILL_S: Final = 600.0
+_POLL_S: Final = 0.5
+
+
+class ReplayError(RuntimeError):
+    """A range that cannot be replayed, or a trial that did not come to its end."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range of a log, and all that came before it.
+
+    Attributes:
+        begins: per partition, the first offset of the range.
+        ends: per partition, the first offset behind it.
+        log: every record from the beginnings of the partitions to the end of the range.
+    """
+
+    begins: Offsets
+    ends: Offsets
+    log: list[LogRecord]
+
+    @property
+    def records(self) -> list[LogRecord]:
+        """The records of the range."""
+        return [r for r in self.log if r.offset >= self.begins[r.partition]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one trial came to.
+
+    Attributes:
+        trial: how it was run.
+        batches: how many it took.
+        digest: of all rows and dead letters.
+        verdict: against the definition.
+    """
+
+    trial: Trial
+    batches: int
+    digest: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay came to.
+
+    Attributes:
+        results: trial by trial.
+        production: what a production run wrote; None: there is none.
+    """
+
+    results: tuple[Result, ...]
+    production: Production | None
+
+    @property
+    def equal(self) -> bool:
+        """Whether all trials gave the same bytes."""
+        return len({result.digest for result in self.results}) <= 1
+
+    @property
+    def ok(self) -> bool:
+        """Whether all are equal, and as defined."""
+        written = self.production is None or self.production.ok
+        return written and self.equal and all(result.verdict.ok for result in self.results)
+
+
+def replay(
+    file: Path,
+    endpoints: Endpoints,
+    trials: int,
+    *,
+    seed: int,
+    first: Offsets | None = None,
+    end: Offsets | None = None,
+    production: str | None = None,
+    news: News,
+) -> Replay:
+    """Run a range of the pipeline's topic in several ways; nothing that runs is touched.
+
+    Args:
+        file: the pipeline file.
+        endpoints: of the running stack.
+        trials: how often.
+        seed: draws sizes of batches, numbers of executors and shards.
+        first: per partition, where the range begins; None: at the beginning.
+        end: per partition, the first offset not in the range; None: the topic's end now.
+        production: the run to compare with; None: the newest, where there is one.
+        news: told what happens.
+
+    Raises:
+        ReplayError: a job holds the cluster, the range is empty or not the topic's, or a trial did
+            not come to its end.
+        LogError: the topic cannot be read.
+        PipelineError: the pipeline file breaks a rule.
+        RunError: there is no such production run.
+    """
+    refuse_beside_a_job(endpoints)
+    pipeline = load_pipeline(file)
+    ranged = read_range(endpoints.kafka_bootstrap, pipeline.source.topic, first, end)
+    records = ranged.records
+    news(f"{len(records)} records of {pipeline.source.topic} in the range")
+    stamp, results = fresh_stamp(), []
+    drawn = draw_trials(trials, seed, offsets=len(records), shards=pipeline.shards)
+    for trial in drawn:
+        own = own_pipeline(file, stamp, shards=trial.shards)
+        output, batches = run_trial(endpoints, own, file, trial, ranged)
+        verdict = verify(own, records, output)
+        result = Result(trial, batches, digest(output), verdict)
+        mark = "as defined" if verdict.ok else verdict.lines()[-1]
+        news(f"{trial}, {batches} batches: {result.digest[:12]}, {mark}")
+        results.append(result)
+    written = _production(endpoints, pipeline, ranged, production)
+    return Replay(tuple(results), written)
+
+
+def refuse_beside_a_job(endpoints: Endpoints) -> None:
+    """Raise where a job holds the cores that a replay needs.
+
+    Raises:
+        ReplayError: with the job's name.
+    """
+    busy = [d.name for d in spark_rest.list_drivers(endpoints) if d.state in spark_rest.ALIVE]
+    if busy:
+        msg = (
+            f"{busy[0]} is running and holds the cores: end it with `slackwater stop`, then replay"
+        )
+        raise ReplayError(msg)
+
+
+def fresh_stamp() -> str:
+    """What the tables and runs of one replay are called by."""
+    return f"replay-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+
+
+def read_range(
+    bootstrap: str, topic: str, first: Offsets | None = None, end: Offsets | None = None
+) -> Range:
+    """Read a topic up to the end of a range.
+
+    Args:
+        bootstrap: of the broker.
+        topic: which.
+        first: per partition, where the range begins; what is not named, at its beginning.
+        end: per partition, the first offset behind it; what is not named, at its end now.
+
+    Raises:
+        ReplayError: the range is empty, or names a partition that the topic lacks.
+        LogError: the topic cannot be read.
+    """
+    settled = committed_ends(bootstrap, topic)
+    ends = {**settled, **(end or {})}
+    if beyond := sorted(lane for lane, at in ends.items() if at > settled.get(lane, -1)):
+        lane = beyond[0]
+        msg = f"--to {ends[lane]} of {topic}/{lane}: the topic ends at {settled.get(lane, 'none')}"
+        raise ReplayError(msg)
+    return cut_range(read_topic(bootstrap, topic, ends=ends), range(len(settled)), first, ends)
+
+
+def cut_range(
+    log: Iterable[LogRecord],
+    lanes: Iterable[int],
+    first: Offsets | None = None,
+    end: Offsets | None = None,
+) -> Range:
+    """Cut a range out of a log.
+
+    Args:
+        log: from each partition's beginning.
+        lanes: the partitions.
+        first: per partition, where the range begins; what is not named, at its beginning.
+        end: per partition, the first offset behind it; what is not named, at the log's end.
+
+    Raises:
+        ReplayError: the range is empty, or names a partition that is not there.
+    """
+    known = sorted(lanes)
+    if strange := sorted({*(first or {}), *(end or {})} - {*known}):
+        msg = f"there is no partition {strange[0]}: the log has {', '.join(map(str, known))}"
+        raise ReplayError(msg)
+    begins = {lane: (first or {}).get(lane, 0) for lane in known}
+    kept = [r for r in log if end is None or r.offset < end.get(r.partition, r.offset + 1)]
+    ends = dict.fromkeys(known, 0)
+    for record in kept:
+        ends[record.partition] = max(ends[record.partition], record.offset + 1)
+    ranged = Range(begins, {**ends, **(end or {})}, kept)
+    if not ranged.records:
+        msg = f"no record lies between {begins} and {dict(ranged.ends)}: widen --from and --to"
+        raise ReplayError(msg)
+    return ranged
+
+
+def run_trial(
+    endpoints: Endpoints, pipeline: Pipeline, file: Path, trial: Trial, ranged: Range
+) -> tuple[Output, int]:
+    """Run a range once on the cluster; gives what was written, and in how many batches.
+
+    Args:
+        endpoints: of the running stack.
+        pipeline: of its own name and tables.
+        file: the pipeline file, for its name.
+        trial: how to run it.
+        ranged: what to run.
+
+    Raises:
+        ReplayError: it did not come to its end.
+    """
+    run = runs.submit(
+        endpoints,
+        pipeline,
+        file,
+        f"trial-{trial.number}",
+        max_offsets=trial.max_offsets,
+        available_now=True,
+        parallelism=trial.tasks,
+        conf={
+            "spark.cores.max": str(trial.cores),
+            "spark.executor.cores": str(trial.executor_cores),
+        },
+        first=ranged.begins,
+        end=ranged.ends,
+    )
+    try:
+        batches = _await_end(endpoints, run, trial)
+    except BaseException:
+        # Interrupted, it must not leave a job behind that holds the cores.
+        runs.stop(endpoints, pipeline)
+        raise
+    return read_tables(run.table, pipeline, run.run), batches
+
+
+def run_once(file: Path, endpoints: Endpoints, ranged: Range) -> Output:
+    """Run a range on the cluster, in tables of its own, in few batches.
+
+    Args:
+        file: the pipeline file.
+        endpoints: of the running stack.
+        ranged: what to run.
+
+    Raises:
+        ReplayError: a job holds the cluster, or it did not come to its end.
+        PipelineError: the pipeline file breaks a rule.
+    """
+    refuse_beside_a_job(endpoints)
+    own = own_pipeline(file, fresh_stamp())
+    trial = draw_trials(1, 1, offsets=len(ranged.records), shards=own.shards)[0]
+    return run_trial(endpoints, own, file, trial, ranged)[0]
+
+
+def _production(
+    endpoints: Endpoints, pipeline: Pipeline, ranged: Range, name: str | None
+) -> Production | None:
+    run = runs.find(endpoints, pipeline, name) if name else runs.newest(endpoints, pipeline)
+    if run is None:
+        return None
+    _, committed = runs.committed_offsets(run.checkpoint)
+    ends = {lane: min(end, committed.get(lane, 0)) for lane, end in ranged.ends.items()}
+    written = read_tables(run.table, pipeline, run.run)
+    return against_production(
+        pipeline, ranged.log, ranged.begins, ends, run=run.run, written=written
+    )
+
+
+def digest(output: Output) -> str:
+    """A digest of rows and dead letters, whatever their order."""
+    lines = sorted(line for _, line in [*output.rows, *output.dead])
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _await_end(endpoints: Endpoints, run: runs.Run, trial: Trial) -> int:
+    batches, moved_s = -1, time.monotonic()
+    while True:
+        found = runs.progress(endpoints, run, {})
+        if found.error is not None:
+            msg = f"{trial} failed: {found.error}"
+            raise ReplayError(msg)
+        if found.state == "FINISHED":
+            return found.batches
+        if found.state not in spark_rest.ALIVE:
+            msg = f"{trial} ended as {found.state}; its log: {found.log}"
+            raise ReplayError(msg)
+        if found.batches != batches:
+            batches, moved_s = found.batches, time.monotonic()
+        elif time.monotonic() - moved_s > _STILL_S:
+            msg = f"{trial} has committed nothing for {_STILL_S:.0f} s; its log: {found.log}"
+            raise ReplayError(msg)
+        time.sleep(_POLL_S)

@@ -1,0 +1,95 @@
+"""A changed pipeline over the log of one that runs: what would change, before it is deployed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaos.contrast import Contrast, contrast
+from chaos.output import Output
+from chaos.pages import page
+from chaos.replay.run import ReplayError
+from windowing.spec import Pipeline
+
+Reasons = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """What would change.
+
+    Attributes:
+        old: the pipeline that runs.
+        new: the one that might.
+        records: how many the range has.
+        windows: window by window.
+        dead: dead letters by reason, of the one and of the other.
+    """
+
+    old: str
+    new: str
+    records: int
+    windows: Contrast
+    dead: tuple[Reasons, Reasons]
+
+    def lines(self) -> list[str]:
+        """The counts."""
+        before, after = (sum(reasons.values()) for reasons in self.dead)
+        lines = [f"dead letters: {before:,} before, {after:,} after"]
+        for reason in sorted({*self.dead[0], *self.dead[1]}):
+            counts = tuple(reasons.get(reason, 0) for reasons in self.dead)
+            if counts[0] != counts[1]:
+                lines.append(f"  {reason}: {counts[0]:,} before, {counts[1]:,} after")
+        return [*lines, self.windows.summary()]
+
+    def as_data(self) -> dict[str, Any]:
+        """The same as plain data, with every window that differs."""
+        return {
+            "old": self.old,
+            "new": self.new,
+            "records": self.records,
+            "dead_letters": {"before": dict(self.dead[0]), "after": dict(self.dead[1])},
+            **self.windows.as_data(),
+        }
+
+
+def shadow(old: Pipeline, new: Pipeline, records: int, run: Callable[[Pipeline], Output]) -> Shadow:
+    """Run both over the same range.
+
+    Args:
+        old: the pipeline that runs.
+        new: the one that might.
+        records: how many the range has.
+        run: runs a pipeline over the range.
+
+    Raises:
+        ReplayError: they do not read the same log.
+    """
+    sources = [(p.source.topic, p.source.partitions) for p in (old, new)]
+    if sources[0] != sources[1]:
+        told = " and ".join(f"{topic!r} with {lanes} partitions" for topic, lanes in sources)
+        msg = f"a shadow reads the log of the pipeline that it might replace; these read {told}"
+        raise ReplayError(msg)
+    outputs = run(old), run(new)
+    names = ("as it runs", "as it would")
+    reasons = [Counter(json.loads(line)["reason"] for _, line in o.dead) for o in outputs]
+    windows = contrast(outputs[0].rows, outputs[1].rows, names=names)
+    return Shadow(old.name, new.name, records, windows, (reasons[0], reasons[1]))
+
+
+def write_shadow(found: Shadow, folder: Path) -> Path:
+    """Write `shadow.html` and `shadow.json`; gives the page.
+
+    Args:
+        found: what would change.
+        folder: an existing folder.
+    """
+    text = json.dumps(found.as_data(), indent=2, ensure_ascii=False) + "\n"
+    (folder / "shadow.json").write_text(text, encoding="utf-8")
+    target = folder / "shadow.html"
+    target.write_text(page("shadow.html.j2", shadow=found), encoding="utf-8")
+    return target

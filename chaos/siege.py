@@ -1,0 +1,212 @@
+"""The faults of a plan, one after another, on a running job; what happens goes to the history."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import partial
+
+from chaos import workload
+from chaos.faults.catalogue import FAULTS, fault_named
+from chaos.faults.fault import Attack, FaultDidNotApply, Poisoned, Scene, Unsupported
+from chaos.faults.reach import LocalReach
+from chaos.history import History
+from chaos.plan import Plan, Step
+from chaos.target import Target
+from chaos.watch import JobFailed, Watch
+from infra import stack
+from infra.layout import Layout
+from infra.proxy import Proxy
+from jobs.topics import BrokerError
+
+News = Callable[[str], None]
+"""Told in a few words what happens, for whoever waits."""
+
+
+@dataclass
+class Siege:
+    """The faults of a plan, one after another, on a running job.
+
+    Attributes:
+        plan: which faults.
+        job: on which job.
+        layout: the folders of the stack.
+        history: where all is noted.
+        began_s: when the run began, in seconds since 1970.
+        rng: draws victims and moments.
+        news: told what happens.
+        proxy: between the job and its broker; None where no fault needs one.
+    """
+
+    plan: Plan
+    job: Target
+    layout: Layout
+    history: History
+    began_s: float
+    rng: random.Random
+    news: News
+    proxy: Proxy | None = None
+    scene: Scene = field(init=False)
+    watch: Watch = field(init=False)
+    _part: workload.Feed = field(init=False)
+    _sent: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        checkpoint = self.job.checkpoint
+        self.watch = Watch(checkpoint, self.history, self.began_s, self.job.dead)
+        self._part = workload.feed(self.plan.workload, self.plan.reserve)
+        self.scene = Scene(
+            layout=self.layout,
+            endpoints=stack.endpoints(layout=self.layout, only=["kafka", "spark"]),
+            topic=self.job.pipeline.source.topic,
+            checkpoint=checkpoint,
+            reach=LocalReach(),
+            rng=self.rng,
+            stop_job=self.job.stop,
+            submit_job=self.job.submit,
+            restart=self._restart,
+            job_error=self.job.dead,
+            proxy=self.proxy,
+            release=self._release,
+        )
+
+    @property
+    def poison(self) -> list[Poisoned]:
+        """What was sent to be refused."""
+        return self.scene.poison
+
+    def run(self) -> None:
+        """Send the workload, strike, send the ends, wait for the last batch, stop the job."""
+        bootstrap = self._bootstrap
+        self._sent = workload.send_body(self.job.pipeline, bootstrap, self._part)
+        self.history.note(self.watch.now(), "sent", total=self._sent)
+        self.news(f"{self._sent} records sent, job submitted")
+        self.job.submit()
+        state = "broken off"
+        try:
+            if self._strike_all():
+                state = self._bring_to_end()
+        except JobFailed as error:
+            state = f"the job failed: {error}"
+        self.job.stop()
+        self.watch.look()
+        self.history.note(self.watch.now(), "end", state=state)
+        self.news(f"job stopped, {self.watch.batches} batches: {state}")
+
+    def _bring_to_end(self) -> str:
+        """Send what is left of the log, and wait until all of it is committed."""
+        if any(FAULTS[step.fault].ends == "run" for step in self.plan.faults):
+            return "over with its last fault"
+        self._sent += workload.send_ends(self.job.pipeline, self._bootstrap, self._part)
+        total = self._total()
+        self.history.note(self.watch.now(), "sent", total=total)
+        self.news(f"all faults done; {total - self.watch.offsets} offsets to go")
+        return "done" if self._finish(total) else "not done in time"
+
+    def _finish(self, total: int) -> bool:
+        """Wait until all is committed, as long as there is progress."""
+        while self.watch.offsets < total:
+            if not self._await_batches(self.watch.batches + 1):
+                return False
+        return True
+
+    def _total(self) -> int:
+        """How many records the topic has."""
+        return self._sent + sum(self.scene.sent.values())
+
+    def _strike_all(self) -> bool:
+        steps = list(self.plan.faults) * self.plan.rounds
+        if self.plan.order == "seeded":
+            self.rng.shuffle(steps)
+        for number, step in enumerate(steps):
+            if not self._await_batches(self.watch.batches + step.after):
+                return False
+            self.watch.pause(self.rng.uniform(0, self.plan.jitter_us / 1e6))
+            if not self._strike(number, step):
+                return False
+            self.history.note(self.watch.now(), "sent", total=self._total())
+        return True
+
+    def _await_batches(self, target: int) -> bool:
+        """Wait until so many batches are committed; false where the job stands still."""
+        while (before := self.watch.batches) < target:
+            if not self.watch.until(partial(self._more_than, before), self._give_up_s):
+                about = {"fault": -1, "name": "before any fault"}
+                self.history.note(self.watch.now(), "stuck", **about, seconds=self._give_up_s)
+                return False
+        return True
+
+    def _more_than(self, batches: int) -> bool:
+        return self.watch.batches > batches
+
+    @property
+    def _give_up_s(self) -> float:
+        return float(self.plan.give_up_us / 1e6)
+
+    def _strike(self, number: int, step: Step) -> bool:
+        """One fault, from injection to recovery; false where the job does not come back."""
+        hold_s = None if step.hold_us is None else step.hold_us / 1e6
+        attack = fault_named(step.fault, hold_s=hold_s, records=step.records)
+        about: dict[str, object] = {"fault": number, "name": step.fault}
+        began_s, batches = self.watch.now(), self.watch.batches
+        over_s = self._carry_out(attack, about)
+        if FAULTS[step.fault].ends == "run":
+            return True
+        since_s = began_s if FAULTS[step.fault].ends == "itself" else over_s
+        return self._await_recovery(about, since_s, batches)
+
+    def _carry_out(self, attack: Attack, about: dict[str, object]) -> float:
+        """Inject, hold, heal, and note what was seen; gives when the cure began."""
+        at_s, batches, named = self.watch.now(), self.watch.batches, len(self.scene.named)
+        number, name = int(str(about["fault"])) + 1, about["name"]
+        over_s = at_s
+        try:
+            try:
+                evidence = attack.inject(self.scene)
+                self.history.note(at_s, "fault", **about, evidence=evidence, batches=batches)
+                self.news(f"[{number}] {name}: {evidence}")
+                self.watch.pause(attack.hold_s)
+            finally:
+                over_s = self.watch.now()
+                healed = attack.heal(self.scene)
+        except Unsupported as error:
+            self.history.note(self.watch.now(), "unsupported", **about, why=str(error))
+            self.news(f"[{number}] {name} cannot be done here: {error}")
+        except (FaultDidNotApply, BrokerError) as error:
+            self.history.note(self.watch.now(), "no_effect", **about, why=str(error))
+            self.news(f"[{number}] {name} did not take effect: {error}")
+            over_s = self.watch.now()
+        else:
+            self.history.note(self.watch.now(), "healed", **about, evidence=healed)
+        for one in self.scene.named[named:]:
+            facts = {"wanted": one.wanted, "said": one.said, "missing": one.missing}
+            self.history.note(over_s, "named", **about, **facts)
+            self.news(f"    it said: {one.said}")
+        return over_s
+
+    def _await_recovery(self, about: dict[str, object], over_s: float, batches: int) -> bool:
+        if not self.watch.until(
+            lambda: self.watch.fresh_batch(over_s) is not None, self._give_up_s
+        ):
+            self.history.note(self.watch.now(), "stuck", **about, seconds=self._give_up_s)
+            self.news(f"no new batch for {self._give_up_s:.0f} s: broken off")
+            return False
+        batch, at_s = self.watch.fresh_batch(over_s) or (0, 0.0)
+        took_s, passed = at_s - over_s, batch - batches + 1
+        self.history.note(at_s, "recovered", **about, batch=batch, seconds=took_s, batches=passed)
+        self.news(f"    a new batch after {took_s:.1f} s")
+        return True
+
+    def _restart(self, component: str) -> None:
+        stack.up(only=[component], layout=self.layout)
+
+    @property
+    def _bootstrap(self) -> str:
+        return stack.endpoints(layout=self.layout, only=["kafka"], check=False).kafka_bootstrap
+
+    def _release(self, partitions: Collection[int]) -> dict[int, int]:
+        sent = workload.send_reserve(self.job.pipeline, self._bootstrap, self._part, partitions)
+        self.scene.note_sent(sent)
+        self.history.note(self.watch.now(), "sent", total=self._total())
+        return sent

@@ -1,0 +1,73 @@
+"""The job under attack: submitted, stopped, submitted again, and asked why it has given up."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.faults.cluster import SETTINGS
+from infra import spark_rest
+from infra.endpoints import Endpoints
+from jobs import runs
+from windowing.spec import Pipeline
+
+
+@dataclass
+class Target:
+    """One run of a pipeline on the stack.
+
+    Attributes:
+        pipeline: what it runs.
+        file: the pipeline file, for its name.
+        endpoints: of the stack, as the job sees it: its broker may stand behind a proxy.
+        run: the run's name.
+        max_offsets: offsets per batch at the most.
+    """
+
+    pipeline: Pipeline
+    file: Path
+    endpoints: Endpoints
+    run: str
+    max_offsets: int
+    _submitted: runs.Run | None = field(default=None, init=False)
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return runs.folder_of(self.endpoints, self.pipeline, self.run)
+
+    @property
+    def checkpoint(self) -> Path:
+        """Spark's checkpoint."""
+        return self.folder / "checkpoint"
+
+    @property
+    def table(self) -> Path:
+        """The folder of the pipeline's tables."""
+        return runs.table_of(self.endpoints, self.pipeline)
+
+    def submit(self) -> None:
+        """Submit it, or attach to it where it runs."""
+        self._submitted = runs.submit(
+            self.endpoints,
+            self.pipeline,
+            self.file,
+            self.run,
+            max_offsets=self.max_offsets,
+            conf=SETTINGS,
+        )
+
+    def stop(self) -> None:
+        """End it by order, and wait until it is gone."""
+        runs.stop(self.endpoints, self.pipeline)
+
+    def dead(self) -> str | None:
+        """Why the job will do nothing more; None while it may."""
+        if self._submitted is None:
+            return None
+        failure = self.folder / runs.FAILURE_FILE
+        if failure.exists():
+            return str(json.loads(failure.read_text(encoding="utf-8"))["error"])
+        state = spark_rest.status(self.endpoints, self._submitted.submission_id).state
+        return None if state in spark_rest.ALIVE else f"its driver is {state}"

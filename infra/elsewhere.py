@@ -1,0 +1,70 @@
+"""A stack that this checkout did not start: its addresses are in the environment.
+
+So the same commands, tasks and checks work inside the containers of docker-compose.yml, or against
+a cluster, as on the local stack.
+"""
+
+import os
+from collections.abc import Collection
+
+from infra.endpoints import Endpoints
+from infra.errors import InfraError
+from infra.layout import STATE_DIR_VARIABLE, default_layout
+
+KAFKA = "SLACKWATER_KAFKA"
+"""`host:port` of brokers, separated by commas; where it is set, the stack is elsewhere."""
+
+SPARK = "SLACKWATER_SPARK"
+"""`spark://host:port` of the master."""
+
+SPARK_REST = "SLACKWATER_SPARK_REST"
+"""Base URL of the master's submission server."""
+
+SPARK_UI = "SLACKWATER_SPARK_UI"
+"""Base URL of the master's page."""
+
+AIRFLOW = "SLACKWATER_AIRFLOW"
+"""Base URL of Airflow."""
+
+AIRFLOW_PASSWORD = "SLACKWATER_AIRFLOW_PASSWORD"  # noqa: S105 - a name, not a password
+"""Password of Airflow's user `admin`."""
+
+_NEEDED = {"kafka": (KAFKA,), "spark": (SPARK, SPARK_REST, SPARK_UI), "airflow": (AIRFLOW,)}
+
+
+def is_named() -> bool:
+    """Whether the environment names a stack elsewhere."""
+    return bool(os.environ.get(KAFKA))
+
+
+def endpoints(only: Collection[str], *, user: str, jars: str) -> Endpoints:
+    """Gives the addresses that the environment names; they are not tried.
+
+    Args:
+        only: the components that are wanted, of kafka, spark and airflow.
+        user: Airflow's.
+        jars: of Spark's Kafka source; they must lie at the same place on the workers.
+
+    Raises:
+        InfraError: an address is missing; says which variable to set.
+    """
+    needed = [name for part in only for name in _NEEDED[part]]
+    missing = [name for name in (*needed, STATE_DIR_VARIABLE) if not os.environ.get(name)]
+    if missing:
+        text = f"{KAFKA} names a stack elsewhere, but {', '.join(missing)} is not set"
+        raise InfraError(text)
+    return Endpoints(
+        kafka_bootstrap=_url(KAFKA),
+        spark_master=_url(SPARK),
+        spark_rest=_url(SPARK_REST),
+        spark_ui=_url(SPARK_UI),
+        airflow_url=_url(AIRFLOW),
+        airflow_user=user,
+        airflow_password=os.environ.get(AIRFLOW_PASSWORD, ""),
+        state_dir=default_layout().state_dir,
+        jars=jars,
+    )
+
+
+def _url(name: str) -> str:
+    return os.environ.get(name, "").rstrip("/")

@@ -1,0 +1,55 @@
+"""Starts a Spark daemon in its container, or a command of the platform: `spark_start master`.
+
+`master`; `worker URL` with WORKER_CORES and WORKER_MEMORY from the environment; anything else is
+run as it stands. The same settings as the local cluster's (infra/spark.py), other addresses.
+"""
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+from infra import spark
+from infra.layout import default_layout
+
+CONF = Path("/tmp/spark/conf")  # noqa: S108 - a container's own; nobody else is in it
+SCRATCH = Path("/tmp/spark/local")  # noqa: S108
+REST_PORT, UI_PORT, WORKER_UI_PORT = 6066, 8080, 8081
+
+
+def command(arguments: list[str], host: str) -> list[str]:
+    """Gives the program to run for the container's arguments.
+
+    Args:
+        arguments: as above.
+        host: the container's name on its network.
+    """
+    match arguments:
+        case ["master"]:
+            daemon = ["org.apache.spark.deploy.master.Master", "--webui-port", str(UI_PORT)]
+            return [spark.spark_class(), *daemon, "--host", host, "--port", "7077"]
+        case ["worker", master]:
+            # On the shared volume, where `slackwater` looks for the logs of drivers.
+            work = default_layout().spark / f"work-{host}"
+            daemon = ["org.apache.spark.deploy.worker.Worker", "--webui-port", str(WORKER_UI_PORT)]
+            cores = os.environ.get("WORKER_CORES", str(spark.WORKER_CORES))
+            memory = os.environ.get("WORKER_MEMORY", spark.WORKER_MEMORY)
+            limits = ["--cores", cores, "--memory", memory, "--work-dir", str(work)]
+            return [spark.spark_class(), *daemon, "--host", host, *limits, master]
+        case _:
+            return arguments
+
+
+def main(arguments: list[str]) -> None:
+    """Writes Spark's settings and becomes the program."""
+    host = socket.gethostname()
+    everywhere = "0.0.0.0"  # noqa: S104 - on the containers' own network
+    recovery = SCRATCH / "recovery"
+    spark.write_defaults(CONF, host, bind=everywhere, rest=REST_PORT, recovery=recovery)
+    os.environ.update(spark.environment(host, conf=CONF, scratch=SCRATCH))
+    program = command(arguments, host)
+    os.execvp(program[0], program)  # noqa: S606 - an argument list, no shell
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,143 @@
+"""A proxy between clients and a server of this machine: slows what passes, or cuts it.
+
+Runs in a thread of the caller. With it a job can be given a bad network while everybody else keeps
+a good one. See `infra.kafka.PORTS` for how a broker's clients are led through it.
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from infra.errors import InfraError
+
+_CHUNK = 64 << 10
+_START_S = 10.0
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How the network is.
+
+    Attributes:
+        latency_s: how long every piece of data is held, in each direction, in seconds.
+        bytes_per_s: how much passes at the most, per connection and direction; None: no limit.
+        cut: whether nothing passes: connections are broken, and new ones at once too.
+    """
+
+    latency_s: float = 0.0
+    bytes_per_s: float | None = None
+    cut: bool = False
+
+
+class Proxy:
+    """Listens on one address of this machine and passes all on to another.
+
+    Args:
+        listen: `host:port` to listen on.
+        target: `host:port` of the server.
+    """
+
+    def __init__(self, listen: str, target: str) -> None:
+        self._listen, self._target = _split(listen), _split(target)
+        self._conditions = Conditions()
+        self._loop = asyncio.new_event_loop()
+        self._open: set[asyncio.StreamWriter] = set()
+        self._pumps: set[asyncio.Task[None]] = set()
+        self.passed = 0
+        """How many bytes have passed, in both directions."""
+        self.broken = 0
+        """How many connections were broken, or refused, by a cut."""
+
+    def __enter__(self) -> "Proxy":
+        """Starts to listen.
+
+        Raises:
+            InfraError: the address is taken.
+        """
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        try:
+            self._server = self._run(asyncio.start_server(self._serve, *self._listen))
+        except OSError as error:
+            self._stop_loop()
+            host, port = self._listen
+            text = f"a proxy cannot listen on {host}:{port} ({error.strerror}): free the port"
+            raise InfraError(text) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stops to listen and breaks what is connected."""
+        self._run(self._shut())
+        self._stop_loop()
+
+    def set(self, conditions: Conditions) -> None:
+        """Change the network; a cut breaks what is connected now."""
+        self._conditions = conditions
+        if conditions.cut:
+            self._run(self._break_all())
+
+    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_START_S)
+
+    def _stop_loop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_START_S)
+        self._loop.close()
+
+    async def _shut(self) -> None:
+        self._server.close()
+        await self._break_all()
+        for pump in self._pumps:
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+
+    async def _break_all(self) -> None:
+        self.broken += len(self._open) // 2
+        for writer in list(self._open):
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._conditions.cut:
+            self.broken += 1
+            writer.transport.abort()
+            return
+        try:
+            far_reader, far_writer = await asyncio.open_connection(*self._target)
+        except OSError:  # no server: its client sees the same
+            writer.transport.abort()
+            return
+        for source, sink in ((reader, far_writer), (far_reader, writer)):
+            self._open.add(sink)
+            pump = asyncio.ensure_future(self._pump(source, sink))
+            self._pumps.add(pump)
+            pump.add_done_callback(self._pumps.discard)
+
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """Pass one direction of a connection on, until either side ends it."""
+        try:
+            while data := await source.read(_CHUNK):
+                now = self._conditions
+                per_byte_s = 1 / now.bytes_per_s if now.bytes_per_s else 0.0
+                if (wait_s := now.latency_s + len(data) * per_byte_s) > 0:
+                    await asyncio.sleep(wait_s)
+                self.passed += len(data)
+                sink.write(data)
+                await sink.drain()
+        except ConnectionError:  # broken by a peer or by a cut: both sides get to know
+            pass
+        finally:
+            self._open.discard(sink)
+            sink.close()
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host, int(port)

@@ -1,0 +1,138 @@
+"""A pipeline's queries on Spark's own `window()` and watermark, for comparison with our runtime.
+
+Spark drops a row whose window had ended by the watermark, and the watermark moves between batches
+only: whether a row is dropped depends on where the log was cut. This shows it on the same log, in
+the same batches, with the settings that Spark ships.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
+
+from jobs.file_run import finish, one_file_a_batch
+from windowing.errors import WindowingError
+from windowing.local import Output
+from windowing.pack import RawRows
+from windowing.spec import Pipeline, Query
+from windowing.spec.disorder import Slack
+from windowing.spec.rows import Row
+from windowing.spec.window import WindowClass
+from windowing.wids import bounds_of
+
+_STATE = "spark.sql.streaming.stateStore"
+_SHIPPED = {
+    f"{_STATE}.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    ),
+    f"{_STATE}.checkpointFormatVersion": "1",
+    # A last batch without data sends what the last rows made due.
+    "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+}
+_TYPES = {"int": "long", "float": "double", "string": "string"}
+_INSTANTS: dict[str, Callable[[str], Column]] = {
+    "us": F.timestamp_micros,
+    "ms": F.timestamp_millis,
+    "s": F.timestamp_seconds,
+    "iso": F.to_timestamp,
+}
+_FUNCTIONS: dict[str, Callable[[str], Column]] = {
+    "sum": F.sum,
+    "mean": F.avg,
+    "min": F.min,
+    "max": F.max,
+}
+
+
+def run(
+    pipeline: Pipeline, batches: Iterable[Mapping[int, RawRows]], spark: SparkSession
+) -> Output:
+    """Compute a pipeline's windows with Spark's `window()`.
+
+    The watermark's delay is the pipeline's slack. Late rows are dropped, as Spark does; there are
+    no revisions, offsets or dead letters. Windows that are open at the end of the log are not sent.
+
+    Args:
+        pipeline: sliding or tumbling windows over event time, with a slack in time.
+        batches: per partition, rows; each of them one micro-batch. Records that a pipeline would
+            refuse do harm here, and should not be among them.
+        spark: a session; its settings stay as they are.
+
+    Raises:
+        WindowingError: Spark's `window()` cannot say what a query asks for.
+    """
+    session = spark.newSession()
+    for name, value in _SHIPPED.items():
+        session.conf.set(name, value)
+    output, cut = Output(), list(batches)
+    for query in pipeline.queries:
+        with tempfile.TemporaryDirectory(prefix="slackwater-builtin-") as folder:
+            raw = one_file_a_batch(session, cut, Path(folder))
+
+            def keep(batch: DataFrame, _: int, query: Query = query) -> None:
+                output.rows.extend(_rows(query, batch))
+
+            finish(_windowed(pipeline, query, raw), keep, Path(folder))
+    return output
+
+
+def _windowed(pipeline: Pipeline, query: Query, raw: DataFrame) -> DataFrame:
+    source, window = pipeline.source, query.window
+    if (
+        not isinstance(source.disorder, Slack)
+        or window.kind is not WindowClass.SLIDING
+        or window.attribute != source.event_time.field
+        or window.range_ is None
+        or window.slide > window.range_
+    ):
+        msg = (
+            f"query {query.name!r} cannot be said with Spark's window(): it needs a window over "
+            f"{source.event_time.field} that is no shorter than its slide, and disorder: {{slack: "
+            "TIME}"
+        )
+        raise WindowingError(msg)
+    types = {source.event_time.field: "string" if source.event_time.unit == "iso" else "long"}
+    types |= {name: _TYPES[type_.kind] for name, type_ in source.fields.items()}
+    schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
+    value = F.from_json(F.col("value").cast("string"), schema)
+    instant = _INSTANTS[source.event_time.unit](f"value.{source.event_time.field}")
+    rows = raw.select(value.alias("value")).select(instant.alias("at"), "value.*")
+    shift_us = (window.origin - window.range_) % window.slide
+    lengths_us = (window.range_, window.slide, shift_us)
+    extent = F.window("at", *(f"{us} microseconds" for us in lengths_us))
+    computed = [F.count("*").alias("records")]
+    for aggregate in query.aggregates:
+        function = F.count("*")
+        if aggregate.field is not None:
+            function = _FUNCTIONS[aggregate.function](aggregate.field)
+        computed.append(function.alias(f"value {aggregate.name}"))
+    return (
+        rows.withWatermark("at", f"{source.disorder.slack_us} microseconds")
+        .groupBy(extent.alias("window"), *query.group_by)
+        .agg(*computed)
+        .withColumn("end_us", F.unix_micros("window.end"))
+    )
+
+
+def _rows(query: Query, batch: DataFrame) -> Iterator[Row]:
+    for found in batch.collect():
+        row: dict[str, Any] = found.asDict()
+        wid = (row["end_us"] - query.window.origin) // query.window.slide - 1
+        start_us, end_us = bounds_of(query.window, wid)
+        yield Row(
+            query=query.name,
+            window_id=wid,
+            window_start_us=start_us,
+            window_end_us=end_us,
+            key=tuple(row[field] for field in query.group_by),
+            pane="full",
+            revision=0,
+            records=row["records"],
+            offsets={},
+            values={a.name: row[f"value {a.name}"] for a in query.aggregates},
+        )

@@ -1,0 +1,171 @@
+"""Punctuations of a recorded log: the tightest bounds that are true of it.
+
+Bound b, for each multiple b of a step, stands right after the last record of its lane below b: one
+record earlier it would be false, one later it would wait in vain. A lane's bounds run from the
+first multiple above its smallest event time to the first above its largest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
+import polars as pl
+
+from jobs.recording import Event, Recording
+from windowing.batches import Entry
+from windowing.pack import column
+from windowing.spec import Pipeline
+from windowing.spec.lengths import INT64_MAX
+from windowing.spec.rules import slides_over
+from windowing.wids import Ints, lowered
+
+Stops = Mapping[int, Mapping[int, list[bytes]]]
+"""Per partition and offset, the control records that stand right behind that record."""
+
+_END = b'{"end":true}'
+
+
+class PunctuateError(ValueError):
+    """What was asked for cannot be punctuated."""
+
+
+def step_of(pipeline: Pipeline) -> int:
+    """The largest step, in microseconds, of which all ends of all windows are multiples.
+
+    Raises:
+        PunctuateError: some window does not slide over event time.
+    """
+    step_us = 0
+    for query in pipeline.queries:
+        window = query.window
+        if not slides_over(window, pipeline.source.event_time.field):
+            msg = (
+                f"query {query.name} does not slide over event time alone: to punctuate, say the "
+                "step, as --every 1min; to tune, leave the query out"
+            )
+            raise PunctuateError(msg)
+        step_us = math.gcd(step_us, window.slide, window.origin)
+    return step_us
+
+
+def tightest_bounds(ts_us: Ints, every_us: int) -> Ints:
+    """After each record of a lane, the largest multiple that no later one lies below.
+
+    After the last record, it is the first multiple beyond all of them.
+
+    Args:
+        ts_us: event times in offset order.
+        every_us: the step; positive.
+    """
+    if not len(ts_us):
+        return np.empty(0, dtype=np.int64)
+    later = np.minimum.accumulate(ts_us[::-1])[::-1][1:]
+    beyond = (int(ts_us.max()) // every_us + 1) * every_us
+    # The largest integer of all would say that the lane has ended.
+    last = beyond if beyond < INT64_MAX else beyond - every_us
+    return np.append(lowered(later, later % every_us), np.int64(last))
+
+
+def punctuations(
+    pipeline: Pipeline, recording: Recording, every_us: int, per: str | None = None
+) -> Stops:
+    """Where which bounds stand.
+
+    Args:
+        pipeline: whose log it is.
+        recording: all of the log.
+        every_us: the step.
+        per: a field; bounds for each of its values are added where they promise more than the
+            lane's own.
+
+    Raises:
+        PunctuateError: the pipeline has no such field.
+    """
+    if per is not None and per not in pipeline.source.fields:
+        known = ", ".join(pipeline.source.fields) or "none"
+        msg = f"--per {per}: the source has no such field; known: {known}"
+        raise PunctuateError(msg)
+    stops: dict[int, dict[int, list[bytes]]] = {}
+    for partition, lane in recording.lanes.items():
+        here = stops.setdefault(partition, {})
+        offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
+        promised = _rising(here, offsets, ts_us, every_us)
+        if per is not None:
+            _per_key(here, lane, promised, every_us, per)
+    return stops
+
+
+def _rising(stops: dict[int, list[bytes]], offsets: list[int], ts_us: Ints, every_us: int) -> Ints:
+    """Note each rise of a lane's bound; give what it has promised after each record."""
+    bounds = tightest_bounds(ts_us, every_us)
+    for place in _rises(bounds, ts_us):
+        stops.setdefault(offsets[place], []).append(_control(int(bounds[place])))
+    return bounds
+
+
+def _rises(bounds: Ints, ts_us: Ints) -> list[int]:
+    """The places at which a bound says more than the one before, and than no record at all."""
+    if not len(bounds):
+        return []
+    told = np.maximum(bounds, ts_us.min())
+    before = np.concatenate((ts_us.min(keepdims=True), told[:-1]))
+    return np.flatnonzero(told > before).tolist()
+
+
+def _per_key(
+    stops: dict[int, list[bytes]], lane: pl.DataFrame, promised: Ints, every_us: int, per: str
+) -> None:
+    offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
+    placed = lane.select(column(per)).with_row_index("place")
+    for (key,), part in placed.group_by(column(per), maintain_order=True):
+        places = part["place"].to_numpy()
+        bounds = tightest_bounds(ts_us[places], every_us)
+        for number in _rises(bounds, ts_us[places]):
+            place = int(places[number])
+            if bounds[number] > promised[place]:
+                control = _control(int(bounds[number]), {per: key})
+                stops.setdefault(offsets[place], []).append(control)
+
+
+def _control(bound_us: int, on: Mapping[str, object] | None = None) -> bytes:
+    said = {"bound": bound_us} if on is None else {"bound": bound_us, "on": on}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def punctuated(
+    log: Iterable[Entry], stops: Stops, source: str, end: Collection[int] = ()
+) -> Iterator[Event]:
+    """The log with its punctuations.
+
+    An inserted record takes the offset after its neighbour's, and every later one of its lane moves
+    up: holes stay where they are. It takes the append time of the record before it.
+
+    Args:
+        log: the log, as it was recorded.
+        stops: of `punctuations`.
+        source: the topic's name.
+        end: partitions that get an end behind their last record.
+    """
+    shift: dict[int, int] = {}
+    last: dict[int, Event] = {}
+    for entry in log:
+        lane, offset = entry.partition, entry.offset
+        moved = offset + shift.get(lane, 0)
+        last[lane] = Event(source, lane, moved, entry.value, entry.control, entry.append_us)
+        yield last[lane]
+        for control in stops.get(lane, {}).get(offset, ()):
+            shift[lane] = shift.get(lane, 0) + 1
+            last[lane] = _after(last[lane], control)
+            yield last[lane]
+    for lane in sorted(end):
+        before = last.get(lane, Event(source, lane, -1, None, None, None))
+        yield _after(before, _END)
+
+
+def _after(before: Event, control: bytes) -> Event:
+    return Event(
+        before.source, before.partition, before.offset + 1, None, control, before.append_us
+    )

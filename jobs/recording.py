@@ -1,0 +1,170 @@
+"""A recorded log: as columns, for tools that look at all of it; and as lines of EVENTS.jsonl."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import orjson
+import polars as pl
+
+from windowing.batches import Entry
+from windowing.pack import DATA, END, RawRows, pack
+from windowing.spec import Pipeline
+from windowing.values import ValueRules
+
+_CHUNK_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class Event:
+    """A record to be written: what `Entry` describes."""
+
+    source: str
+    partition: int
+    offset: int
+    value: bytes | None
+    control: bytes | None
+    append_us: int | None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The good records of a log, before the ends of their lanes.
+
+    Attributes:
+        lanes: per declared partition, in offset order: `arrival` (the record's number in the log,
+            from 0, bad values and control records counted), `offset`, `ts_us`, `append_us`, and a
+            column for every field, named as in a chunk.
+        ended: per partition that has an end, its number in the log.
+        length: how many records of any kind the log has.
+    """
+
+    lanes: dict[int, pl.DataFrame]
+    ended: dict[int, int]
+    length: int
+
+
+def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
+    """Read a log into columns.
+
+    Args:
+        pipeline: says what a good record is.
+        log: entries of its lanes, each lane in offset order.
+    """
+    rules = ValueRules.of(pipeline)
+    empty = pack(RawRows([], [], [], []), rules)
+    frames = {partition: [_placed(empty, [], [])] for partition in range(_lanes(pipeline))}
+    numbers = count()
+    length = 0
+    for part in _chunks(log):
+        by_lane: dict[int, list[tuple[int, Entry]]] = {}
+        for entry in part:
+            by_lane.setdefault(entry.partition, []).append((next(numbers), entry))
+        length += len(part)
+        for partition, placed in by_lane.items():
+            entries = [entry for _, entry in placed]
+            append_us = [entry.append_us for entry in entries]
+            rows = RawRows(
+                offsets=[entry.offset for entry in entries],
+                values=[entry.value for entry in entries],
+                controls=[entry.control for entry in entries],
+                append_us=append_us,
+            )
+            arrival = [number for number, _ in placed]
+            frames[partition].append(_placed(pack(rows, rules), arrival, append_us))
+    whole = {partition: pl.concat(parts, how="diagonal") for partition, parts in frames.items()}
+    ended = {
+        partition: int(ends["arrival"][0])
+        for partition, frame in whole.items()
+        if len(ends := frame.filter(pl.col("kind") == END))
+    }
+    lanes = {
+        partition: frame.filter(
+            pl.col("kind") == DATA, pl.col("arrival") < ended.get(partition, length)
+        ).drop("kind", "reason")
+        for partition, frame in whole.items()
+    }
+    return Recording(lanes, ended, length)
+
+
+def _chunks(log: Iterable[Entry]) -> Iterator[list[Entry]]:
+    part: list[Entry] = []
+    for entry in log:
+        part.append(entry)
+        if len(part) == _CHUNK_ROWS:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _lanes(pipeline: Pipeline) -> int:
+    return pipeline.source.partitions
+
+
+def _placed(chunk: pl.DataFrame, arrival: list[int], append_us: list[int | None]) -> pl.DataFrame:
+    return chunk.with_columns(
+        pl.Series("arrival", arrival, dtype=pl.Int64),
+        pl.Series("append_us", append_us, dtype=pl.Int64),
+    )
+
+
+def write_events(
+    path: Path, log: Iterable[Entry], told: Callable[[int], None] | None = None
+) -> int:
+    """Write a log as EVENTS.jsonl; give the number of its lines. The file appears whole, or not.
+
+    Args:
+        path: where to.
+        log: what to write.
+        told: called now and then with how many lines there are.
+    """
+    partial = path.with_name(path.name + ".partial")
+    lines = 0
+    try:
+        with partial.open("wb") as file:
+            for lines, entry in enumerate(log, 1):
+                file.write(event_line(entry) + b"\n")
+                if told and lines % 5_000 == 0:
+                    told(lines)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return lines
+
+
+def event_line(entry: Entry) -> bytes:
+    """Spell an entry as a line of EVENTS.jsonl, without the line's end.
+
+    A value that is JSON in one line stands there as it is; any other as text. Bytes that are no
+    text at all become text that is as little JSON as they are, and a null value becomes `null`: in
+    either case a dead letter before and after.
+    """
+    place = {"source": entry.source, "partition": entry.partition, "offset": entry.offset}
+    if entry.append_us is not None:
+        place["append_us"] = entry.append_us
+    head = json.dumps(place, separators=(",", ":")).encode()[:-1]
+    if entry.control is not None:
+        return head + b',"control":' + entry.control + b"}"
+    value = b"null" if entry.value is None else entry.value
+    if _in_one_line(value):
+        return head + b',"value":' + value + b"}"
+    try:
+        text = value.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        text = value.decode("utf-8", "surrogateescape")
+    return head + b',"raw":' + json.dumps(text).encode() + b"}"
+
+
+def _in_one_line(value: bytes) -> bool:
+    if b"\n" in value or b"\r" in value:
+        return False
+    try:
+        orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return False
+    return True

@@ -1,0 +1,356 @@
+"""Choosing the slack: what each costs in late records, wrong rows and waiting, by a recorded log.
+
+A slack of K makes a record late for a window iff some earlier record of its lane was K or more
+beyond the window's end; a slack of n rows, iff more than n earlier ones lay at or beyond it. So
+nothing has to be run: progress under each slack says which records the first row of each window
+would miss, and with which record it would close.
+
+Source: the measures are those of Li et al., SIGMOD 2005, section 6, with the number of records as
+the aggregate; punctuation, which knows the log, is the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from jobs.punctuate import step_of, tightest_bounds
+from jobs.recording import Recording
+from windowing import wids
+from windowing.pack import column
+from windowing.progress import generator_of
+from windowing.spec import Pipeline, Query
+from windowing.spec.disorder import Disorder, Slack, SlackRows
+from windowing.wids import ENDED, NOTHING_YET, Ints
+
+Kind = Literal["time", "rows", "punctuation"]
+Clock = Literal["event", "append"]
+
+QUANTILES = (0.5, 0.9, 0.99, 0.999, 1.0)
+_GRID = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
+
+
+class TuneError(ValueError):
+    """The log or the pipeline gives nothing to choose from."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one setting costs.
+
+    Attributes:
+        kind: slack in time or in rows, or punctuation.
+        slack: microseconds or rows; None for punctuation.
+        late: share of records that at least one window would miss.
+        wrong: share of rows that would miss a record at first.
+        missing: mean share of its records that a row would miss at first.
+        latency_us: mean time from a window's end to the record that closes it; None: none closes.
+        closed: share of the windows that close within the log.
+    """
+
+    kind: Kind
+    slack: int | None
+    late: float
+    wrong: float
+    missing: float
+    latency_us: float | None
+    closed: float
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was found.
+
+    Attributes:
+        records: how many good records lie in some window.
+        lags_us: of each record, how far it is behind the newest before it in its lane; sorted.
+        target: the late share that was asked for.
+        costs: of several settings, time first, then rows, each rising, then punctuation.
+        slack_us, slack_rows: the smallest that keep the late share within the target, the first
+            rounded up to two digits.
+        silent: lanes without a record, which hold every window open unless something is done.
+    """
+
+    records: int
+    lags_us: Ints
+    target: Fraction
+    costs: tuple[Cost, ...]
+    slack_us: int
+    slack_rows: int
+    silent: tuple[str, ...]
+
+
+def tune(
+    pipeline: Pipeline,
+    recording: Recording,
+    target: Fraction,
+    *,
+    clock: Clock = "event",
+    told: Callable[[], None] = lambda: None,
+) -> Tuning:
+    """Weigh slacks over a recorded log.
+
+    Args:
+        pipeline: its windows, its modes of lateness, its keys; its generator is not looked at.
+        recording: the log.
+        target: the late share to stay within.
+        clock: latency is measured by the newest event time so far, or by the broker's append time.
+        told: called for each setting that was weighed.
+
+    Raises:
+        TuneError: no records, or append times that are not known.
+        PunctuateError: a window that does not slide over event time.
+    """
+    step_us = step_of(pipeline)
+    scale = Scale(pipeline, recording, clock)
+    slack_us = _readable(scale.least_time(target))
+    slack_rows = scale.least_rows(target)
+    settings: list[Disorder] = [*map(Slack, _time_grid(scale.needed_us, slack_us))]
+    settings += map(SlackRows, _rows_grid(scale.least_rows(Fraction(0)), slack_rows))
+    costs = []
+    for setting in settings:
+        costs.append(scale.cost(setting))
+        told()
+    costs.append(scale.punctuated(step_us))
+    silent = [pipeline.source.lane(p) for p, lane in recording.lanes.items() if lane.is_empty()]
+    lags = [_lags(lane["ts_us"].to_numpy()) for lane in scale.lanes]
+    return Tuning(
+        records=scale.records,
+        lags_us=np.sort(np.concatenate(lags)),
+        target=target,
+        costs=tuple(costs),
+        slack_us=slack_us,
+        slack_rows=slack_rows,
+        silent=tuple(silent),
+    )
+
+
+class Scale:
+    """Weighs settings over one log.
+
+    Attributes:
+        lanes: the good records of the lanes that have any; `place` is their place in the order of
+            arrival.
+        records: how many records lie in some window.
+        needed_us: per record that some slack would leave late, the largest such slack; sorted.
+    """
+
+    def __init__(self, pipeline: Pipeline, recording: Recording, clock: Clock) -> None:
+        self._pipeline = pipeline
+        self._silent = any(
+            lane.is_empty() and partition not in recording.ended
+            for partition, lane in recording.lanes.items()
+        )
+        parts = [
+            lane.with_columns(partition=pl.lit(partition, dtype=pl.Int32))
+            for partition, lane in recording.lanes.items()
+        ]
+        order = ["append_us", "partition", "offset"] if clock == "append" else ["arrival"]
+        whole = pl.concat(parts).sort(order).with_row_index("place")
+        if whole.is_empty():
+            msg = "the log holds no good record: nothing can be said of its lateness"
+            raise TuneError(msg)
+        self._clock_us = _clock(whole, clock)
+        by_lane = whole.partition_by("partition", as_dict=True, maintain_order=True)
+        self._names = {number: pipeline.source.lane(number) for (number,) in by_lane}  # type: ignore[misc]
+        self.lanes = list(by_lane.values())
+        self._ends = {
+            partition: int((whole["arrival"] < arrival).sum())
+            for partition, arrival in recording.ended.items()
+        }
+        self._truth = [_truth(query, whole) for query in pipeline.queries]
+        inside, needed = zip(*map(self._needed, self.lanes), strict=True)
+        self.records = int(sum(part.sum() for part in inside))
+        if not self.records:
+            msg = "no record of the log lies in any window: nothing can be said of its lateness"
+            raise TuneError(msg)
+        all_needed = np.concatenate(needed)
+        self.needed_us = np.sort(all_needed[all_needed >= 0])
+
+    def _needed(self, lane: pl.DataFrame) -> tuple[np.ndarray, Ints]:
+        """Which records lie in a window, and the largest slack under which each is late; or -1."""
+        ts_us = lane["ts_us"].to_numpy()
+        newest = np.concatenate(([np.int64(NOTHING_YET)], np.maximum.accumulate(ts_us)[:-1]))
+        inside = np.zeros(len(lane), dtype=bool)
+        needed = np.full(len(lane), -1, dtype=np.int64)
+        for query in self._pipeline.queries:
+            first, last = _windows(query, ts_us)
+            within = first <= last
+            inside |= within
+            end_us = wids.end_us(query.window, first)
+            reaches = within & (newest >= end_us)
+            needed[reaches] = np.maximum(needed[reaches], newest[reaches] - end_us[reaches])
+        return inside, needed
+
+    def least_time(self, target: Fraction) -> int:
+        """The smallest slack in time under which no more than the target share is late."""
+        allowed = int(target * self.records)
+        if allowed >= len(self.needed_us):
+            return 0
+        return int(self.needed_us[len(self.needed_us) - 1 - allowed]) + 1
+
+    def least_rows(self, target: Fraction) -> int:
+        """The smallest slack in rows under which no more than the target share is late."""
+        low, high = 0, max(map(len, self.lanes))
+        while low < high:
+            middle = (low + high) // 2
+            late = sum(
+                self._late(lane, _before(self._after(lane, SlackRows(middle)))).sum()
+                for lane in self.lanes
+            )
+            if late <= target * self.records:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _late(self, lane: pl.DataFrame, before_us: Ints) -> np.ndarray:
+        """Which records of a lane are late for some window, given the progress before each."""
+        late = np.zeros(len(lane), dtype=bool)
+        for query in self._pipeline.queries:
+            first, last = _windows(query, lane["ts_us"].to_numpy())
+            late |= (first <= last) & (wids.slide_of(query.window, before_us) > first)
+        return late
+
+    def _after(self, lane: pl.DataFrame, setting: Disorder) -> Ints:
+        """A lane's progress after each record."""
+        generator = generator_of(setting, self._names[lane["partition"][0]])
+        return np.maximum.accumulate(generator.bounds(lane, []))
+
+    def cost(self, setting: Slack | SlackRows) -> Cost:
+        """What a slack costs."""
+        after = [self._after(lane, setting) for lane in self.lanes]
+        if isinstance(setting, Slack):
+            return self._cost("time", setting.slack_us, after)
+        return self._cost("rows", setting.rows, after)
+
+    def punctuated(self, step_us: int) -> Cost:
+        """What the tightest bounds of the log itself cost."""
+        after = [tightest_bounds(lane["ts_us"].to_numpy(), step_us) for lane in self.lanes]
+        return self._cost("punctuation", None, after)
+
+    def _cost(self, kind: Kind, slack: int | None, after: Sequence[Ints]) -> Cost:
+        before = [_before(progress) for progress in after]
+        pairs = list(zip(self.lanes, before, strict=True))
+        late = sum(int(self._late(lane, progress).sum()) for lane, progress in pairs)
+        shares = [
+            _missing(query, truth, pairs)
+            for query, truth in zip(self._pipeline.queries, self._truth, strict=True)
+        ]
+        missing = np.concatenate(shares)
+        latency_us, closed = self._latency(after)
+        return Cost(
+            kind=kind,
+            slack=slack,
+            late=late / self.records,
+            wrong=float((missing > 0).mean()),
+            missing=float(missing.mean()),
+            latency_us=latency_us,
+            closed=closed,
+        )
+
+    def _latency(self, after: Sequence[Ints]) -> tuple[float | None, float]:
+        """Mean latency of the windows that close, and their share."""
+        places = len(self._clock_us)
+        stream = np.full(places + 1, ENDED, dtype=np.int64)
+        if self._silent:
+            stream[:] = NOTHING_YET
+        for lane, progress in zip(self.lanes, after, strict=True):
+            steps = np.full(places + 1, NOTHING_YET, dtype=np.int64)
+            steps[lane["place"].to_numpy()] = progress
+            ended = self._ends.get(lane["partition"][0])
+            if ended is not None:
+                steps[min(ended, places)] = ENDED
+            stream = np.minimum(stream, np.maximum.accumulate(steps))
+        clock_us = np.append(self._clock_us, self._clock_us[-1])
+        waits: list[np.ndarray] = []
+        windows = 0
+        for query, truth in zip(self._pipeline.queries, self._truth, strict=True):
+            ends = wids.end_us(query.window, truth["wid"].unique().to_numpy())
+            closing = np.searchsorted(stream, ends)
+            reached = closing <= places
+            waits.append((clock_us[closing[reached]] - ends[reached]).astype(np.float64))
+            windows += len(ends)
+        waited = np.concatenate(waits)
+        return (float(waited.mean()) if len(waited) else None), len(waited) / windows
+
+
+def _clock(whole: pl.DataFrame, clock: Clock) -> Ints:
+    if clock == "event":
+        return np.maximum.accumulate(whole["ts_us"].to_numpy())
+    if whole["append_us"].null_count():
+        msg = "--clock append needs the append time of every record; use --clock event"
+        raise TuneError(msg)
+    return whole["append_us"].to_numpy()
+
+
+def _windows(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:
+    """First and last window of each record; the last one is smaller where it is in none."""
+    first, last = wids.slide_of(query.window, ts_us), wids.last_window(query.window, ts_us)
+    return first, np.where(ts_us < query.window.origin, first - 1, last)
+
+
+def _before(after: Ints) -> Ints:
+    return np.concatenate(([np.int64(NOTHING_YET)], after[:-1]))
+
+
+def _truth(query: Query, whole: pl.DataFrame) -> pl.DataFrame:
+    """Per window and key, how many records there are: `wid`, the key, `n`."""
+    first, last = _windows(query, whole["ts_us"].to_numpy())
+    return _counted(query, whole, first, last).rename({"count": "n"})
+
+
+def _counted(query: Query, records: pl.DataFrame, first: Ints, last: Ints) -> pl.DataFrame:
+    """Per window and key, how many of these records it holds."""
+    keys = [column(name) for name in query.group_by]
+    ends = (pl.Series("first", first), pl.Series("last", last))
+    ranges = pl.DataFrame([*(records[key] for key in keys), *ends])
+    slices = ranges.filter(pl.col("first") <= pl.col("last")).group_by(*keys, "first", "last").len()
+    spread = slices.with_columns(wid=pl.int_ranges("first", pl.col("last") + 1)).explode("wid")
+    return spread.group_by("wid", *keys).agg(pl.col("len").cast(pl.Int64).sum().alias("count"))
+
+
+def _missing(
+    query: Query, truth: pl.DataFrame, lanes: Sequence[tuple[pl.DataFrame, Ints]]
+) -> np.ndarray:
+    """Of each true row, the share of its records that come too late for its first revision."""
+    parts = []
+    for lane, before_us in lanes:
+        first, last = _windows(query, lane["ts_us"].to_numpy())
+        open_from = wids.slide_of(query.window, before_us)
+        late = (first <= last) & (open_from > first)
+        closed = last if query.late.mode == "consistent" else np.minimum(last, open_from - 1)
+        parts.append(_counted(query, lane.filter(pl.Series(late)), first[late], closed[late]))
+    on = ["wid", *(column(name) for name in query.group_by)]
+    lost = pl.concat(parts).group_by(on).agg(pl.col("count").sum())
+    joined = truth.join(lost, on=on, how="left", nulls_equal=True)
+    return joined.select(pl.col("count").fill_null(0) / pl.col("n")).to_series().to_numpy()
+
+
+def _lags(ts_us: Ints) -> Ints:
+    return np.maximum.accumulate(ts_us) - ts_us
+
+
+def _readable(us: int) -> int:
+    """Rounded up to two digits, so that it is easily written."""
+    if us < 100:
+        return us
+    unit = 10 ** (len(str(us)) - 2)
+    return -(-us // unit) * unit
+
+
+def _time_grid(needed_us: Ints, proposed_us: int) -> list[int]:
+    if not len(needed_us):
+        return sorted({0, proposed_us})
+    points = (int(np.quantile(needed_us, share, method="higher")) + 1 for share in _GRID)
+    return sorted({0, proposed_us, *map(_readable, points)})
+
+
+def _rows_grid(enough: int, proposed: int) -> list[int]:
+    steps = (digit * 10**power for power in range(len(str(enough))) for digit in (1, 2, 5))
+    return sorted({0, proposed, enough, *(step for step in steps if step < enough)})

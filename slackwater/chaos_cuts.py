@@ -1,0 +1,50 @@
+"""`slackwater chaos run` for a plan of cuts: Spark's own windows beside ours, on one log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slackwater.console import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chaos.cuts.run import CutsReport, Emitted
+    from chaos.log import LogRecord
+    from windowing.local import Output
+
+
+def run_cuts_plan(file: Path) -> CutsReport:
+    """Run a plan of cuts in a local Spark session.
+
+    Args:
+        file: the plan.
+
+    Raises:
+        PipelineError: the plan or its pipeline breaks a rule.
+        WindowingError: Spark's `window()` cannot say what the pipeline asks for.
+    """
+    from chaos.cuts.plan import load_cuts_plan
+    from chaos.cuts.run import run_cuts
+    from jobs import builtin, file_run
+    from windowing.batches import batches
+    from windowing.spec import load_pipeline
+
+    plan = load_cuts_plan(file)
+    pipeline = load_pipeline(file.parent / plan.pipeline)
+    with file_run.own_session(f"slackwater {plan.name}") as spark:
+
+        def on(run: Callable[..., Output], log: Sequence[LogRecord], rows: int) -> Emitted:
+            output = run(pipeline, batches(log, rows), spark)
+            return output.rows, output.dead_letters
+
+        return run_cuts(
+            plan,
+            pipeline,
+            spark=lambda log, rows: on(builtin.run, log, rows),
+            ours=lambda log, rows: on(file_run.run, log, rows),
+            command=f"slackwater chaos run {file}",
+            news=tell,
+        )

@@ -1,0 +1,341 @@
+"""Commands around disorder: heartbeat, punctuate, tune, trace."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from slackwater.console import USAGE, bar, complain, err, say
+from slackwater.files import PipelineFile, local_broker
+
+if TYPE_CHECKING:
+    from jobs.heartbeat import Beat
+    from jobs.tune import Cost, Tuning
+    from windowing.batches import Entry
+    from windowing.spec import Pipeline
+    from windowing.spec.disorder import Delays
+
+Input = Annotated[
+    Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="Read the log from a file.")
+]
+FromTopic = Annotated[bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")]
+Bootstrap = Annotated[str | None, typer.Option(help="The broker; by default the local stack's.")]
+
+
+class ClockName(StrEnum):
+    """What latency is measured by."""
+
+    event = "event"
+    append = "append"
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    for command in (heartbeat, punctuate, tune, trace):
+        app.command()(command)
+
+
+def heartbeat(
+    pipeline: PipelineFile,
+    every: Annotated[str, typer.Option(metavar="LENGTH", help="Time between looks.")] = "5 s",
+    once: Annotated[bool, typer.Option("--once", help="Look once, then end.")] = False,
+    silent: Annotated[
+        str, typer.Option(metavar="LENGTH", help="Only into partitions silent for longer.")
+    ] = "30 s",
+    clock: Annotated[
+        bool,
+        typer.Option(help="Rest bounds on this clock too; not for a replay of old records."),
+    ] = True,
+    max_delay: Annotated[
+        str | None,
+        typer.Option(metavar="LENGTH", help="For a pipeline whose generator is not heartbeat."),
+    ] = None,
+    min_delay: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="With --max-delay; by default 0 s.")
+    ] = None,
+    skew: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="With --max-delay; by default 0 s.")
+    ] = None,
+    bootstrap: Bootstrap = None,
+) -> None:
+    """Write bounds into silent partitions, until SIGTERM; one line for each."""
+    from jobs.heartbeat import delays_of, emit
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    delays = delays_of(spec, _delays(max_delay, min_delay, skew))
+    every_us, silent_us = _length_us("--every", every), _length_us("--silent", silent)
+    if every_us <= 0:
+        complain(f"--every {every}: must be more than nothing")
+        raise typer.Exit(USAGE)
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    written = emit(
+        spec,
+        bootstrap or local_broker(),
+        delays,
+        silent_us=silent_us,
+        every_s=None if once else every_us / 1e6,
+        stop=stop,
+        told=lambda beat: _tell_beat(spec, beat),
+        by_clock=clock,
+    )
+    err.print(f"{written} bounds written")
+
+
+def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> Delays | None:
+    """The delays that the options give.
+
+    Raises:
+        typer.Exit: they contradict each other.
+    """
+    from windowing.spec.disorder import Delays
+
+    if max_delay is None:
+        if min_delay is not None or skew is not None:
+            complain("--min-delay and --skew go with --max-delay")
+            raise typer.Exit(USAGE)
+        return None
+    longest = _length_us("--max-delay", max_delay)
+    shortest = _length_us("--min-delay", min_delay or "0 s")
+    if shortest > longest:
+        complain(f"--min-delay {min_delay} is longer than --max-delay {max_delay}")
+        raise typer.Exit(USAGE)
+    return Delays(longest, shortest, _length_us("--skew", skew or "0 s"))
+
+
+def _tell_beat(spec: Pipeline, beat: Beat) -> None:
+    lane = spec.source.lane(beat.partition)
+    silent = "always" if beat.silent_us is None else f"for {beat.silent_us / 1e6:.1f} s"
+    say(f"{lane}: silent {silent}; nothing below {_instant(beat.bound_us)} follows: {beat.control}")
+    sys.stdout.flush()
+
+
+def punctuate(
+    pipeline: PipelineFile,
+    input_: Input = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="EVENTS.jsonl", help="Where the log goes, with --input.")
+    ] = None,
+    topic: FromTopic = False,
+    to: Annotated[
+        str | None, typer.Option(metavar="TOPIC", help="An empty or new topic, with --topic.")
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(metavar="LENGTH", help="Distance of bounds; by default all windows' ends."),
+    ] = None,
+    per: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="Add bounds for each value of a field.")
+    ] = None,
+    end: Annotated[
+        bool, typer.Option("--end", help="End every lane, behind its last record.")
+    ] = False,
+    bootstrap: Bootstrap = None,
+) -> None:
+    """Add to a recorded log the tightest bounds that are true of it."""
+    from jobs.punctuate import punctuated, punctuations, step_of
+    from jobs.recording import record, write_events
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    if (input_ is None) != (output is None) or topic != (to is not None) or topic == bool(input_):
+        complain("give --input FILE and --output FILE, or --topic and --to TOPIC")
+        raise typer.Exit(USAGE)
+    log = _Log(spec, input_, bootstrap)
+    step_us = step_of(spec) if every is None else _length_us("--every", every, minimum_us=1)
+    with bar("reading") as shown:
+        recording = record(spec, shown.track(log.read(), task_id=shown.task_ids[0]))
+    stops = punctuations(spec, recording, step_us, per)
+    ended = set(recording.lanes) - set(recording.ended) if end else set()
+    count = sum(len(here) for lane in stops.values() for here in lane.values())
+    with bar("writing", recording.length + count + len(ended)) as shown:
+        task = shown.task_ids[0]
+        if output is not None:
+            written = punctuated(log.read(), stops, spec.source.topic, ended)
+            write_events(output, written, lambda done: shown.update(task, completed=done))
+        else:
+            assert to is not None  # noqa: S101 - asked above
+            written = punctuated(log.read(), stops, to, ended)
+            _send(spec, log.bootstrap, to, written, lambda done: shown.update(task, completed=done))
+    say(f"{recording.length} records, {count} bounds, {len(ended)} ends written to {output or to}")
+
+
+def _send(
+    spec: Pipeline, bootstrap: str, to: str, log: Iterable[Entry], told: Callable[[int], None]
+) -> None:
+    """Fill a new topic."""
+    from jobs.producing import send_all
+    from jobs.topics import TopicError, create_topic, end_offsets
+
+    create_topic(bootstrap, to, spec.source.partitions)
+    if any(end_offsets(bootstrap, to).values()):
+        msg = f"topic {to!r} holds records already: name another one"
+        raise TopicError(msg)
+    messages = (
+        (entry.partition, entry.value if entry.control is None else b"", entry.control)
+        for entry in log
+    )
+    send_all(bootstrap, to, messages, told)
+
+
+def tune(
+    pipeline: PipelineFile,
+    input_: Input = None,
+    topic: FromTopic = False,
+    late: Annotated[
+        str, typer.Option(metavar="SHARE", help="How many records may be late.")
+    ] = "0.1%",
+    clock: Annotated[
+        ClockName, typer.Option(help="Latency by the newest event time, or by append times.")
+    ] = ClockName.event,
+    png: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw it, too.")] = None,
+    bootstrap: Bootstrap = None,
+) -> None:
+    """Read a log, show what slack costs and what it buys, and propose one."""
+    from jobs.recording import record
+    from jobs.tune import tune as weigh
+    from jobs.tune_plot import draw
+    from windowing.spec import load_pipeline
+    from windowing.spec.disorder import parse_share
+
+    spec = load_pipeline(pipeline)
+    try:
+        target = parse_share(late)
+    except ValueError as error:
+        complain(f"--late {error}")
+        raise typer.Exit(USAGE) from None
+    if topic == (input_ is not None):
+        complain("give the log as --topic or as --input FILE, one of them")
+        raise typer.Exit(USAGE)
+    log = _Log(spec, input_, bootstrap)
+    with bar("reading") as shown:
+        recording = record(spec, shown.track(log.read(), task_id=shown.task_ids[0]))
+    with bar("weighing slacks") as shown:
+        task = shown.task_ids[0]
+        found = weigh(spec, recording, target, clock=clock.value, told=lambda: shown.advance(task))
+    for line in _tuned(found, clock):
+        say(line)
+    if png is not None:
+        draw(found, spec.name, png)
+        say(f"picture: {png}")
+
+
+def _tuned(found: Tuning, clock: ClockName) -> Iterator[str]:
+    """The lines of a tuning: lags, costs, a proposal."""
+    from jobs.tune import QUANTILES
+    from windowing.spec.lengths import spell_us
+
+    yield f"{found.records} records in windows; lag behind the newest of their lane:"
+    for share in QUANTILES:
+        place = min(int(share * len(found.lags_us)), len(found.lags_us) - 1)
+        yield f"  {100 * share:5.1f}% within {found.lags_us[place] / 1e6:,.3f} s"
+    if found.silent:
+        yield f"silent: {', '.join(found.silent)}; no window closes without heartbeats or an end"
+    names = f"{'late':>10}{'rows wrong':>12}{'missing':>10}{'latency, s':>14}{'closed':>9}"
+    yield f"{'setting':<22}{names}"
+    for cost in found.costs:
+        yield _cost_line(cost)
+    yield f"latency by {clock} time; late: records; rows wrong and missing: in a window's first row"
+    share = f"{float(100 * found.target):g}%"
+    yield f"for at most {share} late records: disorder: {{slack: {spell_us(found.slack_us)}}}"
+    yield f"                           or: disorder: {{slack: {found.slack_rows} rows}}"
+
+
+def _cost_line(cost: Cost) -> str:
+    from windowing.spec.lengths import spell_us
+
+    if cost.slack is None:
+        setting = "punctuation"
+    else:
+        setting = f"slack {spell_us(cost.slack) if cost.kind == 'time' else f'{cost.slack} rows'}"
+    latency = "–" if cost.latency_us is None else f"{cost.latency_us / 1e6:,.3f}"
+    shares = f"{cost.late:>10.3%}{cost.wrong:>12.3%}{cost.missing:>10.4%}"
+    return f"{setting:<22}{shares}{latency:>14}{cost.closed:>9.1%}"
+
+
+def trace(
+    pipeline: PipelineFile,
+    input_: Annotated[
+        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event a line.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option(metavar="TRACE.jsonl", help="By default standard output.")
+    ] = None,
+) -> None:
+    """Say of each record what it met and what it did: a JSON line each."""
+    from windowing.semantics.trace import trace as lines
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    with bar("tracing") as shown, _opened(output) as file:
+        log = _Log(spec, input_, None).read()
+        for line in shown.track(lines(spec, log), task_id=shown.task_ids[0]):
+            file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[TextIO]:
+    if output is None:
+        yield sys.stdout
+        return
+    with output.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+class _Log:
+    """A log that can be read twice: a file, or a topic up to the end that it had at first.
+
+    Args:
+        spec: whose log.
+        path: the file; None: the pipeline's topic.
+        bootstrap: the broker; None: the local stack's.
+    """
+
+    def __init__(self, spec: Pipeline, path: Path | None, bootstrap: str | None) -> None:
+        from jobs.topics import end_offsets
+
+        self._spec, self._path = spec, path
+        self.bootstrap = ""
+        if path is None:
+            self.bootstrap = bootstrap or local_broker()
+            self._ends = end_offsets(self.bootstrap, spec.source.topic)
+
+    def read(self) -> Iterable[Entry]:
+        """The log, from its beginning."""
+        from chaos.log import read_events, read_topic
+        from windowing.batches import checked
+
+        if self._path is not None:
+            return checked(read_events(self._path), self._spec)
+        topic = self._spec.source.topic
+        return checked(read_topic(self.bootstrap, topic, ends=self._ends), self._spec)
+
+
+def _length_us(option: str, text: str, minimum_us: int = 0) -> int:
+    from windowing.spec.lengths import duration_us
+
+    try:
+        return duration_us(text, minimum_us=minimum_us)
+    except ValueError as error:
+        complain(f"{option}: {error}")
+        raise typer.Exit(USAGE) from None
+
+
+def _instant(us: int) -> str:
+    """An instant as ISO time, or as microseconds where the calendar has none."""
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)).isoformat()
+    except OverflowError:
+        return f"{us} us"

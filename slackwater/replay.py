@@ -1,0 +1,205 @@
+"""`slackwater replay`: a range of the log again, in other ways, or by a changed pipeline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slackwater.console import FAILED, PASSED, USAGE, complain, end_politely, err, say, tell
+from slackwater.files import Engine
+
+if TYPE_CHECKING:
+    from chaos.contrast import Contrast
+    from chaos.output import Output
+    from chaos.replay.run import Range
+    from windowing.spec import Pipeline
+
+_SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add `replay`."""
+    app.command()(replay)
+
+
+def replay(
+    pipeline: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[PIPELINE.yml]",
+            help="The pipeline file; with --shadow, by default the one of that name in pipelines/.",
+        ),
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="How often, each time cut differently.")] = 3,
+    seed: Annotated[int, typer.Option(help="Draws batches, executors and shards.")] = 1,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", metavar="OFFSETS|TIME", help='As {"0": 100}, or an ISO time.'),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="OFFSETS|TIME", help="The first record to be left out."),
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(help="Production run to compare with; by default the newest.")
+    ] = None,
+    shadow: Annotated[
+        Path | None,
+        typer.Option(metavar="NEW.yml", help="Show what this pipeline would change instead."),
+    ] = None,
+    engine: Annotated[Engine, typer.Option(help="Where a shadow is run.")] = Engine.local,
+    input_: Annotated[
+        Path | None,
+        typer.Option("--input", metavar="EVENTS.jsonl", help="A shadow's log; not the topic."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="For a shadow's page and its JSON.")
+    ] = None,
+) -> None:
+    """Run a range of the log again: in other ways, or by a changed pipeline in its shadow."""
+    end_politely()
+    if shadow is not None:
+        _shadow(pipeline or _of_that_name(shadow), shadow, engine, input_, (from_, to), report)
+        return
+    if pipeline is None:
+        complain("give the pipeline file whose topic is to be run again, or --shadow NEW.yml")
+        raise typer.Exit(USAGE)
+    if input_ is not None or report is not None:
+        complain("--input and --report belong to --shadow: trials run on the cluster, from a topic")
+        raise typer.Exit(USAGE)
+    from chaos.replay.run import replay as run_again
+    from infra import stack
+    from windowing.spec import load_pipeline
+
+    endpoints = stack.endpoints(only=["kafka", "spark"])
+    topic = load_pipeline(pipeline).source.topic
+    first, end = (_offsets(text, endpoints.kafka_bootstrap, topic) for text in (from_, to))
+    found = run_again(
+        pipeline, endpoints, trials, seed=seed, first=first, end=end, production=run, news=tell
+    )
+    for result in found.results:
+        say(f"{result.trial}: {result.verdict.lines()[-1]}")
+        if not result.verdict.ok:
+            for line in result.verdict.lines()[:-1]:
+                say(f"  {line}")
+    say(f"{len(found.results)} trials, {'the same bytes' if found.equal else 'different bytes'}")
+    say(f"production: {found.production or 'nothing was submitted, so there is none to compare'}")
+    raise typer.Exit(PASSED if found.ok else FAILED)
+
+
+def _shadow(
+    old_file: Path,
+    new_file: Path,
+    engine: Engine,
+    input_: Path | None,
+    range_: tuple[str | None, str | None],
+    report: Path | None,
+) -> None:
+    from chaos.replay.shadow import shadow, write_shadow
+    from windowing.spec import load_pipeline
+
+    if engine is Engine.spark and input_ is not None:
+        complain("--engine spark runs a shadow on the cluster, from the topic: take --input out")
+        raise typer.Exit(USAGE)
+    old, new = load_pipeline(old_file), load_pipeline(new_file)
+    ranged = _range(old, input_, range_)
+
+    def run(pipeline: Pipeline) -> Output:
+        file = old_file if pipeline is old else new_file
+        tell(f"{file} over {len(ranged.records):,} records")
+        return _locally(pipeline, ranged) if engine is Engine.local else _on_cluster(file, ranged)
+
+    found = shadow(old, new, len(ranged.records), run)
+    _show(found.windows)
+    for line in found.lines():
+        say(line)
+    if report is not None:
+        report.mkdir(parents=True, exist_ok=True)
+        say(f"report: {write_shadow(found, report)}")
+    raise typer.Exit(PASSED)
+
+
+def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, str | None]) -> Range:
+    from chaos.log import read_events
+    from chaos.replay.run import cut_range, read_range
+
+    if input_ is not None:
+        first, end = (_offsets(text) for text in range_)
+        return cut_range(read_events(input_), range(pipeline.source.partitions), first, end)
+    from infra import stack
+
+    bootstrap, topic = stack.endpoints(only=["kafka"]).kafka_bootstrap, pipeline.source.topic
+    first, end = (_offsets(text, bootstrap, topic) for text in range_)
+    return read_range(bootstrap, topic, first, end)
+
+
+def _locally(pipeline: Pipeline, ranged: Range) -> Output:
+    from chaos.output import output_of
+    from windowing import batches as cut
+    from windowing import local
+
+    result = local.run(pipeline, cut.batches(cut.checked(ranged.records, pipeline), 50_000))
+    return output_of(result.rows, result.dead_letters, pipeline.name)
+
+
+def _on_cluster(file: Path, ranged: Range) -> Output:
+    from chaos.replay.run import run_once
+    from infra import stack
+
+    return run_once(file, stack.endpoints(only=["kafka", "spark"]), ranged)
+
+
+def _show(windows: Contrast) -> None:
+    """The first windows that differ, as a table on the terminal."""
+    from rich.table import Table
+
+    table = Table("query", "window (UTC)", "key", "", "what", windows.before, windows.after)
+    for pair in windows.differing[:_SHOWN]:
+        place = (pair.place.query, pair.place.extent, pair.place.key, pair.change.value)
+        for name, before, after in pair.differing or [("an earlier revision", "", "")]:
+            told = ("–" if value is None else str(value) for value in (before, after))
+            table.add_row(*place, name, *told)
+            place = ("", "", "", "")
+    if windows.differing:
+        err.print(table)
+    if (more := len(windows.differing) - _SHOWN) > 0:
+        err.print(f"and {more:,} more: --report DIR writes all of them")
+
+
+def _of_that_name(new_file: Path) -> Path:
+    """The file under `pipelines/` of the pipeline that another one might replace."""
+    from windowing.spec import PipelineError, load_pipeline
+
+    name = load_pipeline(new_file).name
+    for file in sorted(Path("pipelines").glob("*.yml")):
+        try:
+            if load_pipeline(file).name == name:
+                return file
+        except PipelineError as error:
+            tell(f"passed over: {error}")
+    complain(f"no file in pipelines/ is called {name}: name the pipeline as the argument")
+    raise typer.Exit(USAGE)
+
+
+def _offsets(
+    text: str | None, bootstrap: str | None = None, topic: str = ""
+) -> dict[int, int] | None:
+    """Offsets per partition from JSON, or from an append time, which a broker has to know."""
+    from jobs.topics import offsets_at
+    from windowing.spec.lengths import instant_us
+
+    if text is None:
+        return None
+    try:
+        if text.lstrip().startswith("{"):
+            return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
+        if bootstrap is not None:
+            return offsets_at(bootstrap, topic, instant_us(text))
+    except (ValueError, TypeError) as error:
+        msg = f'{text!r} is neither offsets, as {{"0": 100}}, nor an ISO time: {error}'
+        raise typer.BadParameter(msg) from None
+    msg = f'{text!r}: a file has offsets only, as {{"0": 100}}'
+    raise typer.BadParameter(msg)

@@ -1,0 +1,105 @@
+"""Rows in a real PostgreSQL: exactly once, though a batch dies in its transaction."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from chaos.log import read_events
+from chaos.postgres_output import read_postgres
+from chaos.verify import verify
+from windowing.spec import Pipeline, PipelineError, parse_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DATA = Path(__file__).parent.parent / "data" / "pipelines"
+REFUSED = "tumbling"  # it calls an aggregate as the sink calls a column
+CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir() and path.name != REFUSED)
+
+
+def with_sink(name: str) -> Pipeline:
+    text = (DATA / name / "pipeline.yml").read_text(encoding="utf-8")
+    kept = [line for line in text.splitlines() if not line.startswith("sink:")]
+    return parse_pipeline("\n".join([*kept, "sink: {postgres: out}"]) + "\n")
+
+
+def end_whoever_waits() -> None:
+    """End the one connection that waits for a lock, as a killed driver's would end."""
+    until_s = time.monotonic() + 30
+    with psycopg.connect(autocommit=True) as connection:
+        while not connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where wait_event_type = 'Lock' and application_name = 'slackwater'"
+        ).fetchall():
+            assert time.monotonic() < until_s
+            time.sleep(0.02)
+
+
+def test_a_name_that_the_tables_have_already_is_refused() -> None:
+    with pytest.raises(PipelineError, match="has a column 'records' already"):
+        with_sink(REFUSED)
+
+
+@pytest.mark.spark
+@pytest.mark.containers
+@pytest.mark.parametrize("name", CASES)
+def test_a_batch_that_dies_in_its_transaction_is_written_once(
+    name: str, spark: SparkSession, postgres: None, tmp_path: Path
+) -> None:
+    from jobs import file_run
+    from windowing.batches import batches, checked
+    from windowing.spark.plan import RAW_SCHEMA, emissions
+    from windowing.spark.sinks import PostgresSink
+
+    pipeline = with_sink(name)
+    sink = PostgresSink(pipeline, "out", "r1")
+    died: list[int] = []
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        batch.persist()
+        if not died and batch.where("kind = 'metric'").count():
+            with psycopg.connect() as other:  # holds up the batch between its rows and its counts
+                other.execute("lock table out.metrics in exclusive mode")
+                killer = threading.Thread(target=end_whoever_waits)
+                killer.start()
+                with pytest.raises(psycopg.OperationalError):
+                    sink.write(batch, batch_id)
+                killer.join()
+            with psycopg.connect() as other:
+                assert (
+                    other.execute(
+                        "select * from out.commits where batch_id >= %s", [batch_id]
+                    ).fetchall()
+                    == []
+                )
+            died.append(batch_id)
+        for _ in range(2):
+            sink.write(batch, batch_id)
+        batch.unpersist()
+
+    source = tmp_path / "batches"
+    source.mkdir()
+    log = list(checked(read_events(DATA / name / "events.jsonl"), pipeline))
+    for number, cut in enumerate(batches(log, 5)):
+        file_run._write(source / f"{number:09d}.parquet", cut, number)
+    raw = spark.readStream.schema(RAW_SCHEMA).option("maxFilesPerTrigger", 1)
+    query = (
+        emissions(raw.parquet(str(source)), pipeline)
+        .writeStream.foreachBatch(write)
+        .outputMode("append")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert died
+    verdict = verify(pipeline, read_events(DATA / name / "events.jsonl"), read_postgres(pipeline))
+    assert verdict.ok, "\n".join(verdict.lines())
+    with psycopg.connect() as connection:
+        assert connection.execute("select count(*) from out.commits").fetchone() == (1,)

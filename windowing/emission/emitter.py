@@ -1,0 +1,87 @@
+"""What every emitter is: a query's state and the stream's progress in, rows out.
+
+What is emitted while progress moves from P to P' is a function of (state, P, P') and of nothing
+else: no counters, no table of what was sent (`adr/0008`).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import polars as pl
+
+from windowing.aggregates import Accumulators, AggregateOverflow
+from windowing.assign.assigner import Tables
+from windowing.errors import ResultOverflow
+from windowing.pack import column
+from windowing.progress.reached import Progress
+from windowing.spec import Pipeline, Query
+
+
+class Emitter(Protocol):
+    """One query's part of a shard.
+
+    Rows are frames with `window_id`, `revision`, `records`, `offsets` (list of structs `partition`,
+    `first`, `last`, by partition), `key` (struct of the fields of the row's key, absent where there
+    are none) and `values` (struct, in the order of the query).
+    """
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """The rows due while progress moves.
+
+        Raises:
+            ResultOverflow: a sum of integers leaves 64 bits.
+        """
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
+        """The stream's progress at which this state may next ask for a row; never later than it."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:
+        """What some row after this progress can still need, merged where it may be.
+
+        Equal states give equal bytes: every table is sorted.
+        """
+
+
+class Results:
+    """Makes rows out of merged partial states, the same way for every class.
+
+    Args:
+        query: whose rows they are.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+        self._query = query
+        self._accumulators = Accumulators.of(query, pipeline.source)
+        self._names = {column(name): name for name in query.key}
+
+    def of(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """Merge over lanes and compute the results.
+
+        Args:
+            parts: partial states with the key's columns, `window_id`, `revision` and `partition`.
+
+        Raises:
+            ResultOverflow: a sum of integers leaves 64 bits.
+        """
+        by = [*self._names, "window_id", "revision"]
+        offsets = pl.struct("partition", "first", "last").sort_by("partition").alias("offsets")
+        merged = self._accumulators.merge(parts, by, offsets, among=["partition", "first", "last"])
+        try:
+            values = self._accumulators.results(merged)
+        except AggregateOverflow as error:
+            key = tuple(merged[name][error.row] for name in self._names)
+            msg = (
+                f"query {self._query.name}, window {merged['window_id'][error.row]}, key "
+                f"{key!r}: {error}; sum a float instead, or group by a finer key"
+            )
+            raise ResultOverflow(msg) from None
+        columns = [
+            *(merged[name] for name in ("window_id", "revision", "records", "offsets")),
+            pl.DataFrame(values).to_struct("values"),
+        ]
+        if self._names:
+            key_struct = merged.select(*self._names).rename(self._names).to_struct("key")
+            columns.append(key_struct)
+        return pl.DataFrame(columns)

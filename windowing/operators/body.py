@@ -1,0 +1,109 @@
+"""What an operator's shell asks of its inside, and what all insides of aggregators share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from windowing.operators import keys
+from windowing.operators.axis import Axis, axis_of, message_place
+from windowing.operators.emission import Emission
+from windowing.operators.errors import NoMessageStore
+from windowing.operators.message_store import MessageStore
+from windowing.operators.ticks import Ticks
+from windowing.spec.operator import AggregatorSpec, EarlyTicks
+from windowing.spec.operator_rows import Place, Progress, Record
+from windowing.state import StateStore
+
+R_co = TypeVar("R_co", covariant=True)
+
+_MESSAGES = "message/"
+
+
+class Body(Protocol[R_co]):
+    """The semantics of one kind of operator; it keeps everything in the store that it was given."""
+
+    def take(self, record: Record, before: Progress) -> bool:
+        """Take a record, given how far its lane was before it; False: nothing takes it."""
+
+    def due(self, progress: Progress) -> Sequence[R_co]:
+        """The rows whose instant progress has reached, in their order."""
+
+    def tick(self, wall: int, progress: Progress) -> Sequence[R_co]:
+        """The rows that policies of the wall clock ask for."""
+
+    def purge(self, progress: Progress) -> None:
+        """Forget what no later row can need."""
+
+    def entries(self) -> int:
+        """How many windows, messages and waiting records are stored."""
+
+
+class AggregatorParts:
+    """What windows and sessions have in common: axis, rows, messages, the early policy.
+
+    Args:
+        spec: of the aggregator.
+        store: where everything is kept.
+        layout: of message keys; None: the axis's own.
+    """
+
+    def __init__(
+        self, spec: AggregatorSpec, store: StateStore, layout: keys.Layout | None = None
+    ) -> None:
+        self.spec = spec
+        self.axis: Axis = axis_of(spec, store)
+        self.ticks = Ticks(store)
+        self.emission = Emission(spec, self._read)
+        self._layout = layout or self.axis.layout
+        self._parts_of = message_place(self._layout)
+        self._messages = (
+            MessageStore(store, self._layout, _MESSAGES, Record) if spec.holistic else None
+        )
+
+    def group(self, record: Record) -> str | None:
+        """The key of a record's windows."""
+        return record.key if self.spec.group else None
+
+    def keep(self, record: Record, place: Place) -> None:
+        """Put a record into the message store, where there is one."""
+        if self._messages is not None:
+            self._messages.put(self._name(self.group(record), place), record)
+
+    def forget(self, group: str | None, place: Place) -> None:
+        """Take a record out of the message store."""
+        if self._messages is not None:
+            self._messages.delete(self._name(group, place))
+
+    def early_due(self, wall: int) -> int | None:
+        """How many new records make an early row at this call; None: none is asked for."""
+        early = self.spec.early
+        if early is None:
+            return None
+        if isinstance(early, EarlyTicks):
+            return 1 if self.ticks.due("early", wall, early.every, early.origin) else None
+        return early.records
+
+    def messages(self) -> list[Record]:
+        """All stored records in the order of their keys.
+
+        Raises:
+            NoMessageStore: the aggregate keeps none.
+        """
+        if self._messages is None:
+            raise NoMessageStore(self.spec.aggregate)
+        return [record for _, record in self._messages.all()]
+
+    @property
+    def in_offsets(self) -> bool:
+        """Whether a range of messages is one of offsets, not of times."""
+        return "ts" not in self._layout
+
+    def _read(self, group: str | None, places: Sequence[Place]) -> list[int]:
+        assert self._messages is not None  # noqa: S101 - only holistic aggregates read
+        return [self._messages.get(self._name(group, place)).value for place in places]
+
+    def _name(self, group: str | None, place: Place) -> str:
+        assert self._messages is not None  # noqa: S101 - see the callers
+        ts, lane, offset = self._parts_of(place)
+        return self._messages.name(ts=ts, group=group, lane=lane, offset=offset)

@@ -1,0 +1,65 @@
+"""Changes since the last checkpoint, over the store that holds the checkpoint.
+
+A step writes into a draft. `commit` is the checkpoint: it moves all changes into the store, which
+makes them last together or not at all. `discard` is what a crash does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from windowing.state import StateStore
+
+
+class Draft:
+    """A state store with uncommitted changes.
+
+    Args:
+        store: holds the last checkpoint.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+        self._changes: dict[str, bytes | None] = {}
+
+    def get(self, key: str) -> bytes | None:
+        """The value of a key, or None."""
+        return self._changes[key] if key in self._changes else self._store.get(key)
+
+    def put(self, key: str, value: bytes) -> None:
+        """Set the value of a key."""
+        self._changes[key] = value
+
+    def delete(self, key: str) -> None:
+        """Forget a key; a key that is not there is passed over."""
+        self._changes[key] = None
+
+    def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+        """All keys that begin with `prefix`, in order, and their values, as they are now."""
+        changed = {k: v for k, v in self._changes.items() if k.startswith(prefix)}
+        if not changed:
+            return self._store.scan(prefix)
+        found = {k: v for k, v in self._store.scan(prefix) if k not in changed}
+        found |= {k: v for k, v in changed.items() if v is not None}
+        return iter(sorted(found.items()))
+
+    def commit(self) -> None:
+        """Make the changes last."""
+        for key, value in self._changes.items():
+            if value is None:
+                self._store.delete(key)
+            else:
+                self._store.put(key, value)
+        self._changes = {}
+
+    def discard(self) -> None:
+        """Go back to the checkpoint."""
+        self._changes = {}
+
+    def changes(self) -> dict[str, bytes | None]:
+        """A copy of the changes; None: deleted."""
+        return dict(self._changes)
+
+    def resume(self, changes: Mapping[str, bytes | None]) -> None:
+        """Go back to changes as `changes` gave them."""
+        self._changes = dict(changes)

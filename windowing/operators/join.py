@@ -1,0 +1,280 @@
+"""`WindowJoin`: pairs of two streams, each pair once, as a function of the log.
+
+A pair matches if its keys are equal and the earlier of the two lies in its own side's window, seen
+from the later one. A record is delivered at an instant of its own; a pair is sent when the later of
+the two is delivered.
+
+Source: SAMZA-552, "Join operator"; joining pairs instead of aligned windows is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Literal
+
+import msgspec
+
+from windowing.operators import keys
+from windowing.operators.aggregator import ANY, AnyKey
+from windowing.operators.message_store import MessageStore
+from windowing.operators.shell import Operator
+from windowing.operators.ticks import Ticks
+from windowing.operators.windows import release_of
+from windowing.spec.operator import JoinSpec
+from windowing.spec.operator_rows import Pair, Place, Progress, Record, place_of
+from windowing.state import StateStore
+
+Side = Literal["left", "right"]
+_OTHER: dict[Side, Side] = {"left": "right", "right": "left"}
+_SIDES: tuple[Side, Side] = ("left", "right")
+
+
+class _Joined(msgspec.Struct, array_like=True):
+    """A record and what the join knows of it.
+
+    Attributes:
+        record: the record.
+        at: its value on the axis.
+        instant: when it is delivered, by progress.
+        late: whether it came late.
+        delivered: whether it has been.
+    """
+
+    record: Record
+    at: int
+    instant: int
+    late: bool
+    delivered: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Its position."""
+        return place_of(self.at, self.record.lane, self.record.offset)
+
+
+def layout_of(spec: JoinSpec) -> keys.Layout:
+    """The layout of the message keys: what is asked for most stands first."""
+    if spec.axis == "rows":
+        by_key = spec.keyed_store or (spec.equality and spec.large_window)
+        return "eq_offset" if by_key else "offset"
+    if spec.keyed_store:
+        return "eq_ts_offset"
+    if not spec.equality:
+        return "ts_offset"
+    return "ts_eq_offset" if spec.time_range and not spec.large_window else "eq_ts_offset"
+
+
+class JoinBody:
+    """The semantics of a join.
+
+    Args:
+        spec: of the join.
+        store: where everything is kept.
+    """
+
+    def __init__(self, spec: JoinSpec, store: StateStore) -> None:
+        self._spec, self._state, self._ticks = spec, store, Ticks(store)
+        self._side_of: dict[str, Side] = {
+            lane.name: lane.side for lane in spec.lanes if lane.side is not None
+        }
+        self.layout = layout_of(spec)
+        self.messages: dict[Side, MessageStore[_Joined]] = {
+            side: MessageStore(store, self.layout, f"message/{side}/", _Joined) for side in _SIDES
+        }
+
+    def take(self, record: Record, before: Progress) -> bool:
+        """Keep a record until it is delivered; False: it comes too late."""
+        side = self._side_of[record.lane]
+        if self._spec.axis == "rows":
+            rank = self._rows(side)
+            self._state.put(f"rows/{side}", msgspec.msgpack.encode(rank + 1))
+            return self._keep(side, _Joined(record, rank, rank + 1, False))
+        if record.ts >= before:
+            return self._keep(side, _Joined(record, record.ts, record.ts + 1, False))
+        late, retention = self._spec.late, self._spec.retention.time
+        if late.policy != "update" or (retention is not None and record.ts < before - retention):
+            return False
+        release = release_of(before, max(late.every, 1))
+        return self._keep(side, _Joined(record, record.ts, release, True))
+
+    def due(self, progress: Progress) -> list[Pair]:
+        """The pairs whose later instant progress has reached, by instant and positions."""
+        if self._spec.clock != "progress":
+            return []
+        at = self._progress(progress)
+        pairs = []
+        for side in _SIDES:
+            for joined in self._undelivered(side):
+                if joined.instant <= at:
+                    self._deliver(side, joined)
+                    pairs += [(joined, other) for other in self._partners(side, joined)]
+        ordered = sorted(
+            ((one, other) if self._is_left(one) else (other, one) for one, other in pairs),
+            key=lambda pair: (max(j.instant for j in pair), *(j.place for j in pair)),
+        )
+        return [Pair(left.record, right.record) for left, right in ordered]
+
+    def tick(self, wall: int, progress: Progress) -> list[Pair]:
+        """Deliver what the wall clock asks for: the left side, then the right one."""
+        if self._spec.clock != "wall":
+            return []
+        rows = []
+        for side in _SIDES:
+            own = self._spec.side(side)
+            due = {
+                False: self._ticks.due(f"{side}/ontime", wall, own.ontime, own.origin),
+                True: self._ticks.due(f"{side}/late", wall, own.late, own.origin),
+            }
+            for joined in self._undelivered(side):
+                if due[joined.late]:
+                    self._deliver(side, joined)
+                    for other in self._partners(side, joined):
+                        left, right = (joined, other) if side == "left" else (other, joined)
+                        rows.append(Pair(left.record, right.record))
+        return rows
+
+    def purge(self, progress: Progress) -> None:
+        """Forget delivered records that no record to come can match."""
+        for side in _SIDES:
+            reach = self._spec.reach(side)
+            if reach is None:
+                continue
+            undelivered = list(self._undelivered(_OTHER[side]))
+            for name, joined in self.messages[side].all():
+                if not joined.delivered or not self._is_past(side, joined.at, reach, progress):
+                    continue
+                if not any(self._within(side, joined.at, other.at) for other in undelivered):
+                    self.messages[side].delete(name)
+
+    def entries(self) -> int:
+        """How many records are stored."""
+        return sum(1 for side in _SIDES for _ in self.messages[side].all())
+
+    def held_back(self) -> int:
+        """How many records are not delivered yet."""
+        return sum(1 for side in _SIDES for _ in self._undelivered(side))
+
+    def _is_past(self, side: Side, at: int, reach: int, progress: Progress) -> bool:
+        if self._spec.axis == "rows":
+            # The row of the same number must have come, whatever the window.
+            return self._rows(_OTHER[side]) > at + max(reach, 0)
+        retention = self._spec.retention.time
+        return retention is not None and at + reach + retention < progress
+
+    def _progress(self, progress: Progress) -> Progress:
+        return min(map(self._rows, _SIDES)) if self._spec.axis == "rows" else progress
+
+    def _rows(self, side: Side) -> int:
+        data = self._state.get(f"rows/{side}")
+        return 0 if data is None else msgspec.msgpack.decode(data, type=int)
+
+    def _within(self, side: Side, at: int, other: int) -> bool:
+        """Whether a record of a side and one of the other side lie in each other's reach."""
+        earlier = side if at < other else _OTHER[side]
+        if at == other:
+            earlier = "right"
+        reach = self._spec.reach(earlier)
+        return reach is None or abs(at - other) <= reach
+
+    def _partners(self, side: Side, joined: _Joined) -> Iterator[_Joined]:
+        """Delivered records of the other side that match, in the order of their positions."""
+        key = joined.record.key
+        if self._spec.equality and key is None:
+            return iter(())
+        # Ours looks back as far as the other side's window, and ahead as far as its own.
+        back, ahead = self._spec.reach(_OTHER[side]), self._spec.reach(side)
+        low = -(2**63) if back is None else joined.at - back
+        high = 2**63 - 1 if ahead is None else joined.at + ahead
+        by_key = keys.by_key_first(self.layout) and self._spec.equality
+        messages = self.messages[_OTHER[side]]
+        found = (
+            messages.candidates(low, high, key)
+            if by_key or keys.by_time_first(self.layout)
+            else messages.all()
+        )
+        matching = [
+            other
+            for _, other in found
+            if other.delivered
+            and self._within(side, joined.at, other.at)
+            and (not self._spec.equality or other.record.key == key)
+        ]
+        return iter(sorted(matching, key=lambda other: other.place))
+
+    def _is_left(self, joined: _Joined) -> bool:
+        return self._side_of[joined.record.lane] == "left"
+
+    def _keep(self, side: Side, joined: _Joined) -> bool:
+        name = self._name(side, joined)
+        self.messages[side].put(name, joined)
+        self._state.put(_undelivered_name(side, joined), name.encode())
+        return True
+
+    def _deliver(self, side: Side, joined: _Joined) -> None:
+        joined.delivered = True
+        self.messages[side].put(self._name(side, joined), joined)
+        self._state.delete(_undelivered_name(side, joined))
+
+    def _undelivered(self, side: Side) -> Iterator[_Joined]:
+        """Records that wait, in the order of their positions."""
+        names = self._state.scan(f"undelivered/{side}/")
+        return (self.messages[side].get(name.decode()) for _, name in names)
+
+    def _name(self, side: Side, joined: _Joined) -> str:
+        record = joined.record
+        return self.messages[side].name(
+            ts=record.ts, group=record.key, lane=record.lane, offset=record.offset
+        )
+
+
+def _undelivered_name(side: Side, joined: _Joined) -> str:
+    place = keys.i64(joined.at) + keys.place(joined.record.lane, joined.record.offset)
+    return f"undelivered/{side}/{place.hex()}"
+
+
+class WindowJoin(Operator[Pair, JoinBody]):
+    """Joins two streams; with `clock: progress` the sequence of pairs is a function of the log.
+
+    Args:
+        spec: what is joined.
+        consumer: takes a pair, or refuses it by returning False; None: pairs wait for `get_result`.
+        store: holds the checkpoint; by default a new one in memory.
+    """
+
+    def __init__(
+        self,
+        spec: JoinSpec,
+        consumer: Callable[[Pair], bool] | None = None,
+        store: StateStore | None = None,
+    ) -> None:
+        self._by_offset = spec.axis == "rows"
+        super().__init__(spec, lambda state: JoinBody(spec, state), consumer, store)
+
+    def get_messages(
+        self,
+        start: Progress = -math.inf,
+        end: Progress = math.inf,
+        key: str | AnyKey | None = ANY,
+        side: Side | None = None,
+    ) -> list[Record]:
+        """The stored records of a side, or both, with a time – or offset – in [start, end)."""
+        sides = _SIDES if side is None else (side,)
+        found = chain.from_iterable(self._body.messages[one].all() for one in sides)
+        return [
+            joined.record
+            for _, joined in found
+            if start <= (joined.record.offset if self._by_offset else joined.record.ts) < end
+            and key in (ANY, joined.record.key)
+        ]
+
+    @property
+    def message_layout(self) -> keys.Layout:
+        """The layout of the message keys that the planner has chosen."""
+        return self._body.layout
+
+    @property
+    def held_back(self) -> int:
+        """How many accepted records are not delivered yet."""
+        return self._body.held_back()

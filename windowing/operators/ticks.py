@@ -1,0 +1,44 @@
+"""When a policy of the wall clock is due: once for every period that a call finds begun.
+
+The clock is whatever the caller says; none is read here.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from windowing.state import StateStore
+
+_NAME = "ticks"
+
+
+class Ticks:
+    """The last period of every policy.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+
+    def due(self, policy: str, wall: int, every: int, origin: int) -> bool:
+        """Whether a policy is due now; the first time only takes note of the period.
+
+        Args:
+            policy: its name.
+            wall: the caller's clock.
+            every: the length of a period; 0: always due.
+            origin: where periods begin.
+        """
+        if every == 0:
+            return True
+        data = self._store.get(_NAME)
+        cells = {} if data is None else msgspec.msgpack.decode(data, type=dict[str, int])
+        cell = (wall - origin) // every
+        known = cells.get(policy)
+        if known is not None and cell <= known:
+            return False
+        cells[policy] = cell
+        self._store.put(_NAME, msgspec.msgpack.encode(cells))
+        return known is not None

@@ -1,0 +1,184 @@
+"""Windows that a record finds by itself: time windows and row windows, aligned at their starts.
+
+Source: SAMZA-552, "Window operator: the life of a message"; lateness by lane, and late epochs of
+progress instead of the wall clock, are ours (ADR 1 and 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from windowing.operators import keys
+from windowing.operators.axis import Positioned
+from windowing.operators.body import AggregatorParts
+from windowing.operators.due import Due, DueIndex
+from windowing.operators.partial import FOLDS, Partial, lift, merge, places_of
+from windowing.operators.window_store import UNTIL_TICK, Held, WindowStore
+from windowing.spec.operator import AggregatorSpec, RowWindows, TimeWindows
+from windowing.spec.operator_rows import Place, Progress, Record, WindowRow, place_of
+from windowing.state import StateStore
+
+
+def starts_of(windows: TimeWindows | RowWindows, at: int) -> range:
+    """The starts of the windows that hold an instant or a rank; none if it lies in a gap."""
+    origin = windows.origin if isinstance(windows, TimeWindows) else 0
+    first = (at - origin - windows.size) // windows.step + 1
+    if isinstance(windows, RowWindows):
+        first = max(first, 0)
+    last = (at - origin) // windows.step
+    return range(origin + first * windows.step, origin + last * windows.step + 1, windows.step)
+
+
+def release_of(before: Progress, every: int) -> int:
+    """The first epoch boundary after a lane's progress."""
+    assert math.isfinite(before)  # noqa: S101 - a lane that has ended gives no more records
+    return (int(before) // every + 1) * every
+
+
+class WindowsBody:
+    """Windows per key.
+
+    Args:
+        spec: of the aggregator.
+        store: where everything is kept.
+    """
+
+    def __init__(self, spec: AggregatorSpec, store: StateStore) -> None:
+        assert isinstance(spec.windows, TimeWindows | RowWindows)  # noqa: S101 - sessions differ
+        self._windows: TimeWindows | RowWindows = spec.windows
+        self.parts = AggregatorParts(spec, store)
+        self._late, self._fold = spec.late, FOLDS[spec.aggregate]
+        self._retention = spec.retention.length(spec.windows.step)
+        self.store = WindowStore(store, keys.window_start)
+        self._due = DueIndex(store)
+
+    def take(self, record: Record, before: Progress) -> bool:
+        """Put a record into the windows that take it; a gap between windows refuses nothing."""
+        found = self.parts.axis.arrive(record, before)
+        if found is True:
+            # It has no number yet, but it is there: as a message it stands by its time.
+            self.parts.keep(record, place_of(record.ts, record.lane, record.offset))
+        return found if isinstance(found, bool) else self._enter(found)
+
+    def due(self, progress: Progress) -> list[WindowRow]:
+        """Number what can be numbered; then the rows that progress has reached."""
+        for positioned in self.parts.axis.released(progress):
+            self._enter(positioned)
+        rows: list[WindowRow] = []
+        for due in self._due.pop(self.parts.axis.progress(progress)):
+            held = self._get(due.start, due.key)
+            if due.late:
+                self._admit(held, held.waiting.pop(due.instant))
+                rows += self.parts.emission.late(held)
+            else:
+                rows += self.parts.emission.full(held)
+            self.store.put(held)
+        return rows
+
+    def tick(self, wall: int, progress: Progress) -> list[WindowRow]:
+        """Late rows by the wall clock, then early ones, each by start, end and key."""
+        at, late = self.parts.axis.progress(progress), self._late
+        rows: list[WindowRow] = []
+        by_wall = late.policy == "update" and late.clock == "wall"
+        if by_wall and self.parts.ticks.due("late", wall, late.every, late.origin):
+            for held in self.store.scan():
+                if held.waiting and held.end <= at:
+                    self._admit(held, held.waiting.pop(UNTIL_TICK))
+                    rows += self.parts.emission.late(held)
+                    self.store.put(held)
+        wanted = self.parts.early_due(wall)
+        if wanted is not None:
+            for held in self.store.scan():
+                if held.news >= wanted and held.end > at:
+                    rows += self.parts.emission.early(held)
+                    self.store.put(held)
+        return rows
+
+    def purge(self, progress: Progress) -> None:
+        """Forget windows past their retention for which no late record waits."""
+        if self._retention is None:
+            return
+        at = self.parts.axis.progress(progress)
+        for held in self.store.scan():
+            if held.end + self._retention > at:
+                break
+            if not held.waiting:
+                self.store.delete(held)
+                self._forget_messages(held)
+
+    def entries(self) -> int:
+        """How many windows, messages and waiting records are stored."""
+        messages = len(self.parts.messages()) if self.parts.spec.holistic else 0
+        return sum(1 + held.pending for held in self.store.scan()) + messages
+
+    def held_back(self) -> int:
+        """How many records have not entered a result, once for every window."""
+        return self.parts.axis.waiting() + sum(held.pending for held in self.store.scan())
+
+    def _enter(self, positioned: Positioned) -> bool:
+        record, before = positioned.record, positioned.before
+        group = self.parts.group(record)
+        partial = lift(self._fold, positioned.place, record.lane, record.value)
+        starts = starts_of(self._windows, positioned.at)
+        taken = False
+        for start in starts:
+            end = start + self._windows.size
+            if before < end:
+                held = self.store.get(start, group) or Held(start, end, group)
+                self._admit(held, partial)
+                held.news += 1
+                self._due.add(Due(end, False, start, end, group))
+            elif self._accepts_late(before, end):
+                held = self.store.get(start, group) or Held(start, end, group)
+                self._wait(held, partial, before)
+            else:
+                continue
+            self.store.put(held)
+            taken = True
+        if taken:
+            self.parts.keep(record, positioned.place)
+        else:
+            self.parts.forget(group, positioned.place)
+        return taken or not starts
+
+    def _accepts_late(self, before: Progress, end: int) -> bool:
+        kept = self._retention is None or before < end + self._retention
+        return self._late.policy == "update" and kept
+
+    def _wait(self, held: Held, partial: Partial, before: Progress) -> None:
+        release = UNTIL_TICK
+        if self._late.clock == "progress":
+            release = release_of(before, self._late.every)
+            self._due.add(Due(release, True, held.start, held.end, held.key))
+        known = held.waiting.get(release, Partial())
+        held.waiting[release] = merge(self._fold, known, partial)
+
+    def _admit(self, held: Held, partial: Partial) -> None:
+        held.content = merge(self._fold, held.content, partial)
+        held.fresh = merge(self._fold, held.fresh, partial)
+
+    def _get(self, start: int, key: str | None) -> Held:
+        held = self.store.get(start, key)
+        assert held is not None  # noqa: S101 - a window for which a row is due is never purged
+        return held
+
+    def _forget_messages(self, gone: Held) -> None:
+        """Forget those records of a purged window that no stored window holds."""
+        if not self.parts.spec.holistic:
+            return
+        places = places_of(gone.content)
+        for start in self._neighbours(places, gone):
+            held = self.store.get(start, gone.key)
+            if held is not None:
+                places -= places_of(held.content).union(*map(places_of, held.waiting.values()))
+        for place in places:
+            self.parts.forget(gone.key, place)
+
+    def _neighbours(self, places: Sequence[Place] | set[Place], gone: Held) -> list[int]:
+        """Starts of the other windows that may hold any of these records."""
+        if not places:
+            return []
+        step = self._windows.step
+        reach = (self._windows.size - 1) // step
+        return [gone.start + k * step for k in range(-reach, reach + 1) if k]

@@ -1,0 +1,177 @@
+"""The PostgreSQL sink: a batch's rows and its token in one transaction, exactly once.
+
+A pipeline has a schema of the sink's name, with a table per query, `dead_letters` and `metrics` as
+the table sink has; structs are spread over columns (key fields, then aggregates) and offsets are
+JSON. `commits` holds the last batch of each run: a batch that is written again is passed over, and
+a zombie and its successor wait for each other at that row. The connection is libpq's, from the
+environment: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, …
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, LiteralString
+
+import psycopg
+import pyarrow as pa
+import pyarrow.compute as pc
+from psycopg import sql
+from pyspark.sql import DataFrame
+
+from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
+from windowing.spec import Pipeline
+
+COMMITS = "commits"
+ROW_ID = "row_id"
+
+_COLUMNS: dict[pa.DataType, LiteralString] = {
+    pa.int64(): "bigint",
+    pa.int32(): "integer",
+    pa.float64(): "double precision",
+    pa.bool_(): "boolean",
+    pa.string(): "text",
+}
+# Days and the rest apart: PostgreSQL multiplies an interval in floating point.
+_INSTANT: LiteralString = (
+    "timestamptz 'epoch' + make_interval(days => (({0}) / 86400000000)::int)"
+    " + (({0}) % 86400000000) * interval '1 microsecond'"
+)
+_IDENTITY = {
+    DEAD_LETTERS: ("run", "source", "partition", "offset", "query"),
+    METRICS: ("run", "lane", "query", "batch_id"),
+}
+_RESULT_IDENTITY = ("run", "window_id", "revision", "key")
+
+
+class PostgresSink:
+    """Writes the frames of each batch of one run; makes schema and tables where they are not.
+
+    Args:
+        pipeline: whose rows they are; its sink names the schema.
+        schema: of the tables.
+        run: the identity of the checkpoint; another run never collides with this one.
+    """
+
+    def __init__(self, pipeline: Pipeline, schema: str, run: str) -> None:
+        self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
+        with _connection() as connection:
+            # Two drivers may begin at once, and "if not exists" is no lock.
+            connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
+            for statement in _definitions(pipeline, schema):
+                connection.execute(statement)
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Write one batch; made for `foreachBatch`."""
+        # Spark must see the whole batch executed, also when its rows are there already.
+        tables = self._rows.tables(batch.collect(), batch_id)
+        with _connection() as connection:
+            if self._take_token(connection, batch_id):
+                for name, rows in tables.items():
+                    self._upsert(connection, name, rows)
+
+    def _take_token(self, connection: psycopg.Connection, batch_id: int) -> bool:
+        """Whether the batch is still to be written; its row is ours until the transaction ends."""
+        taken = sql.SQL(
+            "insert into {} as c (run, batch_id) values (%s, %s) on conflict (run)"
+            " do update set batch_id = excluded.batch_id where c.batch_id < excluded.batch_id"
+        ).format(sql.Identifier(self._schema, COMMITS))
+        return connection.execute(taken, [self._run, batch_id]).rowcount == 1
+
+    def _upsert(self, connection: psycopg.Connection, name: str, rows: pa.Table) -> None:
+        columns = [column for column, _ in _flat(rows.schema)]
+        instants = {f.name for f in rows.schema if pa.types.is_timestamp(f.type)}
+        table = sql.Identifier(self._schema, name)
+        staged = [(c, "bigint" if c in instants else t) for c, t in _flat(rows.schema)]
+        connection.execute(
+            sql.SQL("create temp table staged ({}) on commit drop").format(_typed(staged))
+        )
+        names = sql.SQL(", ").join(sql.Identifier(column) for column in columns)
+        with connection.cursor().copy(
+            sql.SQL("copy staged ({}) from stdin").format(names)
+        ) as copying:
+            for row in _records(rows, _IDENTITY.get(name, _RESULT_IDENTITY)):
+                copying.write_row(row)
+        values = sql.SQL(", ").join(
+            sql.SQL(_INSTANT).format(sql.Identifier(c)) if c in instants else sql.Identifier(c)
+            for c in columns
+        )
+        replaced = sql.SQL(", ").join(
+            sql.SQL("{0} = excluded.{0}").format(sql.Identifier(column)) for column in columns
+        )
+        connection.execute(
+            sql.SQL(
+                "insert into {} ({}) select {} from staged on conflict ({}) do update set {}"
+            ).format(table, names, values, sql.Identifier(ROW_ID), replaced)
+        )
+        connection.execute("drop table staged")
+
+
+def _connection() -> psycopg.Connection:
+    return psycopg.connect(options="-c TimeZone=UTC", application_name="slackwater")
+
+
+def _definitions(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
+    yield sql.SQL("create schema if not exists {}").format(sql.Identifier(schema))
+    yield sql.SQL(
+        "create table if not exists {} (run text primary key, batch_id bigint not null)"
+    ).format(sql.Identifier(schema, COMMITS))
+    for name, columns in schemas(pipeline).items():
+        yield sql.SQL("create table if not exists {} ({}, primary key ({}))").format(
+            sql.Identifier(schema, name), _typed(_flat(columns)), sql.Identifier(ROW_ID)
+        )
+
+
+def _typed(columns: Sequence[tuple[str, LiteralString]]) -> sql.Composed:
+    return sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(type_)) for name, type_ in columns
+    )
+
+
+def _flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
+    """The columns of a table, in the order of `_records`."""
+    # Identities may be long, and parts of them null: a digest is what a primary key wants.
+    columns: list[tuple[str, LiteralString]] = [(ROW_ID, "uuid")]
+    for field in schema:
+        if pa.types.is_struct(field.type):
+            columns += [(part.name, _COLUMNS.get(part.type, "jsonb")) for part in field.type]
+        elif pa.types.is_timestamp(field.type):
+            columns.append((field.name, "timestamptz"))
+        elif pa.types.is_list(field.type):
+            columns.append((field.name, "jsonb"))
+        else:
+            columns.append((field.name, _COLUMNS[field.type]))
+    return columns
+
+
+def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
+    """The rows as PostgreSQL takes them: the digest of the identity, then the flat columns."""
+    columns = [
+        pc.cast(rows[f.name], pa.int64()) if pa.types.is_timestamp(f.type) else rows[f.name]
+        for f in rows.schema
+    ]
+    for row in zip(*(column.to_pylist() for column in columns), strict=True):
+        named = dict(zip(rows.schema.names, row, strict=True))
+        spelled = json.dumps([named.get(name) for name in identity])
+        flat: list[Any] = [hashlib.sha256(spelled.encode()).hexdigest()[:32]]
+        for field, value in zip(rows.schema, row, strict=True):
+            if pa.types.is_struct(field.type):
+                flat += [storable(value[part.name]) for part in field.type]
+            elif pa.types.is_list(field.type):
+                flat.append(json.dumps({o["lane"]: [o["first"], o["last"]] for o in value}))
+            else:
+                flat.append(storable(value))
+        yield flat
+
+
+def storable(value: Any) -> Any:
+    """Text without U+0000, which PostgreSQL cannot hold: it becomes `␀0`, and `␀` itself `␀␀`.
+
+    Lists, which some aggregates give, become JSON of such values.
+    """
+    if isinstance(value, list):
+        return json.dumps([storable(element) for element in value])
+    if isinstance(value, str):
+        return value.replace("␀", "␀␀").replace("\0", "␀0")
+    return value

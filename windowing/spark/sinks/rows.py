@@ -1,0 +1,155 @@
+"""The frames of a batch as Arrow tables: one per query, and two beside them.
+
+What every table sink writes, whatever it writes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import Row
+
+from windowing.classes import extents
+from windowing.frames import from_bytes
+from windowing.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
+from windowing.spark.stages import DEAD_LETTER, METRIC, RESULT
+from windowing.spec import Pipeline, Query
+from windowing.spec.fields import ValueType, value_type
+
+DEAD_LETTERS, METRICS = "dead_letters", "metrics"
+
+_TIME = pa.timestamp("us", tz="UTC")
+_OFFSETS = pa.list_(pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())]))
+_TYPES = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
+
+
+class BatchRows:
+    """Turns frames into rows of the tables.
+
+    Args:
+        pipeline: whose rows they are.
+        run: the identity of the checkpoint, which every row carries.
+    """
+
+    def __init__(self, pipeline: Pipeline, run: str) -> None:
+        self._pipeline, self._run = pipeline, run
+
+    def tables(self, frames: Sequence[Row], batch_id: int) -> dict[str, pa.Table]:
+        """The tables that get rows from a batch, by name.
+
+        Args:
+            frames: all of the batch, as the plan emits them.
+            batch_id: its number, which every row carries.
+        """
+        tables = {}
+        for query in self._pipeline.queries:
+            parts = [
+                from_bytes(bytes(f.frame))
+                for f in frames
+                if f.kind == RESULT and f.query == query.name
+            ]
+            if parts:
+                tables[query.name] = self._results(query, pl.concat(parts), batch_id)
+        for name, kind in ((DEAD_LETTERS, DEAD_LETTER), (METRICS, METRIC)):
+            parts = [from_bytes(bytes(f.frame)) for f in frames if f.kind == kind]
+            if parts:
+                tables[name] = self._passed(name, parts, batch_id)
+        return tables
+
+    def _results(self, query: Query, frame: pl.DataFrame, batch_id: int) -> pa.Table:
+        bounds = extents(query, frame)
+        revision = frame["revision"]
+        count = len(frame)
+        columns = {
+            "run": [self._run] * count,
+            "query": [query.name] * count,
+            "window_id": frame["window_id"].to_arrow(),
+            "window_start": pa.array([start for start, _ in bounds], pa.int64()).cast(_TIME),
+            "window_end": pa.array([end for _, end in bounds], pa.int64()).cast(_TIME),
+            "pane": ["late" if number else "full" for number in revision],
+            "revision": revision.to_arrow(),
+            "records": frame["records"].to_arrow(),
+            "offsets": self._offsets(frame["offsets"]),
+            "values": frame["values"].to_arrow(),
+            "batch_id": [batch_id] * count,
+        }
+        if query.key:
+            columns["key"] = frame["key"].to_arrow()
+        schema = schemas(self._pipeline)[query.name]
+        return pa.table(
+            [
+                pa.array(columns[f.name]).cast(f.type)
+                if isinstance(columns[f.name], list)
+                else columns[f.name].cast(f.type)
+                for f in schema
+            ],
+            schema=schema,
+        )
+
+    def _offsets(self, offsets: pl.Series) -> pa.Array:
+        lane = pl.lit(f"{self._pipeline.source.topic}/") + pl.element().struct["partition"].cast(
+            pl.String
+        )
+        named = offsets.list.eval(
+            pl.struct(
+                lane=lane,
+                first=pl.element().struct["first"],
+                last=pl.element().struct["last"],
+            )
+        )
+        return named.to_arrow()
+
+    def _passed(self, name: str, parts: Sequence[pl.DataFrame], batch_id: int) -> pa.Table:
+        frame = pl.concat(parts).with_columns(
+            run=pl.lit(self._run),
+            batch_id=pl.lit(batch_id, dtype=pl.Int64),
+            source=pl.lit(self._pipeline.source.topic),
+            lane=pl.lit(f"{self._pipeline.source.topic}/") + pl.col("partition").cast(pl.String),
+        )
+        schema = schemas(self._pipeline)[name]
+        return frame.select(schema.names).to_arrow().cast(schema)
+
+
+def schemas(pipeline: Pipeline) -> dict[str, pa.Schema]:
+    """The tables of a pipeline and their columns."""
+    dead = ["run", "source", *DEAD_LETTER_SCHEMA, "batch_id"]
+    metrics = ["run", "lane", *(n for n in METRIC_SCHEMA if n != "partition"), "batch_id"]
+    return {
+        **{query.name: _result_schema(query, pipeline) for query in pipeline.queries},
+        DEAD_LETTERS: pa.schema([(name, _passed_type(name)) for name in dead]),
+        METRICS: pa.schema([(name, _passed_type(name)) for name in metrics]),
+    }
+
+
+def _passed_type(name: str) -> pa.DataType:
+    known = {**DEAD_LETTER_SCHEMA, **METRIC_SCHEMA}
+    polars = known.get(name, pl.Int64 if name == "batch_id" else pl.String)
+    types = {pl.Int32: pa.int32(), pl.Int64: pa.int64(), pl.Boolean: pa.bool_()}
+    return types.get(polars, pa.string())
+
+
+def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
+    fields = pipeline.source.fields
+    key = pa.struct([(name, _TYPES[fields[name].kind]) for name in dict.fromkeys(query.key)])
+    values = [(a.name, _value_type(value_type(a, fields))) for a in query.aggregates]
+    columns = [
+        ("run", pa.string()),
+        ("query", pa.string()),
+        ("window_id", pa.int64()),
+        ("window_start", _TIME),
+        ("window_end", _TIME),
+        *([("key", key)] if query.key else []),
+        ("pane", pa.string()),
+        ("revision", pa.int64()),
+        ("records", pa.int64()),
+        ("offsets", _OFFSETS),
+        ("values", pa.struct(values)),
+        ("batch_id", pa.int64()),
+    ]
+    return pa.schema(columns)
+
+
+def _value_type(type_: ValueType) -> pa.DataType:
+    return pa.list_(_TYPES[type_.kind]) if type_.many else _TYPES[type_.kind]
