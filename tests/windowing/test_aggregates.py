@@ -157,6 +157,15 @@ def test_any_grouping_gives_what_the_definition_says(
     assert list(map(repr, found)) == list(map(repr, _defined(texts, records)))
 
 
+@given(st.lists(st.sampled_from(POOL), min_size=1, max_size=4, unique=True), RECORDS)
+def test_every_state_has_results_of_its_own(texts: list[str], records: list[Record]) -> None:
+    accumulators = _accumulators(texts)
+    lifted = pl.DataFrame(accumulators.lift(_frame(records)))
+    found = pl.DataFrame(accumulators.results(lifted)).rows()
+    expected = [tuple(_defined(texts, [record])) for record in records]
+    assert list(map(repr, found)) == list(map(repr, expected))
+
+
 @given(st.data(), RECORDS)
 def test_merged_states_are_the_same_bits_in_any_grouping(
     data: st.DataObject, records: list[Record]

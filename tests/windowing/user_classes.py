@@ -44,8 +44,8 @@ class InOrder(Span):
         return state[0] if state else None
 
 
-class Subtracting:
-    """Free of order for one record or two, but merging is not associative."""
+class PlainSum:
+    """Adds doubles, which is free of order for two of them and not for three."""
 
     returns: ClassVar[str] = "float"
 
@@ -87,6 +87,13 @@ class Failing(InOrder):
         return 1 // 0
 
 
+class Odd(InOrder):
+    """Gives a truth value where it says int."""
+
+    def result(self, state: list[int]) -> bool:  # type: ignore[override]
+        return True
+
+
 class Unfinished:
     """Lacks merge and result."""
 
@@ -103,3 +110,19 @@ class Untyped(InOrder):
     """Says that it returns what it does not."""
 
     returns: ClassVar[str] = "list"
+
+
+class Text(Span):
+    """The texts in the order of the alphabet, joined."""
+
+    def init(self) -> list[str]:  # type: ignore[override]
+        return []
+
+    def update(self, state: list[str], value: str) -> list[str]:  # type: ignore[override]
+        return sorted([*state, value])
+
+    def merge(self, left: list[str], right: list[str]) -> list[str]:  # type: ignore[override]
+        return sorted(left + right)
+
+    def result(self, state: list[str]) -> str:  # type: ignore[override]
+        return "|".join(state)

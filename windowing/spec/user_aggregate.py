@@ -35,7 +35,7 @@ class UserAggregate(Protocol):
     returns: Returns
 
     def init(self) -> State:
-        """The state of no record at all; merging it into another changes nothing."""
+        """The state of no record at all."""
 
     def update(self, state: State, *values: int | float | str) -> State:
         """The state with one record more; values of the fields, none of them null."""
