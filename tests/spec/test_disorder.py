@@ -68,8 +68,6 @@ def test_every_generator_is_read_and_explained(text: str, generator: spec.Disord
         ("{heartbeat: {}}", "every lane"),
         ("{punctuation: {attr: z}}", "'z' is not under source.fields"),
         ("{punctuation: {attr: n}}", "E_KEYED_PROGRESS"),
-        ("{punctuation: {attr: k}}", "progress per key is not in this release"),
-        ("{ordered_per: {attr: k}}", "progress per key is not in this release"),
         ("{ordered_per: {attr: k, members: {s/0: [a]}}}", "s/1 is missing"),
         ("{ordered_per: {attr: k, members: {s/0: [a], s/1: [], s/2: []}}}", "no lane s/2"),
         ("{ordered_per: {attr: k, members: {s/0: [1], s/1: []}}}", "1 is no value of k"),
@@ -79,19 +77,3 @@ def test_every_generator_is_read_and_explained(text: str, generator: spec.Disord
 def test_what_is_no_generator_of_this_source_is_refused(text: str, rule: str) -> None:
     with pytest.raises(PipelineError, match=rule):
         parse_pipeline(PIPELINE.replace("DISORDER", text))
-
-
-@pytest.mark.parametrize(
-    "window",
-    [
-        "RANGE LANDMARK SLIDE 5 s WATTR ts",
-        "RANGE 4 rows SLIDE 2 rows WATTR row_num",
-        "RANGE 5 s RATTR ts SLIDE 1 row SATTR row_num",
-        "RANGE 5 SLIDE 5 WATTR n",
-        "RANGE 10 s SLIDE 5 s WATTR ts PATTR k",
-    ],
-)
-def test_windows_that_only_the_definition_has_are_refused(window: str) -> None:
-    text = PIPELINE.replace("DISORDER", "ordered").replace("RANGE 10 s SLIDE 5 s WATTR ts", window)
-    with pytest.raises(PipelineError, match=r"queries\.w\.window.*not in this release"):
-        parse_pipeline(text)
