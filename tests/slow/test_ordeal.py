@@ -29,7 +29,10 @@ def test_my_pipeline_survives(chaos):
 
 
 @pytest.mark.stack
-def test_a_job_of_a_user_is_hurt_and_proved(pytester: pytest.Pytester) -> None:
+def test_a_job_of_a_user_is_hurt_and_proved(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(PIPELINE.parents[1]))
     flights.events_jsonl(pytester.path / "events.jsonl", flights.flights(2_000))
     pytester.makepyfile(TEST)
     result = pytester.runpytest_subprocess("-p", "chaos.pytest_plugin", timeout=900)
