@@ -7,7 +7,17 @@ import sys
 
 import typer
 
-from slackwater import chaos, chaos_run, cluster, conform, disorder, files, replay, stack
+from slackwater import (
+    aggregates,
+    chaos,
+    chaos_run,
+    cluster,
+    conform,
+    disorder,
+    files,
+    replay,
+    stack,
+)
 from slackwater.console import FAILED, USAGE, complain
 
 app = typer.Typer(
@@ -17,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, conform, disorder, stack, cluster, replay, chaos):
+for module in (files, aggregates, conform, disorder, stack, cluster, replay, chaos):
     module.register(app)
 chaos_run.register(chaos.chaos)
 
@@ -26,6 +36,7 @@ chaos_run.register(chaos.chaos)
 _USAGE_ERRORS = (
     "windowing.spec.PipelineError",
     "windowing.errors.BrokenEnvelope",
+    "windowing.spec.user_aggregate.UserAggregateError",
     "chaos.log.EnvelopeError",
     "chaos.conform.wid_case.CaseError",
     "jobs.heartbeat.HeartbeatError",

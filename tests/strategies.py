@@ -29,6 +29,12 @@ HARD_FLOATS = [
     *(1e308, -1e308, 1.7976931348623157e308, -1.7976931348623157e308, 1e-308, 1e22, 123456789.125),
 ]
 _STRINGS = ["a", "b", "", "Z", "é", "😀", "\ufffd", "line\nbreak", '"', "\u0000"]
+_RICH_AGGREGATES = [
+    *("var(w)", "stddev(x)", "var_pop(x)", "stddev_pop(v)", "first(g)", "last(x)", "collect(w)"),
+    *("argmin(w)", "argmax(x, g)", "argmax(v, x)", "count_distinct(g)", "count_distinct(x)"),
+    *("approx_count_distinct(w, 16)", "median(w)", "median(x)", "quantile(x, 0.9)", "top_k(v, 2)"),
+    *("quantile(w, 0)", "approx_quantile(x, 50%)", "approx_quantile(w, 0.99, 5%)", "collect(h)"),
+]
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 
 
@@ -255,7 +261,9 @@ def _queries(draw: st.DrawFn, span: _Span, every_us: int, clock: _Clock) -> Even
     origin = f" ORIGIN {span.origin_us} us" if span.origin_us else ""
     pool = ["count", *(f"{f}({n})" for f in ("sum", "mean", "min", "max") for n in ("v", "x"))]
     pool += ["mean(w)", "min(w)", "max(w)"]
-    chosen = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=4, unique=True))
+    # As likely together as the plain ones: each draws half of the aggregates.
+    one = st.sampled_from(pool) | st.sampled_from(_RICH_AGGREGATES)
+    chosen = draw(st.lists(one, min_size=1, max_size=4, unique=True))
     query: Event = {
         "window": f"RANGE {span.range_us} us SLIDE {span.slide_us} us WATTR ts{origin}",
         "group_by": draw(

@@ -10,6 +10,11 @@ import yaml
 TOPIC = "s"
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _AGGREGATES = ("count", "sum(v)", "mean(v)", "min(v)", "max(v)", "sum(x)", "mean(x)", "max(x)")
+_RICHER = (
+    *("var(v)", "stddev(x)", "first(v)", "last(x)", "argmin(x)", "argmax(v, g)", "collect(g)"),
+    *("count_distinct(g)", "approx_count_distinct(v)", "median(x)", "quantile(v, 0.9)"),
+    *("approx_quantile(x, 0.9)", "top_k(v, 2)"),
+)
 
 
 def draw_pipeline(rng: random.Random) -> str:
@@ -63,6 +68,8 @@ def _query(rng: random.Random, every: str, tick_us: int) -> dict[str, Any]:
     origin = rng.choice([0, 0, 0, 3, -4])
     window = f"RANGE {length * tick_us} us SLIDE {slide * tick_us} us WATTR ts"
     chosen = rng.sample(_AGGREGATES, rng.randint(1, 3))
+    if rng.random() < 0.5:
+        chosen.append(rng.choice(_RICHER))
     query: dict[str, Any] = {
         "window": window + (f" ORIGIN {origin * tick_us} us" if origin else ""),
         "group_by": rng.choice([[], ["g"], ["g"], ["g", "v"]]),

@@ -95,9 +95,3 @@ def test_windows_that_only_the_definition_has_are_refused(window: str) -> None:
     text = PIPELINE.replace("DISORDER", "ordered").replace("RANGE 10 s SLIDE 5 s WATTR ts", window)
     with pytest.raises(PipelineError, match=r"queries\.w\.window.*not in this release"):
         parse_pipeline(text)
-
-
-def test_aggregates_that_only_the_definition_has_are_refused() -> None:
-    text = PIPELINE.replace("DISORDER", "ordered").replace("c: count", "c: first(n)")
-    with pytest.raises(PipelineError, match="'first' is not an aggregate"):
-        parse_pipeline(text)

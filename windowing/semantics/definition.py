@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from windowing.semantics.aggregates import IntSumError, aggregate
+from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival, Lane, follow
 from windowing.semantics.log import LogEntry, split_lanes
 from windowing.semantics.revisions import Shown, revisions
@@ -22,7 +22,7 @@ from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.windows import definition_of
 from windowing.spec.fields import Aggregate, Kind
 from windowing.spec.pipeline import Pipeline, Query, Source
-from windowing.spec.rows import DeadLetter, Row, Scalar, dead_letter_order, row_order
+from windowing.spec.rows import DeadLetter, Row, Value, dead_letter_order, row_order
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,8 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
     for query in pipeline.queries:
-        shown, taken = revisions(query, items, lanes)
-        rows += (_row(query, source, revision) for revision in shown)
-        refused, tally = _refused(query, items, taken)
+        rows += (_row(query, source, shown) for shown in revisions(query, items, lanes))
+        refused, tally = _refused(query, items)
         dead += refused
         counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
     return Outcome(
@@ -115,17 +114,15 @@ def _item(source: Source, arrival: Arrival) -> Item | None:
     )
 
 
-def _refused(
-    query: Query, items: Iterable[Item], taken: set[Item]
-) -> tuple[list[DeadLetter], dict[str, int]]:
+def _refused(query: Query, items: Iterable[Item]) -> tuple[list[DeadLetter], dict[str, int]]:
     """The dead letters of a query, and how many of its records were taken, outside, dropped."""
     refused: list[DeadLetter] = []
-    tally = {"applied": len(taken), "outside": 0, "dropped": 0}
+    tally = {"applied": 0, "outside": 0, "dropped": 0}
     definition, policy = definition_of(query.window), query.late.policy
     for item in items:
-        if item in taken:
-            continue
-        if definition.lateness(query, item) is None:
+        if definition.takes(query, item):
+            tally["applied"] += 1
+        elif definition.lateness(query, item) is None:
             tally["outside"] += 1
         elif policy == "drop":
             tally["dropped"] += 1
@@ -162,11 +159,18 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
     )
 
 
-def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Scalar:
+def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
     """One aggregate over what a revision shows."""
     if spec.field is None:
         return len(shown.holds)
+    if spec.function == "python":
+        rows = [[item.fields[name] for name in spec.fields] for item in shown.holds]
+        return by_user(spec, rows)
     values = [item.fields[spec.field] for item in shown.holds]
+    if spec.function in ("argmin", "argmax"):
+        # Without a field to show, a record shows its windowing attribute.
+        shows = [item.fields[spec.more[0]] if spec.more else item.value for item in shown.holds]
+        return extreme(spec, list(zip(values, shows, strict=True)))
     return aggregate(spec, kinds[spec.field], values)
 
 

@@ -28,16 +28,21 @@ from windowing.spec.disorder import (
     OrderedPer,
     Punctuation,
     parse_disorder,
-    progress_attr,
 )
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
+from windowing.spec.fields import (
+    Aggregate,
+    FieldType,
+    check_aggregate,
+    parse_aggregate,
+    parse_field_type,
+)
 from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import check_late, check_progress_key
-from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
+from windowing.spec.window import ROW_NUM, AttributeType, Window, parse_window
 from windowing.spec.yaml_lines import line_of
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -264,19 +269,16 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         window = parse_window(query.window, source.attributes)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
-    if window.kind is not WindowClass.SLIDING or window.attribute != source.event_time.field:
+    if window.attribute not in (source.event_time.field, ROW_NUM):
         msg = (
-            f"windows of class {window.kind} over {window.attribute} are not in this release: use "
+            f"windows over {window.attribute} are not in this release: use "
             f"RANGE … SLIDE … WATTR {source.event_time.field}"
         )
         raise _FieldError((*here, "window"), msg)
-    if window.pattr is not None:
-        msg = "PATTR is not in this release: use group_by, which gives the same rows here"
-        raise _FieldError((*here, "window"), msg)
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
         try:
-            key = dict.fromkeys([window.pattr, *query.group_by] if window.pattr else query.group_by)
-            check_postgres_names(name, [*key, *query.aggregates])
+            fields = [*([window.pattr] if window.pattr else []), *query.group_by]
+            check_postgres_names(name, [*dict.fromkeys(fields), *query.aggregates])
         except ValueError as error:
             raise _FieldError(here, str(error)) from None
     late = query.late or pipeline.late
@@ -303,12 +305,6 @@ def _check_rules(
         check_progress_key(window, query.group_by, source.disorder)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
-    if progress_attr(source.disorder) is not None:
-        msg = (
-            "progress per key is not in this release: give ordered_per its members, or "
-            "punctuation without attr"
-        )
-        raise _FieldError(("source", "disorder"), msg)
     try:
         check_late(window, late.mode, late.policy, late.every_us)
     except ValueError as error:
@@ -332,18 +328,9 @@ def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tup
         path = (*here, "aggregates", name)
         try:
             aggregate = parse_aggregate(name, text)
+            check_aggregate(aggregate, source.fields)
         except ValueError as error:
             raise _FieldError(path, str(error)) from None
-        if aggregate.field is not None:
-            type_ = source.fields.get(aggregate.field)
-            if type_ is None:
-                msg = f"{aggregate.field!r} is not under source.fields ({known_fields(source)})"
-                raise _FieldError(path, msg)
-            if type_.kind == "string":
-                msg = (
-                    f"{text!r}: {aggregate.field} is a string; {aggregate.function} needs a number"
-                )
-                raise _FieldError(path, msg)
         result.append(aggregate)
     return tuple(result)
 

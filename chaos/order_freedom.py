@@ -1,0 +1,208 @@
+"""Is the merge of a user's aggregate free of order? A search for records that show that it is not.
+
+Records are folded one by one; then each becomes a state of its own, and the states are merged two
+by two in an order and grouping that are drawn. Both results must be the same bits. Few records are
+tried before many; Hypothesis draws from values at which arithmetic breaks, and shrinks what it
+finds: the counter-example that comes back has the fewest and plainest records.
+
+A search that finds nothing proves nothing, but says how far it went.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, get_type_hints
+
+from hypothesis import HealthCheck, find, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+from windowing.spec.fields import Kind
+from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.user_aggregate import (
+    State,
+    UserAggregateError,
+    call,
+    check_plain,
+    checked_result,
+    load,
+)
+
+Values = tuple[int | float | str, ...]
+Part = TypeVar("Part")
+_FAILED = "failed: "
+_RECORDS_MAX = 6
+
+_HARD: dict[Kind, st.SearchStrategy[int | float | str]] = {
+    "int": st.integers(-3, 3)
+    | st.sampled_from([INT64_MIN, INT64_MAX, 2**53, 2**53 + 1])
+    | st.integers(INT64_MIN, INT64_MAX),
+    "float": st.sampled_from([0.0, 1.0, -1.0, 0.1, 0.2, 0.3, 1e16, -1e16, 1e308, -1e308, 5e-324])
+    | st.floats(allow_nan=False, allow_infinity=False).map(lambda value: value + 0.0),
+    "string": st.sampled_from(["", "a", "b", "é", "\u0000"]) | st.text(max_size=5),
+}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Some records, and one way to merge them.
+
+    Attributes:
+        records: in the order of the fold.
+        order: the places of the records, as their states are laid out.
+        joints: of the neighbours that are left, which two are merged next; one less than records.
+    """
+
+    records: tuple[Values, ...]
+    order: tuple[int, ...]
+    joints: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CounterExample:
+    """Records on which a merge shows its order, or on which the class fails.
+
+    Attributes:
+        records: the fewest that were found.
+        folded: the result of one record after the other, as JSON, or the error.
+        merged: the result of merging, as JSON, or the error.
+        merging: how they were merged, as `((1+2)+0)` with the records numbered from 0.
+    """
+
+    records: tuple[Values, ...]
+    folded: str
+    merged: str
+    merging: str
+
+    def lines(self) -> list[str]:
+        """What a person needs to see it happen."""
+        return [
+            f"records, numbered from 0: {json.dumps(self.records, ensure_ascii=False)}",
+            f"one after the other: {self.folded}",
+            f"merged as {self.merging}: {self.merged}",
+        ]
+
+
+def counter_example(
+    reference: str, kinds: Sequence[Kind], *, attempts: int = 2000
+) -> CounterExample | None:
+    """Search for the smallest set of records whose result depends on how they are merged.
+
+    Args:
+        reference: `module:Class`.
+        kinds: the types of the fields that `update` takes.
+        attempts: how many ways to merge are tried.
+
+    Raises:
+        UserAggregateError: no such class, or not an aggregate.
+    """
+    load(reference)
+    # Smaller sets first: then nothing smaller is left to be found.
+    for size in range(1, _RECORDS_MAX + 1):
+        found = _of_size(reference, kinds, size, -(-attempts // _RECORDS_MAX))
+        if found is not None:
+            return found
+    return None
+
+
+def _of_size(
+    reference: str, kinds: Sequence[Kind], size: int, attempts: int
+) -> CounterExample | None:
+    try:
+        attempt = find(
+            _attempts(kinds, size),
+            lambda attempt: _difference(reference, attempt) is not None,
+            settings=settings(
+                max_examples=attempts,
+                derandomize=True,
+                database=None,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    except NoSuchExample:
+        return None
+    return _difference(reference, attempt)
+
+
+@st.composite
+def _attempts(draw: st.DrawFn, kinds: Sequence[Kind], size: int) -> Attempt:
+    record = st.tuples(*(_HARD[kind] for kind in kinds))
+    records = [draw(record) for _ in range(size)]
+    order = draw(st.permutations(range(size)))
+    joints = [draw(st.integers(0, left - 2)) for left in range(size, 1, -1)]
+    return Attempt(tuple(records), tuple(order), tuple(joints))
+
+
+def _difference(reference: str, attempt: Attempt) -> CounterExample | None:
+    folded = _outcome(reference, lambda: _folded(reference, attempt.records))
+    merged = _outcome(reference, lambda: _merged(reference, attempt))
+    if folded == merged and not folded.startswith(_FAILED):
+        return None
+    names = [str(place) for place in attempt.order]
+    merging = _joined(names, attempt.joints, lambda left, right: f"({left}+{right})")
+    return CounterExample(attempt.records, folded, merged, merging)
+
+
+def _outcome(reference: str, state: Callable[[], State]) -> str:
+    """A result as JSON, or what went wrong on the way to it."""
+    try:
+        return json.dumps(checked_result(reference, call(reference, "result", state())))
+    except UserAggregateError as error:
+        return f"{_FAILED}{error}"
+
+
+def _folded(reference: str, records: Iterable[Values]) -> State:
+    state = call(reference, "init")
+    for record in records:
+        state = call(reference, "update", state, *record)
+    return _stored(reference, state)
+
+
+def _merged(reference: str, attempt: Attempt) -> State:
+    states = [_folded(reference, [attempt.records[place]]) for place in attempt.order]
+
+    def merge(left: State, right: State) -> State:
+        return _stored(reference, call(reference, "merge", left, right))
+
+    return _joined(states, attempt.joints, merge)
+
+
+def _stored(reference: str, state: State) -> State:
+    """A state as it comes back from a checkpoint: plain values, shared with nobody."""
+    check_plain(reference, state)
+    return copy.deepcopy(state)
+
+
+def _joined(
+    parts: Sequence[Part], joints: Iterable[int], join: Callable[[Part, Part], Part]
+) -> Part:
+    """Join neighbours until one part is left."""
+    left = list(parts)
+    for joint in joints:
+        left[joint : joint + 2] = [join(left[joint], left[joint + 1])]
+    return left[0]
+
+
+def kinds_of(reference: str) -> tuple[Kind, ...]:
+    """The types that a class's `update` says it takes, by its annotations.
+
+    Raises:
+        UserAggregateError: no such class, or an argument without one of the types.
+    """
+    hints = get_type_hints(load(reference).update)
+    hints.pop("return", None)
+    kinds: dict[object, Kind] = {int: "int", float: "float", str: "string"}
+    taken = list(hints.items())[1:]
+    odd = [name for name, hint in taken if hint not in kinds]
+    if odd or not taken:
+        which = f"{odd[0]} of update" if odd else "update"
+        msg = (
+            f"python:{reference}: {which} is not annotated with int, float or str: annotate "
+            "(state and values), or give --takes for each field"
+        )
+        raise UserAggregateError(msg)
+    return tuple(kinds[hint] for _, hint in taken)
