@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -77,15 +78,10 @@ def committed_ends(bootstrap: str, topic: str) -> dict[int, int]:
     Raises:
         LogError: no broker answers, or the topic does not exist.
     """
-    consumer = _consumer(bootstrap)
-    try:
+    with _reading(bootstrap) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         ends = consumer.end_offsets(lanes)
         return {lane.partition: ends[lane] for lane in lanes}
-    except KafkaError as error:
-        raise _failed(bootstrap, error) from error
-    finally:
-        consumer.close()
 
 
 def read_topic(
@@ -112,8 +108,7 @@ def read_topic(
         LogError: no broker answers, the topic or a partition does not exist, or an end is not
             reached although the reader waited `stall_s`.
     """
-    consumer = _consumer(bootstrap)
-    try:
+    with _reading(bootstrap) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         if ends is None:
             current = consumer.end_offsets(lanes)
@@ -121,13 +116,8 @@ def read_topic(
         if absent := sorted(set(ends) - {lane.partition for lane in lanes}):
             message = f"topic {topic!r} has {len(lanes)} partitions, none of them {absent}"
             raise LogError(message)
-        yield from _read_lanes(
-            consumer, [lane for lane in lanes if lane.partition in ends], ends, stall_s
-        )
-    except KafkaError as error:
-        raise _failed(bootstrap, error) from error
-    finally:
-        consumer.close()
+        wanted = [lane for lane in lanes if lane.partition in ends]
+        yield from _read_lanes(consumer, wanted, ends, stall_s)
 
 
 def _read_lanes(
@@ -172,6 +162,16 @@ def _from_kafka(record: Any) -> LogRecord:
         control,
         record.timestamp * 1000 if by_broker else None,
     )
+
+
+@contextmanager
+def _reading(bootstrap: str) -> Iterator[Any]:
+    """A consumer that is closed afterwards, and whose failures are one sentence."""
+    with closing(_consumer(bootstrap)) as consumer:
+        try:
+            yield consumer
+        except KafkaError as error:
+            raise _failed(bootstrap, error) from error
 
 
 def _consumer(bootstrap: str) -> Any:

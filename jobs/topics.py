@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +80,7 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
         BrokerError: no broker answers.
         TopicError: the topic exists with another number of partitions.
     """
-    with _broker(bootstrap), _closing(_admin(bootstrap)) as admin:
+    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
         created = False
         if _partitions(admin, name) == 0:
             configs = {"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}
@@ -108,7 +108,7 @@ def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         ends = consumer.end_offsets(lanes)
         return {lane.partition: ends[lane] for lane in lanes}
@@ -124,7 +124,7 @@ def last_records(bootstrap: str, topic: str) -> dict[int, tuple[int, Any]]:
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         ends = consumer.end_offsets(lanes)
         found: dict[int, tuple[int, Any]] = {}
@@ -146,7 +146,7 @@ def offsets_at(bootstrap: str, topic: str, at_us: int) -> dict[int, int]:
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         ends = consumer.end_offsets(lanes)
         found = consumer.offsets_for_times(dict.fromkeys(lanes, -(-at_us // 1000)))
@@ -162,7 +162,7 @@ def records_from(bootstrap: str, topic: str, partition: int, first: int, count: 
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
         _lanes(consumer, bootstrap, topic)
         lane = TopicPartition(topic, partition)
         end = min(first + count, consumer.end_offsets([lane])[lane])
@@ -181,9 +181,9 @@ def delete_before(bootstrap: str, topic: str, partition: int, offset: int) -> in
         BrokerError: no broker answers, or the offset lies beyond the partition's end.
     """
     lane = TopicPartition(topic, partition)
-    with _broker(bootstrap), _closing(_admin(bootstrap)) as admin:
+    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
         admin.delete_records({lane: offset})
-    with _broker(bootstrap), _closing(reader(bootstrap)) as consumer:
+    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
         return int(consumer.beginning_offsets([lane])[lane])
 
 
@@ -194,7 +194,7 @@ def allow_records_of(bootstrap: str, topic: str, bytes_: int) -> None:
         BrokerError: no broker answers.
     """
     limit = {"max.message.bytes": str(bytes_)}
-    with _broker(bootstrap), _closing(_admin(bootstrap)) as admin:
+    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=limit)])
 
 
@@ -306,11 +306,3 @@ def _broker(bootstrap: str) -> Iterator[None]:
         yield
     except KafkaError as error:
         raise broker_error(bootstrap, error) from error
-
-
-@contextmanager
-def _closing(client: Any) -> Iterator[Any]:
-    try:
-        yield client
-    finally:
-        client.close()

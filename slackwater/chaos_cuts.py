@@ -26,14 +26,13 @@ def run_cuts_plan(file: Path) -> CutsReport:
         PipelineError: the plan or its pipeline breaks a rule.
         WindowingError: Spark's `window()` cannot say what the pipeline asks for.
     """
-    from chaos.cuts.plan import load_cuts_plan
+    from chaos.cuts.plan import load_cuts_plan, pipeline_of
     from chaos.cuts.run import run_cuts
     from jobs import builtin, file_run
     from windowing.batches import batches
-    from windowing.spec import load_pipeline
 
     plan = load_cuts_plan(file)
-    pipeline = load_pipeline(file.parent / plan.pipeline)
+    pipeline = pipeline_of(plan, file)
     with file_run.own_session(f"slackwater {plan.name}") as spark:
 
         def on(run: Callable[..., Output], log: Sequence[LogRecord], rows: int) -> Emitted:

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
-from windowing.spec.pipeline import Name
+from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.pipeline import Name, Pipeline, load_pipeline
 
 Rows = Annotated[int, Field(strict=True, ge=1)]
 
@@ -62,3 +63,22 @@ def load_cuts_plan(path: str | Path) -> CutsPlan:
     """
     shape = "a plan of cuts is a mapping that begins with name: and kind: cuts"
     return parse_document(read_text(path), str(path), CutsPlan, shape=shape)[0]
+
+
+def pipeline_of(plan: CutsPlan, file: Path) -> Pipeline:
+    """The pipeline of a plan.
+
+    Args:
+        plan: the plan.
+        file: where it stands; the pipeline is found from there.
+
+    Raises:
+        PipelineError: the pipeline breaks a rule, or a query lacks what is to be drawn.
+    """
+    pipeline = load_pipeline(file.parent / plan.pipeline)
+    for query in pipeline.queries:
+        names = [aggregate.name for aggregate in query.aggregates]
+        if plan.draw not in names:
+            rule = f"{plan.draw!r} is no aggregate of {query.name}: draw one of {', '.join(names)}"
+            raise PipelineError([Problem(str(file), 0, "draw", rule)])
+    return pipeline

@@ -6,29 +6,21 @@ from typing import Any, Final
 
 import pandas as pd
 from great_expectations.compatibility import pydantic
-from great_expectations.execution_engine import PandasExecutionEngine
 from great_expectations.expectations.expectation import BatchExpectation
-from great_expectations.expectations.metrics.metric_provider import metric_value
-from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
+
+from chaos.expectations.frame_metric import FrameMetric
 
 FATES: Final = ("applied", "outside", "dropped", "dead")
 
 
-class RecordCounts(TableMetricProvider):  # type: ignore[misc]
+class RecordCounts(FrameMetric):
     """The counts of a batch: one row per query."""
 
     metric_name = "table.record_counts"
 
-    @metric_value(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
-    def _pandas(
-        cls,  # noqa: N805 - the decorator makes it a class method
-        execution_engine: Any,
-        metric_domain_kwargs: dict[str, Any],
-        **_: Any,
-    ) -> list[dict[str, Any]]:
-        frame, _domain, _accessor = execution_engine.get_compute_domain(
-            metric_domain_kwargs, domain_type="table"
-        )
+    @classmethod
+    def measure(cls, frame: pd.DataFrame, **values: Any) -> list[dict[str, Any]]:
+        """See `counts`."""
         return counts(frame)
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pandas as pd
 from great_expectations.compatibility import pydantic
-from great_expectations.execution_engine import PandasExecutionEngine
 from great_expectations.expectations.expectation import BatchExpectation
-from great_expectations.expectations.metrics.metric_provider import metric_value
-from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
+
+from chaos.expectations.frame_metric import FrameMetric
 
 _SHOWN = 20
 _KINDS = {
@@ -19,24 +18,16 @@ _KINDS = {
 }
 
 
-class RevisionFaults(TableMetricProvider):  # type: ignore[misc]
+class RevisionFaults(FrameMetric):
     """What is wrong with the revisions of a batch."""
 
     metric_name = "table.revisions.faults"
     value_keys = ("window_columns",)
 
-    @metric_value(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
-    def _pandas(
-        cls,  # noqa: N805 - the decorator makes it a class method
-        execution_engine: Any,
-        metric_domain_kwargs: dict[str, Any],
-        metric_value_kwargs: dict[str, Any],
-        **_: Any,
-    ) -> dict[str, Any]:
-        frame, _domain, _accessor = execution_engine.get_compute_domain(
-            metric_domain_kwargs, domain_type="table"
-        )
-        return faults(frame, list(metric_value_kwargs["window_columns"]))
+    @classmethod
+    def measure(cls, frame: pd.DataFrame, **values: Any) -> dict[str, Any]:
+        """See `faults`."""
+        return faults(frame, list(values["window_columns"]))
 
 
 class ExpectRevisionsToRiseWithoutHoles(BatchExpectation):  # type: ignore[misc]

@@ -7,35 +7,25 @@ from typing import Any
 
 import pandas as pd
 from great_expectations.compatibility import pydantic
-from great_expectations.execution_engine import PandasExecutionEngine
 from great_expectations.expectations.expectation import BatchExpectation
-from great_expectations.expectations.metrics.metric_provider import metric_value
-from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
+
+from chaos.expectations.frame_metric import FrameMetric
 
 _SHOWN = 20
 
 Window = tuple[Any, ...]
 
 
-class WindowSetDifference(TableMetricProvider):  # type: ignore[misc]
+class WindowSetDifference(FrameMetric):
     """How the windows of a batch differ from those of a Parquet file."""
 
     metric_name = "table.window_set.difference"
     value_keys = ("expected",)
 
-    @metric_value(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
-    def _pandas(
-        cls,  # noqa: N805 - the decorator makes it a class method
-        execution_engine: Any,
-        metric_domain_kwargs: dict[str, Any],
-        metric_value_kwargs: dict[str, Any],
-        **_: Any,
-    ) -> dict[str, Any]:
-        frame, _domain, _accessor = execution_engine.get_compute_domain(
-            metric_domain_kwargs, domain_type="table"
-        )
-        expected = pd.read_parquet(metric_value_kwargs["expected"], dtype_backend="pyarrow")
-        return difference(frame, expected)
+    @classmethod
+    def measure(cls, frame: pd.DataFrame, **values: Any) -> dict[str, Any]:
+        """See `difference`."""
+        return difference(frame, pd.read_parquet(values["expected"], dtype_backend="pyarrow"))
 
 
 class ExpectWindowSetToMatchDefinition(BatchExpectation):  # type: ignore[misc]

@@ -11,19 +11,19 @@ from matplotlib import image
 
 from chaos.checks import Outcome
 from chaos.contrast import contrast
-from chaos.cuts.plan import CutsPlan, load_cuts_plan
+from chaos.cuts.plan import CutsPlan, load_cuts_plan, pipeline_of
 from chaos.cuts.report import write_cuts
 from chaos.cuts.run import CutsReport, Emitted, clean_log, run_cuts, shows
 from chaos.log import LogRecord
 from chaos.plan import kind_of
 from windowing import local
 from windowing.batches import batches
-from windowing.spec import PipelineError, load_pipeline
+from windowing.spec import PipelineError
 
 PLANS = Path(__file__).parents[2] / "chaos" / "plans"
 PLAN = load_cuts_plan(PLANS / "spark_builtin.yml").model_copy(update={"cuts": (30, 100)})
 SMALL = PLAN.model_copy(update={"workload": PLAN.workload.model_copy(update={"flights": 300})})
-PIPELINE = load_pipeline(PLANS / PLAN.pipeline)
+PIPELINE = pipeline_of(PLAN, PLANS / "spark_builtin.yml")
 
 
 def sound(log: Sequence[LogRecord], rows: int) -> Emitted:
@@ -102,3 +102,9 @@ def test_mistakes_in_a_plan_are_named(tmp_path: Path, old: str, new: str, told: 
     file.write_text(text.replace(old, new))
     with pytest.raises(PipelineError, match=told):
         load_cuts_plan(file)
+
+
+def test_what_is_to_be_drawn_must_be_there() -> None:
+    plan = PLAN.model_copy(update={"draw": "mean_speed"})
+    with pytest.raises(PipelineError, match="'mean_speed' is no aggregate of hourly"):
+        pipeline_of(plan, PLANS / "spark_builtin.yml")
