@@ -202,6 +202,8 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
             f"{text!r} is not an aggregate: write count, a function of a field, as mean(delay), or "
             "a class of yours, as python:module:Class(delay)"
         )
+        if isinstance(text, str) and "(" in text and ")" not in text:
+            msg += "; inside {} a comma ends it: put the whole in quotes, as 'quantile(delay, 0.9)'"
         raise ValueError(msg)
     given = [part.strip() for part in (match["given"] or "").split(",")]
     given = [] if given == [""] else given
