@@ -1,14 +1,15 @@
 """Cases of the window language run by the local engine, as far as it goes.
 
-A case becomes a pipeline and its input a log. The engine has sliding windows, progress per lane,
-and some of the aggregates; it gives rows without their epoch, and of late records those that no
-window took. That much of `expected` is compared with it, and the verdict says what was left out.
+A case becomes a pipeline and its input a log, whose lanes stand in canonical order. The engine
+gives rows without their epoch, and of late records those that no window took. That much of
+`expected` is compared with it; the verdict says which aggregates were left out, and the definition
+judges the whole besides.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +19,13 @@ from chaos.conform import wid
 from chaos.conform.wid_case import Case, question_of
 from windowing import local
 from windowing.batches import batches
+from windowing.errors import ArrivalOrder
 from windowing.spec import Pipeline, WindowError, parse_pipeline
 from windowing.spec import disorder as spec
 from windowing.spec.fields import SUPPORTED
 from windowing.spec.rows import Row
-from windowing.spec.window import Window, WindowClass
+from windowing.spec.window import ROW_NUM, Window, WindowClass
+from windowing.wids import DEFINED
 
 _TOPIC = "s"
 _FOR_EVER = f"{2**62} us"
@@ -31,7 +34,7 @@ _BATCH_ROWS = (1, 4, 1000)
 
 
 @dataclass(frozen=True)
-class _Entry:
+class LogEntry:
     """One record of the log."""
 
     source: str
@@ -43,22 +46,14 @@ class _Entry:
 
 
 def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
-    """Judge a case by the engine, and by the definition what the engine leaves out.
-
-    Returns:
-        no verdict if the engine does not have the case's kind of window or progress.
-    """
+    """Judge a case by the engine, and by the definition what the engine leaves out."""
     try:
-        question = question_of(case)
-    except WindowError:
-        return []
-    supported = [function for function in case.aggregates if function in SUPPORTED]
-    keyed = spec.progress_attr(question.disorder) is not None
-    sliding = question.query.window.kind is WindowClass.SLIDING
-    if not sliding or keyed or question.ignore_control or not supported:
-        return []
-    part = _engine_part(case)
-    left_out = [function for function in case.aggregates if function not in SUPPORTED]
+        question_of(case)
+    except WindowError as error:
+        # What is refused when it is read is run by nobody.
+        code = error.code
+        return [wid.judge(case, lambda _: {"error": code}, "specification", 0)]
+    part, left_out = _engine_part(case)
     name = "engine" + (f" without {', '.join(left_out)}" if left_out else "")
     verdicts = []
     for rows in _BATCH_ROWS:
@@ -73,14 +68,22 @@ def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
 
 def by_engine(case: Case, batch_rows: int) -> wid.Expected:
     """What the local engine makes of the part of a case that `_engine_part` gives."""
-    question = question_of(case)
     pipeline = pipeline_of(case)
-    window = question.query.window
-    output = local.run(pipeline, batches(_entries(case), batch_rows))
+    try:
+        output = local.run(pipeline, batches(entries_of(case), batch_rows))
+    except ArrivalOrder as error:
+        return {"error": error.code}
+    return expected_of(case, output)
+
+
+def expected_of(case: Case, output: local.Output) -> wid.Expected:
+    """An engine's output in the shape of `expected`, as far as it says what stands there."""
     if any(letter.reason == "after_end" for letter in output.dead_letters):
         return {"error": "E_AFTER_END"}
+    window = question_of(case).query.window
+    lanes = _partitions(case)
     rows = [_row(case, window, row) for row in output.rows]
-    late = sorted([letter.partition, letter.offset] for letter in output.dead_letters)
+    late = sorted([lanes.index(letter.partition), letter.offset] for letter in output.dead_letters)
     return {"rows": sorted(rows, key=wid.row_order), "late": late}
 
 
@@ -88,18 +91,19 @@ def pipeline_of(case: Case) -> Pipeline:
     """The pipeline that asks what a case asks."""
     question = question_of(case)
     window, late = question.query.window, question.query.late
+    time = "ts" if window.attribute == ROW_NUM else window.attribute
     document = {
         "name": "case",
         "source": {
             "topic": _TOPIC,
             "partitions": len(case.lanes),
             "format": "json",
-            "event_time": {"field": window.attribute, "unit": "us"},
+            "event_time": {"field": time, "unit": "us"},
             "fields": {
                 **{"key": "string?", "group": "string?", "value": f"{case.value_type}?"},
-                **{name: "int?" for name in ("ts", "pos") if name != window.attribute},
+                **{name: "int?" for name in ("ts", "pos") if name != time},
             },
-            "disorder": _spelled(question.disorder, case.lanes),
+            "disorder": _spelled(question.disorder, _names(case)),
         },
         # A dropped record leaves no trace; a dead letter says that it was late.
         "late": {"mode": late.mode, "policy": "dead_letter"}
@@ -109,12 +113,11 @@ def pipeline_of(case: Case) -> Pipeline:
         "shards": 2,
         "queries": {
             "case": {
-                "window": f"RANGE {window.range_} us SLIDE {window.slide} us "
-                f"WATTR {window.attribute} ORIGIN {window.origin} us",
-                "group_by": _keys(case, window),
+                "window": _window(window),
+                "group_by": list(question.query.group_by),
                 "aggregates": {
                     f"a{number}": function if function == "count" else f"{function}(value)"
-                    for number, function in enumerate(case.aggregates)
+                    for number, function in enumerate(case.aggregates or ["count"])
                 },
             }
         },
@@ -122,43 +125,71 @@ def pipeline_of(case: Case) -> Pipeline:
     return parse_pipeline(yaml.safe_dump(document), case.id)
 
 
-def _engine_part(case: Case) -> Case:
-    """The case with what the engine does not give taken out."""
+def _window(window: Window) -> str:
+    """A window as a pipeline file spells it, where every attribute counts microseconds or rows."""
+    rows = window.attribute == ROW_NUM
+    unit = "rows" if rows else "us"
+    length = "LANDMARK" if window.range_ is None else f"{window.range_} {unit}"
+    clauses = [f"RANGE {length}"]
+    if window.kind in DEFINED:
+        ranked = window.kind is WindowClass.SLIDE_BY_RANK
+        order = f"rank({window.attribute})" if ranked else ROW_NUM
+        clauses += [f"SLIDE {window.slide} rows RATTR {window.attribute} SATTR {order}"]
+    else:
+        clauses += [f"SLIDE {window.slide} {unit} WATTR {window.attribute}"]
+        clauses += [f"ORDER {window.order}" if rows else f"ORIGIN {window.origin} us"]
+    if window.pattr is not None:
+        clauses.append(f"PATTR {window.pattr}")
+    return " ".join(clauses)
+
+
+def _engine_part(case: Case) -> tuple[Case, list[str]]:
+    """The case with what the engine does not give taken out, and the aggregates among that."""
     kept = [n for n, function in enumerate(case.aggregates) if function in SUPPORTED]
     aggregates = [case.aggregates[n] for n in kept]
+    left_out = [function for function in case.aggregates if function not in SUPPORTED]
     if "error" in case.expected:
-        return case.model_copy(update={"aggregates": aggregates})
+        return case.model_copy(update={"aggregates": aggregates}), left_out
     head = len(case.expected["rows"][0]) - len(case.aggregates) if case.expected["rows"] else 0
     rows = [[*row[:_EPOCH], None, *(row[head + n] for n in kept)] for row in case.expected["rows"]]
     refused = case.late["policy"] == "drop"
     late = [row[:2] for row in case.expected["late"] if refused and row[3] == "all"]
-    return case.model_copy(
-        update={"aggregates": aggregates, "expected": {"rows": rows, "late": late}}
-    )
+    expected = {"rows": rows, "late": late}
+    return case.model_copy(update={"aggregates": aggregates, "expected": expected}), left_out
 
 
-def _keys(case: Case, window: Window) -> list[str]:
-    """PATTR and GROUP BY mean the same to sliding windows; a field stands in a key once."""
-    named = [name for name in (window.pattr, case.group_by) if name is not None]
-    return list(dict.fromkeys(named))
+def _partitions(case: Case) -> list[int]:
+    """The partition that stands for each lane: lanes of several sources, in canonical order."""
+    places = [lane.rpartition("/") for lane in case.lanes]
+    ordered = sorted((source, int(number)) for source, _, number in places)
+    return [ordered.index((source, int(number))) for source, _, number in places]
+
+
+def _names(case: Case) -> dict[str, str]:
+    """The name that each lane has in the pipeline."""
+    partitions = zip(case.lanes, _partitions(case), strict=True)
+    return {lane: f"{_TOPIC}/{partition}" for lane, partition in partitions}
 
 
 def _row(case: Case, window: Window, row: Row) -> list[Any]:
-    key = dict(zip(_keys(case, window), row.key, strict=True))
-    part = None if window.pattr is None else key[window.pattr]
-    group = None if case.group_by is None else key[case.group_by]
+    key = list(row.key)
+    part = None if window.pattr is None else key.pop(0)
+    group = None if case.group_by is None else key.pop(0)
     head = [row.window_id, row.window_start_us, row.window_end_us, part, group]
-    return [*head, row.revision, None, *row.values.values()]
+    return [*head, row.revision, None, *list(row.values.values())[: len(case.aggregates)]]
 
 
-def _spelled(disorder: spec.Disorder, lanes: list[str]) -> Any:
+def _spelled(disorder: spec.Disorder, here: Mapping[str, str]) -> Any:
     """A generator as a pipeline file spells it, the lanes by the names that they have there."""
-    here = {lane: f"{_TOPIC}/{number}" for number, lane in enumerate(lanes)}
     match disorder:
         case spec.Slack(slack_us):
             return {"slack": f"{slack_us} us"}
         case spec.SlackRows(rows):
             return {"slack": f"{rows} rows"}
+        case spec.OrderedPer(attr, None):
+            return {"ordered_per": attr}
+        case spec.Punctuation(attr) if attr is not None:
+            return {"punctuation": {"attr": attr}}
         case spec.OrderedPer(attr, members) if members is not None:
             named = {here[lane]: list(values) for lane, values in members}
             return {"ordered_per": {"attr": attr, "members": named}}
@@ -177,22 +208,27 @@ def _spelled(disorder: spec.Disorder, lanes: list[str]) -> Any:
             return "punctuation"
 
 
-def _entries(case: Case) -> Iterable[_Entry]:
-    here = {lane: f"{_TOPIC}/{number}" for number, lane in enumerate(case.lanes)}
+def entries_of(case: Case) -> Iterator[LogEntry]:
+    """The input of a case as a log."""
+    here, partitions = _names(case), _partitions(case)
+    ignore_control = question_of(case).ignore_control
     for record in case.input:
-        place = (_TOPIC, record["l"], record["o"])
+        place = (_TOPIC, partitions[record["l"]], record["o"])
         if "c" not in record:
             value = {name: record[name] for name in record if name not in ("l", "o")}
-            yield _Entry(*place, json.dumps(value).encode(), None)
-            continue
-        control: dict[str, Any] = {}
-        if record["c"] == "end":
-            control = {"end": True}
-        elif "b" in record:
-            control = {"bound": record["b"]} | ({"on": record["on"]} if "on" in record else {})
-        else:
-            control = {"now": record["now"]} if "now" in record else {}
-            if "seen" in record:
-                seen = record["seen"].items()
-                control["seen"] = {here.get(lane, lane): ts_us for lane, ts_us in seen}
-        yield _Entry(*place, None, json.dumps(control).encode())
+            yield LogEntry(*place, json.dumps(value).encode(), None)
+        elif record["c"] == "end" or not ignore_control:
+            yield LogEntry(*place, None, json.dumps(_control(record, here)).encode())
+
+
+def _control(record: Mapping[str, Any], here: Mapping[str, str]) -> dict[str, Any]:
+    """A control record as a topic carries it."""
+    if record["c"] == "end":
+        return {"end": True}
+    if "b" in record:
+        return {"bound": record["b"]} | ({"on": record["on"]} if "on" in record else {})
+    control = {"now": record["now"]} if "now" in record else {}
+    if "seen" in record:
+        seen = record["seen"].items()
+        control["seen"] = {here.get(lane, lane): ts_us for lane, ts_us in seen}
+    return control

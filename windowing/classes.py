@@ -13,11 +13,16 @@ import polars as pl
 
 from windowing import wids
 from windowing.assign.assigner import Assigner
+from windowing.assign.defined import DefinedAssigner
+from windowing.assign.ranked import RankedAssigner
 from windowing.assign.sliding import SlidingAssigner
+from windowing.emission.defined import DefinedEmitter
 from windowing.emission.emitter import Emitter
+from windowing.emission.landmark import LandmarkEmitter
+from windowing.emission.ranked import RankedEmitter
 from windowing.emission.sliding import SlidingEmitter
 from windowing.spec import Pipeline, Query
-from windowing.spec.window import Window, WindowClass
+from windowing.spec.window import WindowClass
 
 
 @dataclass(frozen=True)
@@ -27,25 +32,32 @@ class EngineClass:
     Attributes:
         assigner: makes a lane's part of a query.
         emitter: makes a shard's part of a query.
-        extent: start and end of the window that one row of a result frame is of.
     """
 
     assigner: Callable[[Query, Pipeline], Assigner]
     emitter: Callable[[Query, Pipeline], Emitter]
-    extent: Callable[[Window, int], tuple[int, int]]
 
 
 _CLASSES = {
-    WindowClass.SLIDING: EngineClass(SlidingAssigner, SlidingEmitter, wids.bounds_of),
+    WindowClass.SLIDING: EngineClass(SlidingAssigner, SlidingEmitter),
+    WindowClass.LANDMARK: EngineClass(SlidingAssigner, LandmarkEmitter),
+    WindowClass.SLIDE_BY_TUPLE: EngineClass(DefinedAssigner, DefinedEmitter),
+    WindowClass.SLIDE_BY_N: EngineClass(DefinedAssigner, DefinedEmitter),
+    WindowClass.SLIDE_BY_RANK: EngineClass(DefinedAssigner, DefinedEmitter),
 }
 
 
 def class_of(query: Query) -> EngineClass:
     """How a query is evaluated."""
-    return _CLASSES[query.window.kind]
+    window = query.window
+    if window.kind is not WindowClass.TUPLE:
+        return _CLASSES[window.kind]
+    if window.order == "event_time":
+        return EngineClass(RankedAssigner, RankedEmitter)
+    # A row numbered by its lane is a record whose attribute is its number.
+    return _CLASSES[WindowClass.SLIDING if window.range_ is not None else WindowClass.LANDMARK]
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that an emitter made."""
-    extent = class_of(query).extent
-    return [extent(query.window, wid) for wid in rows["window_id"]]
+    return [wids.bounds_of(query.window, wid) for wid in rows["window_id"]]

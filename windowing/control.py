@@ -21,12 +21,14 @@ class Control:
 
     Attributes:
         bound_us: no record below this instant follows in the lane; None if it does not say so.
+        on: (field, value) if the bound holds for the records with that value alone.
         end: nothing follows in the lane.
         now_us: the clock of a heartbeat's emitter.
         seen_us: by lane, the time of a record that the emitter knows to have arrived.
     """
 
     bound_us: int | None = None
+    on: tuple[str, Any] | None = None
     end: bool = False
     now_us: int | None = None
     seen_us: Mapping[str, int] = field(default_factory=dict)
@@ -77,7 +79,11 @@ def _shape(parsed: dict[str, Any]) -> Control | None:
     if names == {"bound"}:
         return Control(bound_us=parsed["bound"]) if _instant(parsed["bound"]) else None
     if names == {"bound", "on"}:
-        return Control() if _instant(parsed["bound"]) and isinstance(parsed["on"], dict) else None
+        if not _instant(parsed["bound"]) or not isinstance(parsed["on"], dict):
+            return None
+        if len(parsed["on"]) != 1:
+            return Control()  # a promise about several fields says nothing of any
+        return Control(bound_us=parsed["bound"], on=next(iter(parsed["on"].items())))
     if names and names <= {"now", "seen"}:
         seen = parsed.get("seen", {})
         legal = isinstance(seen, dict) and all(map(_instant, seen.values()))

@@ -32,3 +32,9 @@ class ResultOverflow(WindowingError):
 
 class BrokenEnvelope(WindowingError):
     """An entry of a log that is no event of the pipeline's source."""
+
+
+class ArrivalOrder(WindowingError):
+    """E_ARRIVAL_ORDER: rows are counted as they arrive, and one unit arrives in several lanes."""
+
+    code = "E_ARRIVAL_ORDER"

@@ -8,7 +8,6 @@ of slices, each with the windows that accept it and, for late records, the epoch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -17,65 +16,45 @@ import polars as pl
 
 from windowing.assign.assigner import Assigned, Scan
 from windowing.classes import class_of
+from windowing.clock import (
+    ClockId,
+    ClockState,
+    Course,
+    Rows,
+    clock_of,
+    clocks_of,
+    make_clock,
+    row_clock_of,
+)
 from windowing.errors import OffsetGap, RedeliveredOffset
-from windowing.frames import to_bytes
-from windowing.pack import BAD, BOUND, DATA, END, OBSERVED
-from windowing.parcel import METRIC_SCHEMA, Parcel
-from windowing.progress import generator_of
+from windowing.frames import from_bytes, to_bytes
+from windowing.pack import BAD, DATA, END, column
+from windowing.parcel import METRIC_SCHEMA, Parcel, split
 from windowing.progress.reached import Reached
-from windowing.spec import Pipeline
+from windowing.spec import Pipeline, Query
 from windowing.state import StateStore, check_fingerprint
-from windowing.wids import ENDED, NOTHING_YET, Flags, Ints
+from windowing.wids import ENDED, NOTHING_YET, Ints
 
-_KEY, _MEMORY = "lane", "memory/"
-
-
-class Clock(msgspec.Struct, array_like=True):
-    """A lane's progress by one windowing attribute.
-
-    Attributes:
-        reached: how far it is.
-        memory: what its generator remembers.
-    """
-
-    reached: Reached
-    memory: list[int] = []
+_KEY, _KEYS = "lane", "keys/"
 
 
 class LaneState(msgspec.Struct, array_like=True):
-    """The head of a lane's state; what assigners remember stands beside it.
+    """The head of a lane's state; the clocks' tables of keys stand beside it.
 
     Attributes:
         fingerprint: of the pipeline that wrote it.
-        clocks: by windowing attribute.
+        clocks: by name.
         last_offset: the last offset seen; -1 before the first.
     """
 
     fingerprint: str
-    clocks: dict[str, Clock]
+    clocks: dict[str, ClockState]
     last_offset: int = -1
 
     @property
     def ended(self) -> bool:
-        """Whether the lane has ended; it ends by every attribute at once."""
+        """Whether the lane has ended; it ends by every clock at once."""
         return any(clock.reached.progress_us == ENDED for clock in self.clocks.values())
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a chunk that the lane has not seen, sorted out.
-
-    Attributes:
-        all: every row, in offset order.
-        data: the records among them.
-        is_data: which rows those are.
-        dead: dead letters of values that no query can use.
-    """
-
-    all: pl.DataFrame
-    data: pl.DataFrame
-    is_data: Flags
-    dead: pl.DataFrame
 
 
 class Lane:
@@ -93,8 +72,10 @@ class Lane:
     ) -> None:
         self._pipeline, self._partition, self._redelivered = pipeline, partition, redelivered
         self._name = pipeline.source.lane(partition)
-        self._generator = generator_of(pipeline.source.disorder, self._name)
-        self._attribute = pipeline.source.event_time.field
+        self._clock_ids = clocks_of(pipeline)
+        self._clocks = {
+            clock: make_clock(clock, pipeline.source, self._name) for clock in self._clock_ids
+        }
         self._assigners = {
             query.name: class_of(query).assigner(query, pipeline) for query in pipeline.queries
         }
@@ -110,39 +91,38 @@ class Lane:
         chunk = pl.concat(chunks).sort("offset")
         fresh = self._fresh(chunk, state)
         rows = self._sorted_out(fresh, state.ended)
-        scan = self._scan(rows, state.clocks[self._attribute])
-        assigned = self._assign(store, scan)
+        courses = {clock: self._run(clock, rows, state, store) for clock in self._clock_ids}
         if len(fresh):
             state.last_offset = int(fresh["offset"][-1])
         store.put(_KEY, msgspec.msgpack.encode(state))
-        reached = {name: clock.reached for name, clock in state.clocks.items()}
-        parcels = [Parcel(self._partition, reached) for _ in range(self._pipeline.shards)]
-        for name, part in assigned.items():
-            self._assigners[name].post(part.tables, parcels)
+        parcels = [
+            Parcel(self._partition, {clock.name: c.reached for clock, c in courses.items()})
+            for _ in range(self._pipeline.shards)
+        ]
+        for clock, course in courses.items():
+            self._post_keys(clock, course, parcels)
+        assigned = {}
+        for query in self._pipeline.queries:
+            assigner = self._assigners[query.name]
+            assigned[query.name] = part = assigner.assign(self._scan(query, rows, courses))
+            assigner.post(part.tables, parcels)
         home = parcels[self._partition % len(parcels)]
         dead = pl.concat([rows.dead, *(part.dead for part in assigned.values())])
         home.dead_letters = to_bytes(dead) if len(dead) else None
-        home.metrics = to_bytes(self._metrics(rows, scan, assigned, len(chunk) - len(fresh)))
+        reached = courses[self._clock_ids[0]].reached
+        metrics = self._metrics(rows, reached, assigned, len(chunk) - len(fresh))
+        home.metrics = to_bytes(metrics)
         return parcels
 
     def _load(self, store: StateStore) -> LaneState:
         data = store.get(_KEY)
         fingerprint = self._pipeline.fingerprint
         if data is None:
-            return LaneState(fingerprint, {self._attribute: Clock(Reached())})
+            clocks = {clock.name: ClockState(Reached()) for clock in self._clock_ids}
+            return LaneState(fingerprint, clocks)
         state = msgspec.msgpack.decode(data, type=LaneState)
         check_fingerprint(f"lane {self._name}", state.fingerprint, self._pipeline)
         return state
-
-    def _assign(self, store: StateStore, scan: Scan) -> dict[str, Assigned]:
-        """Let every query's assigner have the chunk, and keep what it must remember."""
-        assigned = {}
-        for name, assigner in self._assigners.items():
-            part = assigner.assign(scan, store.get(_MEMORY + name))
-            if part.memory is not None:
-                store.put(_MEMORY + name, part.memory)
-            assigned[name] = part
-        return assigned
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         """The rows that the lane has not seen, each offset once."""
@@ -190,34 +170,38 @@ class Lane:
         # With the windowing attribute and the offset it makes a record's place among all others.
         here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
         records = chunk.filter(pl.Series(is_data)).with_columns(here)
-        return Rows(chunk, records, is_data, dead)
+        return Rows(chunk, records, is_data, after_end, dead)
 
-    def _scan(self, rows: Rows, clock: Clock) -> Scan:
-        """Run over the rows in order, for the progress before each record; move the clock."""
-        kind = rows.all["kind"].to_numpy()
-        ts_us = rows.all["ts_us"].fill_null(0).to_numpy()
-        bounds = np.full(len(rows.all), NOTHING_YET, dtype=np.int64)
-        bounds[rows.is_data] = self._generator.bounds(rows.data, clock.memory)
-        bounds[kind == BOUND] = ts_us[kind == BOUND]
-        bounds[kind == OBSERVED] = self._generator.observed(ts_us[kind == OBSERVED])
-        # Nothing but `end` ends a lane, and what stands behind it says nothing any more.
-        bounds = np.minimum(bounds, ENDED - 1)
-        bounds[kind == END] = ENDED
-        held = clock.reached
-        running = np.maximum.accumulate(np.concatenate(([np.int64(held.progress_us)], bounds)))
-        finite = running[running < ENDED]
-        values = rows.data["ts_us"].to_numpy()
-        clock.reached = Reached(
-            progress_us=int(running[-1]),
-            furthest_us=max(held.furthest_us, int(finite.max(initial=NOTHING_YET))),
-            newest_us=max(held.newest_us, int(values.max(initial=NOTHING_YET))),
+    def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
+        """Run one clock over the chunk, and keep what it must remember."""
+        stored = None if clock.key is None else store.get(_KEYS + clock.name)
+        keys = None if stored is None else from_bytes(stored)
+        course = self._clocks[clock].run(rows, state.clocks[clock.name], keys)
+        if course.keys is not None and course.moved is not None and len(course.moved):
+            store.put(_KEYS + clock.name, to_bytes(course.keys))
+        return course
+
+    def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
+        """Tell each shard of the keys of its own that have moved."""
+        if clock.key is not None and course.moved is not None:
+            for number, part in split(course.moved, [column(clock.key)], len(parcels)):
+                parcels[number].keys[clock.name] = to_bytes(part)
+
+    def _scan(self, query: Query, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
+        """The chunk as a query's assigner sees it."""
+        course, by_rows = courses[clock_of(query, self._pipeline.source)], row_clock_of(query)
+        return Scan(
+            partition=self._partition,
+            data=rows.data,
+            values=course.values,
+            progress_us=course.progress_us,
+            numbers=None if by_rows is None else courses[by_rows].values,
         )
-        return Scan(self._partition, rows.data, running[:-1][rows.is_data], clock.reached)
 
     def _metrics(
-        self, rows: Rows, scan: Scan, parts: Mapping[str, Assigned], redelivered: int
+        self, rows: Rows, reached: Reached, parts: Mapping[str, Assigned], redelivered: int
     ) -> pl.DataFrame:
-        offsets, progress_us = rows.all["offset"], scan.reached.progress_us
+        offsets, progress_us = rows.all["offset"], reached.progress_us
         bad = len(rows.dead)
         counts = [
             {

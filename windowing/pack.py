@@ -19,7 +19,7 @@ from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.values import _UNIT_US, BadValue, ValueRules, iso_us, read_value
 
 # What a row of a chunk is.
-DATA, BOUND, END, BAD, IGNORED, OBSERVED = range(6)
+DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON = range(7)
 
 # At most this many rows share the slow path with one doubtful value.
 _EXACT_ROWS = 64
@@ -62,7 +62,8 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         one row per raw row, in the same order: `offset` (i64), `kind` (u8, one of the constants
         above), `ts_us` (i64: event time, a control record's
         bound, or an instant that the true clock had reached), `reason` (text, for BAD),
-        and a column for each declared field, named `=field`.
+        and a column for each declared field, named `=field` (of BOUND_ON, the field that it is
+        about).
     """
     decoded = _fast(rows, rules)
     if decoded is not None:
@@ -171,7 +172,8 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         reason = ts_us = None
         try:
             if control is not None:
-                kind, ts_us = _control(control, rules)
+                kind, ts_us, record = _control(control, rules)
+                record = absent | record
             else:
                 ts_us, record = read_value(value, append_us, rules)
                 kind = DATA
@@ -189,14 +191,18 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     )
 
 
-def _control(text: bytes, rules: ValueRules) -> tuple[int, int | None]:
+def _control(text: bytes, rules: ValueRules) -> tuple[int, int | None, dict[str, Any]]:
+    """Kind and instant of a control record, and the field's value that a bound is about."""
     try:
         control = read_control(text)
     except ControlError:
         raise BadValue("malformed") from None
     if control.end:
-        return END, None
+        return END, None, {}
+    if control.on is not None:
+        key = rules.progress_key(*control.on)
+        return (IGNORED, None, {}) if key is None else (BOUND_ON, control.bound_us, key)
     if control.bound_us is not None:
-        return BOUND, control.bound_us
+        return BOUND, control.bound_us, {}
     reached_us = control.reached_us(rules.delays)
-    return (IGNORED, None) if reached_us is None else (OBSERVED, reached_us)
+    return (IGNORED, None, {}) if reached_us is None else (OBSERVED, reached_us, {})

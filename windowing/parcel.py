@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import polars as pl
@@ -27,7 +28,8 @@ class Parcel(msgspec.Struct, array_like=True):
 
     Attributes:
         partition: the lane's partition.
-        reached: how far the lane is after the batch, by windowing attribute.
+        reached: how far the lane is after the batch, by the name of each clock.
+        keys: by clock, the keys that the batch moved: an Arrow stream of the key and its `bound`.
         queries: what the batch adds to each query's state; queries without any are absent.
         dead_letters: an Arrow stream (`partition`, `offset`, `query`, `reason`), passed through.
         metrics: an Arrow stream of the lane's counts of the batch, passed through.
@@ -35,6 +37,7 @@ class Parcel(msgspec.Struct, array_like=True):
 
     partition: int
     reached: dict[str, Reached]
+    keys: dict[str, bytes] = {}
     queries: dict[str, Addition] = {}
     dead_letters: bytes | None = None
     metrics: bytes | None = None
@@ -85,3 +88,22 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
     spelled = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f")
     hashes = [zlib.crc32(key.encode()) for key in keys.select(spelled.alias("key"))["key"]]
     return pl.Series("shard", hashes, dtype=pl.UInt32) % shards
+
+
+def split(
+    frame: pl.DataFrame, by: Sequence[str], shards: int
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The parts of a frame that go to the shards, by the shard of their key.
+
+    Args:
+        frame: what is split.
+        by: the columns of the key; without any, all goes to the first shard.
+        shards: how many shards there are.
+    """
+    if not len(frame):
+        return
+    if not by:
+        yield 0, frame
+        return
+    for (number,), part in frame.group_by(shard_of(frame.select(by), shards)):
+        yield int(number), part

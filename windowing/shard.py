@@ -19,6 +19,8 @@ import polars as pl
 from windowing import tables
 from windowing.assign.assigner import Tables
 from windowing.classes import class_of
+from windowing.clock import ClockId, clock_of, clocks_of, progress_of
+from windowing.frames import from_bytes, to_bytes
 from windowing.parcel import Parcel
 from windowing.progress.reached import Progress, Reached
 from windowing.spec import Pipeline
@@ -27,15 +29,15 @@ from windowing.wids import ENDED
 
 COMPACT_AFTER = 8
 
-_HEAD = "head"
+_HEAD, _KEYS = "head", "keys/"
 
 
 class ShardState(msgspec.Struct, array_like=True):
-    """The head of a shard's state; the queries' tables stand beside it, in base and deltas.
+    """The head of a shard's state; tables of queries and of keys stand beside it.
 
     Attributes:
         fingerprint: of the pipeline that wrote it.
-        reached: by windowing attribute and partition, how far the lanes are.
+        reached: by the name of each clock and by partition, how far the lanes are.
         due_us: per query, the earliest progress at which some part of its state asks for a row.
         deltas: how many deltas there are.
     """
@@ -44,10 +46,6 @@ class ShardState(msgspec.Struct, array_like=True):
     reached: dict[str, list[Reached]]
     due_us: dict[str, int] = {}
     deltas: int = 0
-
-    def progress(self, attribute: str) -> Progress:
-        """The stream's progress by an attribute."""
-        return Progress(tuple(self.reached[attribute]))
 
 
 @dataclass
@@ -73,7 +71,7 @@ class Shard:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._attribute = pipeline.source.event_time.field
+        self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
         self._emitters = {
             query.name: class_of(query).emitter(query, pipeline) for query in pipeline.queries
         }
@@ -83,20 +81,20 @@ class Shard:
 
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
+            ArrivalOrder: rows are counted as they arrive, and a unit arrives in two lanes.
             ResultOverflow: a sum of integers leaves 64 bits.
         """
         state = self._load(store)
-        before = state.progress(self._attribute)
+        before = self._progress(store, state)
         self._append(store, state, parcels)
-        after = state.progress(self._attribute)
+        after = self._progress(store, state)
         emission = Emission()
         for parcel in parcels:
             if parcel.dead_letters is not None:
                 emission.dead_letters.append(parcel.dead_letters)
             if parcel.metrics is not None:
                 emission.metrics.append(parcel.metrics)
-        if after != before:
-            self._emit(store, state, before, after, emission)
+        self._emit(store, state, before, after, emission)
         if state.deltas >= 4 * COMPACT_AFTER:
             self._compact(store, state, tables.read(store, self._emitters), after)
         store.put(_HEAD, msgspec.msgpack.encode(state))
@@ -106,10 +104,21 @@ class Shard:
         data = store.get(_HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
         if data is None:
-            return ShardState(fingerprint, {self._attribute: [Reached()] * source.partitions})
+            clocks = [clock.name for clock in clocks_of(self._pipeline)]
+            return ShardState(fingerprint, {c: [Reached()] * source.partitions for c in clocks})
         state = msgspec.msgpack.decode(data, type=ShardState)
         check_fingerprint("a shard", state.fingerprint, self._pipeline)
         return state
+
+    def _progress(self, store: StateStore, state: ShardState) -> dict[ClockId, Progress]:
+        """How far the units are, by each clock."""
+        found: dict[ClockId, Progress] = {}
+        for clock in clocks_of(self._pipeline):
+            lanes = tuple(state.reached[clock.name])
+            stored = None if clock.key is None else store.get(_KEYS + clock.name)
+            keys = None if stored is None else from_bytes(stored)
+            found[clock] = progress_of(clock, lanes, keys)
+        return found
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         """Take the parcels' progress, and keep what they add as one delta."""
@@ -120,19 +129,38 @@ class Shard:
             for query, addition in parcel.queries.items():
                 due_us = state.due_us.get(query, ENDED)
                 state.due_us[query] = min(due_us, addition.due_us)
+        for name in {name for parcel in parcels for name in parcel.keys}:
+            self._append_keys(store, name, parcels)
         state.deltas += tables.append(store, state.deltas, parcels)
+
+    def _append_keys(self, store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
+        """Take what the parcels say of one clock's keys."""
+        stored = store.get(_KEYS + name)
+        frames = [] if stored is None else [from_bytes(stored)]
+        for parcel in parcels:
+            if name in parcel.keys:
+                lane = pl.lit(parcel.partition, dtype=pl.Int32)
+                frames.append(from_bytes(parcel.keys[name]).with_columns(partition=lane))
+        joined = pl.concat(frames, how="diagonal")
+        names = [column for column in joined.columns if column != "bound"]
+        keys = joined.group_by(names).agg(pl.col("bound").max()).sort(names)
+        store.put(_KEYS + name, to_bytes(keys))
 
     def _emit(
         self,
         store: StateStore,
         state: ShardState,
-        before: Progress,
-        after: Progress,
+        before: Mapping[ClockId, Progress],
+        after: Mapping[ClockId, Progress],
         emission: Emission,
     ) -> None:
         """Emit the rows of every query of which some are due."""
         # A due time of ENDED is both "nothing is due" and the end of all lanes, where all is due.
-        due = {query for query, due_us in state.due_us.items() if after.stream_us >= due_us}
+        due = [
+            query
+            for query, due_us in state.due_us.items()
+            if after[self._clocks[query]].highest >= due_us
+        ]
         if not due:
             return
         # Who reads much of the state may as well tidy it up.
@@ -143,18 +171,25 @@ class Shard:
                 # All of it was let go.
                 state.due_us[query] = ENDED
                 continue
-            emitter = self._emitters[query]
-            rows = emitter.rows(held[query], before, after)
+            emitter, clock = self._emitters[query], self._clocks[query]
+            rows = emitter.rows(held[query], before[clock], after[clock])
             if len(rows):
                 emission.results[query] = rows
-            state.due_us[query] = emitter.next_due_us(held[query], after)
+            state.due_us[query] = emitter.next_due_us(held[query], after[clock])
         if tidy:
             self._compact(store, state, held, after)
 
     def _compact(
-        self, store: StateStore, state: ShardState, held: Mapping[str, Tables], after: Progress
+        self,
+        store: StateStore,
+        state: ShardState,
+        held: Mapping[str, Tables],
+        after: Mapping[ClockId, Progress],
     ) -> None:
         """Merge base and deltas into a new base, without what no row can need any more."""
-        kept = {query: self._emitters[query].retained(part, after) for query, part in held.items()}
+        kept = {
+            query: self._emitters[query].retained(part, after[self._clocks[query]])
+            for query, part in held.items()
+        }
         tables.replace(store, state.deltas, kept)
         state.deltas = 0

@@ -52,10 +52,12 @@ def read(store: StateStore, queries: Container[str]) -> dict[str, Tables]:
 def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
     """Put a new base in the place of the old one and of all deltas."""
     base: _Base = {
-        query: {name: to_bytes(frame) for name, frame in tables.items() if len(frame)}
+        # A table that is empty now is kept with the others: it has the types of its columns.
+        query: {name: to_bytes(frame) for name, frame in tables.items()}
         for query, tables in queries.items()
+        if any(len(frame) for frame in tables.values())
     }
-    store.put(_BASE, msgspec.msgpack.encode({query: base[query] for query in base if base[query]}))
+    store.put(_BASE, msgspec.msgpack.encode(base))
     for number in range(deltas):
         store.delete(f"{_DELTA}{number:06d}")
 

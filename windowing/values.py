@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
-from windowing.spec.disorder import Delays, Heartbeat
+from windowing.spec.disorder import Delays, Heartbeat, progress_attr
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.spec.pipeline import EventTime, Pipeline
 
@@ -45,6 +45,7 @@ class ValueRules:
         key_fields: the fields that some query groups by.
         ignore_unknown: undeclared fields are passed over instead of refused.
         delays: of every lane, where heartbeats are believed.
+        progress_attr: the field whose values have a progress of their own, or None.
     """
 
     event_time: EventTime
@@ -52,6 +53,7 @@ class ValueRules:
     key_fields: frozenset[str]
     ignore_unknown: bool
     delays: dict[str, Delays] = field(default_factory=dict)
+    progress_attr: str | None = None
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> ValueRules:
@@ -60,14 +62,25 @@ class ValueRules:
         return cls(
             event_time=source.event_time,
             fields={name: (kind.kind, kind.nullable) for name, kind in source.fields.items()},
-            key_fields=frozenset(field for query in pipeline.queries for field in query.group_by),
+            key_fields=frozenset(field for query in pipeline.queries for field in query.key),
             ignore_unknown=source.unknown_fields == "ignore",
             delays=dict(source.disorder.sources) if isinstance(source.disorder, Heartbeat) else {},
+            progress_attr=progress_attr(source.disorder),
         )
 
     def known(self, name: str) -> bool:
         """Whether a field of this name may stand in a value."""
         return name in self.fields or name == self.event_time.field
+
+    def progress_key(self, name: str, value: Any) -> dict[str, Any] | None:
+        """What a bound on `name` = `value` is about; None: no progress is kept for that."""
+        if name != self.progress_attr:
+            return None
+        kind, nullable = self.fields[name]
+        try:
+            return {name: _typed(value, kind, nullable)}
+        except BadValue:
+            return None  # no record can have this value
 
 
 def read_value(

@@ -8,11 +8,13 @@ Source: Li et al., SIGMOD 2005, section 4; wids of sliding windows, ends aligned
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
-from windowing.spec.window import Window
+from windowing.spec.window import Window, WindowClass
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -24,6 +26,22 @@ ENDED = INT64_MAX
 
 # The release of a record that was not late.
 ON_TIME = INT64_MIN
+
+
+# The classes whose windows records define.
+DEFINED = (WindowClass.SLIDE_BY_TUPLE, WindowClass.SLIDE_BY_N, WindowClass.SLIDE_BY_RANK)
+
+# The last window of a record that no later window loses again.
+FOR_EVER = 2**62
+
+
+def grid(window: Window) -> Window:
+    """The sliding window whose ids are those of a class: what all arithmetic here is about.
+
+    A record of attribute a that may be in the windows of other records is in those of all positions
+    a <= w < a + R, which close at w + 1: as in windows of range R that slide by 1.
+    """
+    return replace(window, slide=1, origin=0) if window.kind in DEFINED else window
 
 
 def slide_of(window: Window, ts_us: Ints) -> Ints:
@@ -38,13 +56,16 @@ def slide_of(window: Window, ts_us: Ints) -> Ints:
 
 def last_window(window: Window, ts_us: Ints) -> Ints:
     """The last window whose extent holds each time, `(ts - m + R) div S - 1`."""
+    if window.range_ is None:
+        return np.full(len(ts_us), FOR_EVER)
     within = (ts_us % window.slide - window.origin % window.slide) % window.slide
-    return slide_of(window, ts_us) + (within + _range(window)) // window.slide - 1
+    slides, after = slide_of(window, ts_us), (within + _range(window)) // window.slide - 1
+    return np.where(slides > INT64_MAX - np.maximum(after, 0), INT64_MAX, slides + after)
 
 
-def ended_by(window: Window, progress_us: int) -> int:
+def ended_by(window: Window, progress_us: Ints) -> Ints:
     """The last window that has ended when progress stands at an instant: `end(w) <= P`."""
-    return (progress_us - window.origin) // window.slide - 1
+    return np.where(progress_us == ENDED, ENDED, slide_of(window, progress_us) - 1)
 
 
 def end_us(window: Window, wids: Ints) -> Ints:
@@ -54,9 +75,15 @@ def end_us(window: Window, wids: Ints) -> Ints:
 
 
 def bounds_of(window: Window, wid: int) -> tuple[int, int]:
-    """Start and end of one window, half-open, the start clipped to the origin."""
+    """Start and end of one window; half-open, the start clipped to the origin.
+
+    Where records define windows the start is open and the end, which is the id, is closed.
+    """
+    if window.kind in DEFINED:
+        return wid - _range(window), wid
     end = window.origin + (wid + 1) * window.slide
-    return max(window.origin, end - _range(window)), end
+    start = window.origin if window.range_ is None else end - window.range_
+    return max(window.origin, start), end
 
 
 def lowered(instant_us: Ints, by_us: int) -> Ints:
@@ -73,5 +100,5 @@ def release_us(instant_us: Ints, epoch_us: int) -> Ints:
 
 
 def _range(window: Window) -> int:
-    assert window.range_ is not None  # noqa: S101 - landmark windows are another class
+    assert window.range_ is not None  # noqa: S101 - landmark windows were dealt with
     return window.range_

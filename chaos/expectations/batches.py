@@ -112,7 +112,7 @@ def final(query: Query, rows: pd.DataFrame) -> pd.DataFrame:
 def defined_windows(outcome: Outcome, query: Query, pipeline: Pipeline) -> pa.Table:
     """The windows that the definition gives, one row each, in columns as `rows` has them."""
     names = window_columns(query)
-    kinds = [pipeline.source.fields[field].kind for field in query.group_by]
+    kinds = [pipeline.source.fields[field].kind for field in dict.fromkeys(query.key)]
     windows = dict.fromkeys(
         (row.window_id, *row.key) for row in outcome.rows if row.query == query.name
     )

@@ -27,8 +27,8 @@ ROW_COLUMNS: Final = (
 
 
 def key_columns(query: Query) -> dict[str, str]:
-    """The column of each field of the key, in the order of `group_by`."""
-    return dict(_flat(query.group_by, "key.", set(ROW_COLUMNS)))
+    """The column of each field of the key, PATTR first, then in the order of `group_by`."""
+    return dict(_flat(dict.fromkeys(query.key), "key.", set(ROW_COLUMNS)))
 
 
 def value_columns(query: Query) -> dict[str, str]:

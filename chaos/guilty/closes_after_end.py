@@ -7,26 +7,27 @@ Expected: rows come one record too late, and those whose end is the last progres
 
 from __future__ import annotations
 
+import polars as pl
+
 from chaos.guilty.guilt import guilty
+from chaos.guilty.shifted import Shifted
 from chaos.simulator.parts import Parts
+from windowing.assign.assigner import Tables
 from windowing.emission.sliding import SlidingEmitter
+from windowing.progress.reached import Progress
 from windowing.shard import Shard
 from windowing.spec.pipeline import Pipeline
-from windowing.wids import ENDED, NOTHING_YET
+from windowing.wids import NOTHING_YET
 
 
 class HesitantEmitter(SlidingEmitter):
     """Sees the windows one microsecond late."""
 
-    def _ended_between(self, before_us: int, after_us: int) -> tuple[int, int]:
-        return super()._ended_between(_less(before_us), _less(after_us))
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
+        return super().rows(tables, Shifted(before, -1), Shifted(after, -1))
 
     def next_due_us(self, tables: object, after: object) -> int:  # noqa: D102
         return NOTHING_YET  # look every time
-
-
-def _less(progress_us: int) -> int:
-    return progress_us if progress_us in (ENDED, NOTHING_YET) else progress_us - 1
 
 
 class HesitantShard(Shard):

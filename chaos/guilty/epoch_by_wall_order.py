@@ -11,19 +11,21 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.guilty.guilt import guilty
+from chaos.guilty.shifted import Shifted
 from chaos.simulator.parts import Parts
+from windowing.assign.assigner import Tables
 from windowing.emission.sliding import SlidingEmitter
+from windowing.progress.reached import Progress
 from windowing.shard import Shard
 from windowing.spec.pipeline import Pipeline
-from windowing.wids import ENDED
 
 
 class EagerEmitter(SlidingEmitter):
     """Sends late revisions as if their epoch had come."""
 
-    def _revisions(self, partials: pl.DataFrame, before_us: int, after_us: int) -> pl.DataFrame:
-        ahead_us = self._query.late.every_us or 0
-        return super()._revisions(partials, before_us, min(after_us + ahead_us, ENDED))
+    def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        ahead = Shifted(after, self._query.late.every_us or 0)
+        return super()._revisions(tables, before, ahead)
 
 
 class EagerShard(Shard):

@@ -17,19 +17,20 @@ import numpy as np
 from chaos.guilty.guilt import guilty
 from chaos.guilty.watermark import WatchingLane, Watermark
 from chaos.simulator.parts import Parts
-from windowing.assign.assigner import Scan
-from windowing.lane import Clock, Lane, Rows
+from windowing.clock import ClockId, Course, Rows
+from windowing.lane import Lane, LaneState
 from windowing.spec.pipeline import Pipeline
+from windowing.state import StateStore
 
 
 class GlobalLane(WatchingLane):
     """Judges by the watermark as of the batch's begin."""
 
-    def _scan(self, rows: Rows, clock: Clock) -> Scan:
-        scan = super()._scan(rows, clock)
+    def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
+        course = super()._run(clock, rows, state, store)
         stood_us = self.watermark.stands_us
-        self.tell(scan.partition, scan.reached.progress_us)
-        return replace(scan, progress_us=np.full_like(scan.progress_us, stood_us))
+        self.tell(self._partition, course.reached.progress_us)
+        return replace(course, progress_us=np.full_like(course.progress_us, stood_us))
 
 
 def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:

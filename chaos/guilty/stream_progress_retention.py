@@ -16,10 +16,11 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.watermark import WatchingLane, Watermark
 from chaos.simulator.parts import Parts
 from windowing import wids
-from windowing.assign.assigner import Scan
 from windowing.assign.sliding import SlidingAssigner
-from windowing.lane import Clock, Lane, Rows
+from windowing.clock import ClockId, Course, Rows
+from windowing.lane import Lane, LaneState
 from windowing.spec.pipeline import Pipeline, Query
+from windowing.state import StateStore
 from windowing.wids import Flags, Ints
 
 
@@ -49,11 +50,11 @@ class RetentionLane(WatchingLane):
             query.name: StreamRetention(query, pipeline, self) for query in pipeline.queries
         }
 
-    def _scan(self, rows: Rows, clock: Clock) -> Scan:
-        scan = super()._scan(rows, clock)
+    def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
+        course = super()._run(clock, rows, state, store)
         self.stood_us = self.watermark.stands_us
-        self.tell(scan.partition, scan.reached.progress_us)
-        return scan
+        self.tell(self._partition, course.reached.progress_us)
+        return course
 
 
 def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:

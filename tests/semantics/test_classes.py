@@ -64,7 +64,7 @@ def test_a_sorted_stream_is_held_exactly_by_the_extents(
     attribute = "row_num" if kind is WindowClass.TUPLE else "ts"
     window = Window(kind, length, by_n, attribute, 0)
     found, lane = items(sorted(stream), Slack(0))
-    shown, _ = revisions(query(window), found, [lane])
+    shown = revisions(query(window), found, [lane])
     numbers = dict(zip(found, range(len(found)), strict=True))
     half_open = kind in (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.TUPLE)
     for row in shown:
@@ -152,7 +152,7 @@ def test_an_update_shows_every_record_in_the_end(stream: list[int], slack: int, 
     late = Late.model_validate({"policy": "update", "every": f"{every} us"})
     window = Window(WindowClass.SLIDE_BY_TUPLE, 7, 1, "ts")
     found, lane = items(stream, Slack(slack))
-    shown, _ = revisions(query(window, late), found, [lane])
+    shown = revisions(query(window, late), found, [lane])
     last = {row.wid: row for row in shown}
     assert set(last) == set(stream)
     for wid, row in last.items():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import polars as pl
 
+from windowing.pack import column
 from windowing.parcel import DEAD_LETTER_SCHEMA, Parcel
-from windowing.progress.reached import Reached
 from windowing.spec import Query
+from windowing.spec.disorder import progress_attr
+from windowing.spec.pipeline import Source
+from windowing.spec.window import WindowClass
 from windowing.wids import Flags, Ints
 
 Tables = dict[str, pl.DataFrame]
@@ -24,15 +27,17 @@ class Scan:
 
     Attributes:
         partition: the lane's partition.
-        data: the data records before the lane's end; `ts_us` holds the windowing attribute.
+        data: the data records before the lane's end.
+        values: of each, the windowing attribute.
         progress_us: the progress before each of them, of the lane and of the record's key.
-        reached: how far the lane is after the chunk.
+        numbers: of each, its number among the records of its unit; None: nobody asked for it.
     """
 
     partition: int
     data: pl.DataFrame
+    values: Ints
     progress_us: Ints
-    reached: Reached
+    numbers: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,6 @@ class Assigned:
         tables: what the chunk adds to the query's state in the shards.
         dead: dead letters of records that no window took.
         applied, outside, dropped: how many records; with the dead ones, each counts once.
-        memory: what the assigner must know with the lane's next chunk; None: nothing.
     """
 
     tables: Tables
@@ -51,19 +55,13 @@ class Assigned:
     applied: int
     outside: int
     dropped: int
-    memory: bytes | None = field(default=None)
 
 
 class Assigner(Protocol):
-    """One query's part of a lane. It holds no state: what it must remember, the lane keeps."""
+    """One query's part of a lane. It holds no state: what is remembered, the lane's clocks do."""
 
-    def assign(self, scan: Scan, memory: bytes | None) -> Assigned:
-        """Find the windows of a chunk's records, and what becomes of those that are late.
-
-        Args:
-            scan: the chunk.
-            memory: what `assign` gave back for the lane's last chunk; None at first.
-        """
+    def assign(self, scan: Scan) -> Assigned:
+        """Find the windows of a chunk's records, and what becomes of those that are late."""
 
     def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
         """Put each shard's part of the tables into its parcel, and say when it is due."""
@@ -88,3 +86,25 @@ def dead_letters(query: Query, data: pl.DataFrame, refused: Flags, partition: in
         query=pl.lit(query.name),
         reason=pl.lit(reason),
     )
+
+
+def key_columns(query: Query) -> list[str]:
+    """The columns of a row's key, each once."""
+    return list(dict.fromkeys(column(name) for name in query.key))
+
+
+def unit_columns(query: Query) -> list[str]:
+    """The column of PATTR, whose values have windows of their own; none: the stream is one unit."""
+    return [] if query.window.pattr is None else [column(query.window.pattr)]
+
+
+def route(query: Query, source: Source) -> list[str]:
+    """The columns whose hash chooses a record's shard: all that belongs together, and no more.
+
+    Windows of rows, and windows that records define, are of a unit and not of a key; and a shard
+    must know all that was promised for the keys that it closes.
+    """
+    if query.window.kind not in (WindowClass.SLIDING, WindowClass.LANDMARK):
+        return unit_columns(query)
+    promised = progress_attr(source.disorder)
+    return key_columns(query) if promised is None else [column(promised)]

@@ -3,120 +3,145 @@
 A partial state counts in the windows `w_first` to `w_last`, from its `release` on if it is late.
 Records of one slice have the same first and last window, so the pair names the slice; a record that
 is late for its first windows gets a later `w_first` and so a partial state of its own.
+
+Landmark windows differ in that no later window loses a record again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from windowing import wids
 from windowing.aggregates import Accumulators
-from windowing.assign.assigner import Assigned, Scan, Tables, dead_letters
+from windowing.assign.assigner import Assigned, Scan, Tables, dead_letters, key_columns, route
 from windowing.frames import to_bytes
-from windowing.pack import column
-from windowing.parcel import Addition, Parcel, shard_of
+from windowing.parcel import Addition, Parcel, split
 from windowing.spec import Pipeline, Query
-from windowing.wids import ON_TIME, Flags, Ints
+from windowing.wids import ENDED, ON_TIME, Flags, Ints
 
 PARTIALS = "partials"
+
+
+@dataclass(frozen=True)
+class Span:
+    """Of a chunk's records, the windows that they count in.
+
+    Attributes:
+        chosen: which records this is about.
+        first, last: of each record, the windows.
+        release: of each record, the late epoch that it waits for, or ON_TIME.
+    """
+
+    chosen: Flags
+    first: Ints
+    last: Ints
+    release: Ints
+
+    def columns(self) -> list[pl.Series]:
+        """The span of each chosen record."""
+        return [
+            pl.Series("w_first", self.first[self.chosen]),
+            pl.Series("w_last", self.last[self.chosen]),
+            pl.Series("release", self.release[self.chosen]),
+        ]
 
 
 class SlidingAssigner:
     """Finds the windows of a chunk's records for one query, and pre-aggregates by slice.
 
     Args:
-        query: with a sliding window.
+        query: with a sliding or landmark window, over an attribute or over row numbers.
         pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._shards = query, pipeline.shards
+        self._grid = wids.grid(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._keys = list(dict.fromkeys(column(name) for name in query.key))
+        self._keys, self._route = key_columns(query), route(query, pipeline.source)
 
-    def assign(self, scan: Scan, memory: bytes | None) -> Assigned:
+    def assign(self, scan: Scan) -> Assigned:
         """Split the records into on-time, late, and refused."""
-        del memory  # a record's windows depend on the record alone
-        query, data = self._query, scan.data
-        ts_us = data["ts_us"].to_numpy()
-        first = wids.slide_of(query.window, ts_us)
-        last = wids.last_window(query.window, ts_us)
-        outside = (ts_us < query.window.origin) | (last < first)
-        open_from = wids.slide_of(query.window, scan.progress_us)
-        late = ~outside & (open_from > first)
-        if query.late.mode == "consistent":
-            accepts_from = np.where(late, last + 1, first)
-        else:
-            accepts_from = np.maximum(first, open_from)
-        taken = ~outside & (accepts_from <= last)
-        on_time = np.full(len(data), ON_TIME, dtype=np.int64)
-        parts = [self._part(data, taken, accepts_from, last, on_time)]
-        if query.late.policy == "update":
-            last_late = np.minimum(last, accepts_from - 1)
-            waits, first_late, release = self._waiting(scan.progress_us, first, last_late)
-            waits &= late
-            parts.append(self._part(data, waits, first_late, last_late, release))
-            taken = taken | waits
+        outside, spans = self._spans(scan)
+        taken = np.logical_or.reduce([span.chosen for span in spans])
         refused = ~outside & ~taken
-        dead = dead_letters(query, data, refused, scan.partition)
+        dead = dead_letters(self._query, scan.data, refused, scan.partition)
         return Assigned(
-            tables={PARTIALS: self._merge(parts)},
+            tables=self._tables(scan, spans),
             dead=dead,
             applied=int(taken.sum()),
             outside=int(outside.sum()),
             dropped=int(refused.sum()) - len(dead),
         )
 
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        """Which records are in no window, and the windows of the others: on time, and waiting."""
+        query = self._query
+        first = wids.slide_of(self._grid, scan.values)
+        last = wids.last_window(self._grid, scan.values)
+        outside = self._outside(scan.values) | (last < first)
+        open_from = wids.slide_of(self._grid, scan.progress_us)
+        late = ~outside & (open_from > first)
+        if query.late.mode == "consistent":
+            accepts_from = np.where(late, last + 1, first)
+        else:
+            accepts_from = np.maximum(first, open_from)
+        taken = ~outside & (accepts_from <= last)
+        spans = [Span(taken, accepts_from, last, np.full(len(first), ON_TIME))]
+        if query.late.policy == "update":
+            last_late = np.minimum(last, accepts_from - 1)
+            waits, first_late, release = self._waiting(scan.progress_us, first, last_late)
+            spans.append(Span(waits & late, first_late, last_late, release))
+        return outside, spans
+
+    def _outside(self, values: Ints) -> Flags:
+        """Which records lie before all windows."""
+        return values < self._grid.origin
+
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
         """Which records wait for a late epoch, from which window on, and the epoch's instant."""
         query = self._query
         assert query.retention_us is not None  # noqa: S101 - `update` was checked to have both
         assert query.late.every_us is not None  # noqa: S101
-        kept_from = wids.slide_of(query.window, wids.lowered(progress_us, query.retention_us))
+        kept_from = wids.slide_of(self._grid, wids.lowered(progress_us, query.retention_us))
         first_late = np.maximum(first, kept_from)
         release = wids.release_us(progress_us, query.late.every_us)
         return first_late <= last_late, first_late, release
 
-    def _part(
-        self, data: pl.DataFrame, chosen: Flags, first: Ints, last: Ints, release: Ints
-    ) -> pl.DataFrame:
-        records = data.filter(pl.Series(chosen))
-        return pl.DataFrame(
-            [
-                *(records[key] for key in self._keys),
-                pl.Series("w_first", first[chosen]),
-                pl.Series("w_last", last[chosen]),
-                pl.Series("release", release[chosen]),
-                *self._accumulators.lift(records),
-            ]
-        )
-
-    def _merge(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        """The partial states of the records' slices: what agrees in key, windows and release."""
+        parts = []
+        for span in spans:
+            records = scan.data.filter(pl.Series(span.chosen))
+            parts.append(
+                pl.DataFrame(
+                    [
+                        *(records[key] for key in self._keys),
+                        *span.columns(),
+                        *self._accumulators.lift(records),
+                    ]
+                )
+            )
         named = [*self._keys, "w_first", "w_last", "release"]
-        return self._accumulators.merge(self._accumulators.concat(parts), named)
+        return {PARTIALS: self._accumulators.merge(self._accumulators.concat(parts), named)}
 
     def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
-        """Put each shard's partial states into its parcel."""
-        partials = tables[PARTIALS]
-        if not len(partials):
-            return
-        partials = partials.with_columns(due=pl.Series(self._due_us(partials)))
-        if not self._keys:
-            self._post_one(partials, parcels[0])
-            return
-        shard = shard_of(partials.select(self._keys), self._shards)
-        for (number,), part in partials.group_by(shard):
-            self._post_one(part, parcels[int(number)])
+        """Put each shard's part of the tables into its parcel."""
+        empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
+        for name, table in tables.items():
+            for number, part in split(table, self._route, self._shards):
+                queries = parcels[number].queries
+                # A shard gets all of the tables or none.
+                addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
+                addition.due_us = min(addition.due_us, int(self._due_us(part).min()))
+                addition.tables[name] = to_bytes(part)
 
-    def _post_one(self, partials: pl.DataFrame, parcel: Parcel) -> None:
-        due_us = int(partials["due"].to_numpy().min())
-        tables = {PARTIALS: to_bytes(partials.drop("due"))}
-        parcel.queries[self._query.name] = Addition(due_us, tables)
-
-    def _due_us(self, partials: pl.DataFrame) -> Ints:
-        ends = wids.end_us(self._query.window, partials["w_first"].to_numpy())
-        due: Ints = np.maximum(ends, partials["release"].to_numpy())
+    def _due_us(self, table: pl.DataFrame) -> Ints:
+        """The progress at which each row of a table may first ask for something."""
+        ends = wids.end_us(self._grid, table["w_first"].to_numpy())
+        due: Ints = np.maximum(ends, table["release"].to_numpy())
         return due

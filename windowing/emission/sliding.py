@@ -1,10 +1,10 @@
-"""Emission of windows that follow from values: sliding and tumbling over an attribute.
+"""Emission of windows that follow from values: sliding and tumbling over an attribute or over rows.
 
 A partial state belongs to the windows `w_first … w_last`. For an on-time one (`release` ON_TIME)
 window w asks for revision 0 at the instant `end(w)`. For a late one it asks at the late epoch
 `max(release, first epoch boundary after end(w))`: every distinct epoch of a (window, key) is one
 revision, numbered from 1, and shows everything up to it. Progress moving from P to P' emits the
-rows whose instant lies in (P, P'].
+rows whose instant lies in (P, P']; where units have a progress of their own, so does every row.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import polars as pl
 
 from windowing import wids
 from windowing.aggregates import Accumulators
-from windowing.assign.assigner import Tables
+from windowing.assign.assigner import Tables, key_columns
 from windowing.assign.sliding import PARTIALS
 from windowing.emission.emitter import Results
-from windowing.pack import column
+from windowing.emission.intervals import content
 from windowing.progress.reached import Progress
 from windowing.spec import Pipeline, Query
-from windowing.wids import ENDED, ON_TIME
+from windowing.wids import ENDED, ON_TIME, Ints
 
-_LATE = pl.col("release") != ON_TIME
+LATE = pl.col("release") != ON_TIME
+# Columns that say where a partial state counts, and are no part of it.
+_PLACE = ("w_first", "w_last", "release", "instant", "epoch", "before", "after")
 
 
 class SlidingEmitter:
@@ -34,10 +36,10 @@ class SlidingEmitter:
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
-        self._query, self._window = query, query.window
+        self._query, self._grid = query, wids.grid(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results(query, pipeline)
-        self._keys = list(dict.fromkeys(column(name) for name in query.key))
+        self._keys = key_columns(query)
         self._group = [*self._keys, "window_id"]
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -46,123 +48,139 @@ class SlidingEmitter:
         Raises:
             ResultOverflow: a sum of integers leaves 64 bits.
         """
-        partials, before_us, after_us = tables[PARTIALS], before.stream_us, after.stream_us
-        full = self._full(partials, before_us, after_us)
-        parts = [full] if len(full) else []
+        parts = [self._full(tables, before, after)]
         if self._query.late.policy == "update":
-            late = self._revisions(partials, before_us, after_us)
-            parts += [late] if len(late) else []
-        if not parts:
-            return pl.DataFrame()
-        return self._results.of(Accumulators.concat(parts))
+            parts.append(self._revisions(tables, before, after))
+        parts = [part for part in parts if len(part)]
+        return self._results.of(Accumulators.concat(parts)) if parts else pl.DataFrame()
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """The next instant at which these partials may ask for a row; never later than it."""
-        partials, after_us = tables[PARTIALS], after.stream_us
-        ended = wids.ended_by(self._window, after_us)
-        open_ = partials.filter(~_LATE, pl.col("w_last") > ended)
-        due_us = ENDED
-        if len(open_):
-            first = max(int(open_["w_first"].min()), ended + 1)  # type: ignore[arg-type]
-            due_us = int(wids.end_us(self._window, np.array([first]))[0])
+        """The next progress at which these partials may ask for a row; never later than it."""
+        partials = tables[PARTIALS]
+        due_us = self._next_end_us(partials.filter(~LATE), after)
         every_us = self._query.late.every_us
         if every_us is not None:
-            last_instant = self._instants(partials.filter(_LATE), pl.col("w_last"))
-            waiting = last_instant.filter(pl.col("instant") > after_us)
-            if len(waiting):
-                # Every late instant is an epoch's boundary: the next one is early enough.
-                boundary = int(wids.release_us(np.array([after_us]), every_us)[0])
-                due_us = min(due_us, max(boundary, int(waiting["release"].min())))  # type: ignore[arg-type]
+            late = stamped(partials.filter(LATE), after=after)
+            waiting = late.filter(pl.col("after") < self._boundary(late, "w_last"))
+            due_us = min(due_us, self._next_boundary_us(waiting))
         return due_us
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """What some row after this progress can still need, merged where it agrees."""
-        partials, after_us, late = tables[PARTIALS], after.stream_us, self._query.late
-        if late.policy == "update":
-            # Late records of a window come before end + retention and wait one epoch at the most.
-            past_us = after_us - (self._query.retention_us or 0) - (late.every_us or 0)
-            gone = wids.ended_by(self._window, past_us)
-        else:
-            gone = wids.ended_by(self._window, after_us)
-        kept = partials.filter(pl.col("w_last") > gone).with_columns(
-            w_first=pl.max_horizontal("w_first", pl.lit(gone + 1, dtype=pl.Int64))
-            if abs(gone) < ENDED
-            else pl.col("w_first")
+        partials = tables[PARTIALS]
+        first_kept = pl.col("w_first").clip(column(self._gone(partials, after) + 1))
+        kept = partials.with_columns(w_first=first_kept).filter(
+            pl.col("w_first") <= pl.col("w_last")
         )
         named = [*self._keys, "w_first", "w_last", "release", "partition"]
-        # Sorted, so that equal states have equal bytes.
         return {PARTIALS: self._accumulators.merge(kept, named).sort(named)}
 
-    def _full(self, partials: pl.DataFrame, before_us: int, after_us: int) -> pl.DataFrame:
-        """Revision 0 of the windows that end in (before, after]."""
-        first, last = self._ended_between(before_us, after_us)
-        ending = partials.filter(~_LATE, pl.col("w_first") <= last, pl.col("w_last") >= first)
-        if last > first:
+    def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
+        """The last window of each row's unit that no row can be of any more."""
+        late, behind_us = self._query.late, 0
+        if late.policy == "update":
+            # Late records of a window come before end + retention and wait one epoch at the most.
+            behind_us = min((self._query.retention_us or 0) + (late.every_us or 0), ENDED)
+        past_us = wids.lowered(after.of(units), behind_us)
+        return np.minimum(wids.ended_by(self._grid, past_us), ENDED - 1)
+
+    def _ended_between(
+        self, units: pl.DataFrame, before: Progress, after: Progress
+    ) -> tuple[Ints, Ints]:
+        """First and last window of each row's unit that end while progress moves."""
+        first = np.minimum(wids.ended_by(self._grid, before.of(units)), ENDED - 1) + 1
+        return first, wids.ended_by(self._grid, after.of(units))
+
+    def _due(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """The partials on time of windows that end while progress moves, clipped to those."""
+        on_time = tables[PARTIALS].filter(~LATE)
+        first, last = self._ended_between(on_time, before, after)
+        clipped = on_time.with_columns(
+            w_first=pl.max_horizontal("w_first", column(first)),
+            w_last=pl.min_horizontal("w_last", column(last)),
+        )
+        return clipped.filter(pl.col("w_first") <= pl.col("w_last"))
+
+    def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """Revision 0 of the windows that end while progress moves."""
+        due = self._due(tables, before, after)
+        if (due["w_last"] > due["w_first"]).any():
             # Slices that enter the same of these windows are merged once, not once per window.
-            from_, to = _clipped(first, last)
-            named = [*self._keys, "w_first", "w_last", "partition"]
-            ending = self._merge(ending.with_columns(w_first=from_, w_last=to), named)
-        expanded = _expand(ending, *_clipped(first, last))
-        merged = self._merge(expanded, [*self._group, "partition"])
+            due = self._merge(due, [*self._keys, "w_first", "w_last", "partition"])
+        merged = self._merge(expanded(due), [*self._group, "partition"])
         return merged.with_columns(revision=pl.lit(0, dtype=pl.Int64))
 
-    def _revisions(self, partials: pl.DataFrame, before_us: int, after_us: int) -> pl.DataFrame:
+    def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Revisions 1, 2, … whose late epoch lies in (before, after]."""
-        late = partials.filter(_LATE, pl.col("release") <= after_us)
-        if not len(late):
-            return late
-        late = _expand(late, pl.col("w_first"), pl.col("w_last"))
-        late = self._instants(late, pl.col("window_id")).filter(pl.col("instant") <= after_us)
+        late = self._pairs(tables, before, after)
         # Null keys are keys like any other; join and rank must take them so.
-        epochs = late.select(*self._group, "instant").unique().sort("instant")
+        epochs = late.select(*self._group, "instant", "before").unique().sort("instant")
         epochs = epochs.with_columns(
             revision=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(self._group)
-        ).filter(pl.col("instant") > before_us)
+        ).filter(pl.col("instant") > pl.col("before"))
         if not len(epochs):
             return epochs
-        content = [late, self._on_time_of(partials, epochs)]
-        held = Accumulators.concat([part for part in content if len(part)])
-        due = epochs.rename({"instant": "epoch"})
-        shown = due.join(held, on=self._group, how="inner", nulls_equal=True).filter(
-            pl.col("instant") <= pl.col("epoch")
-        )
+        on_time = self._on_time_at(tables, epochs.select(self._group).unique())
+        shown_before = on_time.with_columns(instant=pl.lit(ON_TIME, dtype=pl.Int64))
+        held = Accumulators.concat([part for part in (late, shown_before) if len(part)])
+        due = epochs.drop("before").rename({"instant": "epoch"})
+        shown = due.join(held, on=self._group, how="inner", nulls_equal=True)
+        shown = shown.filter(pl.col("instant") <= pl.col("epoch"))
         return self._merge(shown, [*self._group, "revision", "partition"])
 
-    def _on_time_of(self, partials: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
-        """What the windows of these epochs held at revision 0."""
-        windows = epochs.select(self._group).unique()
-        ids = windows["window_id"].to_numpy()
-        first, last = int(ids.min()), int(ids.max())
-        on_time = partials.filter(~_LATE, pl.col("w_first") <= last, pl.col("w_last") >= first)
-        expanded = _expand(on_time, *_clipped(first, last))
-        held = expanded.join(windows, on=self._group, how="semi", nulls_equal=True)
-        return held.with_columns(instant=pl.lit(ON_TIME, dtype=pl.Int64))
+    def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """Late partials and their windows, with the `instant` at which they are shown there."""
+        late = stamped(tables[PARTIALS].filter(LATE), before=before, after=after)
+        pairs = expanded(late.filter(pl.col("release") <= pl.col("after")))
+        pairs = pairs.with_columns(instant=self._boundary(pairs, "window_id"))
+        return pairs.filter(pl.col("instant") <= pl.col("after"))
 
-    def _instants(self, late: pl.DataFrame, window_id: pl.Expr) -> pl.DataFrame:
-        """Late partials with the `instant` of the late epoch that releases them to a window."""
+    def _on_time_at(self, tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
+        """What windows, each of a key, held at revision 0."""
+        on_time = tables[PARTIALS].filter(~LATE).drop("release")
+        by = [*self._keys, "partition"]
+        return content(self._accumulators, on_time, windows.sort(self._group), self._keys, by)
+
+    def _boundary(self, late: pl.DataFrame, window_id: str) -> pl.Series:
+        """The late epoch at which each late partial is released to a window."""
         every_us = self._query.late.every_us
         assert every_us is not None  # noqa: S101 - late partials exist under `update` only
-        ends = wids.end_us(self._window, late.select(window_id).to_series().to_numpy())
-        boundary = wids.release_us(ends, every_us)
-        return late.with_columns(instant=pl.max_horizontal("release", pl.Series(boundary)))
+        ends = wids.end_us(self._grid, late[window_id].to_numpy())
+        releases = np.maximum(wids.release_us(ends, every_us), late["release"].to_numpy())
+        return pl.Series("instant", releases)
 
-    def _ended_between(self, before_us: int, after_us: int) -> tuple[int, int]:
-        """First and last window that end in (before, after], within 64 bits."""
-        first = max(wids.ended_by(self._window, before_us) + 1, -ENDED)
-        last = ENDED if after_us == ENDED else wids.ended_by(self._window, after_us)
-        return first, min(last, ENDED)
+    def _next_end_us(self, on_time: pl.DataFrame, after: Progress) -> int:
+        """The earliest end of a window that is open and holds any of these."""
+        ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
+        open_ = on_time["w_last"].to_numpy() > ended
+        first = np.maximum(on_time["w_first"].to_numpy(), ended + 1)[open_]
+        return int(wids.end_us(self._grid, first).min(initial=ENDED))
+
+    def _next_boundary_us(self, waiting: pl.DataFrame) -> int:
+        """An instant no later than any at which these late ones, not shown yet, ask for a row."""
+        every_us = self._query.late.every_us
+        if every_us is None or not len(waiting):
+            return ENDED
+        # Every late instant is an epoch's boundary: the next one is early enough.
+        next_us = wids.release_us(waiting["after"].to_numpy(), every_us)
+        return int(np.maximum(next_us, waiting["release"].to_numpy()).min())
 
     def _merge(self, partials: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-        dropped = {"w_first", "w_last", "release", "instant", "epoch", *by} - set(by)
-        return self._accumulators.merge(partials, by, among=sorted(dropped))
+        among = sorted({*_PLACE} & {*partials.columns} - {*by})
+        return self._accumulators.merge(partials, by, among=among)
 
 
-def _clipped(first: int, last: int) -> tuple[pl.Expr, pl.Expr]:
-    """The windows of a partial state that lie within `first` to `last`."""
-    return pl.max_horizontal("w_first", first), pl.min_horizontal("w_last", last)
+def column(values: Ints) -> pl.Expr | pl.Series:
+    """Numbers, one per row or one for all rows, as a column to compute with."""
+    return pl.lit(int(values[0]), dtype=pl.Int64) if len(values) == 1 else pl.Series(values)
 
 
-def _expand(partials: pl.DataFrame, first: pl.Expr, last: pl.Expr) -> pl.DataFrame:
-    """One row for each partial and each window from `first` to `last`."""
-    spread = partials.with_columns(window_id=pl.int_ranges(first, last + 1, dtype=pl.Int64))
-    return spread.explode("window_id")
+def stamped(frame: pl.DataFrame, **progress: Progress) -> pl.DataFrame:
+    """A frame with the progress of each row's unit, in columns of these names."""
+    return frame.with_columns(**{name: column(p.of(frame)) for name, p in progress.items()})
+
+
+def expanded(partials: pl.DataFrame) -> pl.DataFrame:
+    """One row for each partial and each of its windows."""
+    ids = pl.int_ranges("w_first", pl.col("w_last") + 1, dtype=pl.Int64)
+    return partials.with_columns(window_id=ids).explode("window_id")

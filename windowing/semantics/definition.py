@@ -86,9 +86,8 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
     for query in pipeline.queries:
-        shown, taken = revisions(query, items, lanes)
-        rows += (_row(query, source, revision) for revision in shown)
-        refused, tally = _refused(query, items, taken)
+        rows += (_row(query, source, shown) for shown in revisions(query, items, lanes))
+        refused, tally = _refused(query, items)
         dead += refused
         counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
     return Outcome(
@@ -115,17 +114,15 @@ def _item(source: Source, arrival: Arrival) -> Item | None:
     )
 
 
-def _refused(
-    query: Query, items: Iterable[Item], taken: set[Item]
-) -> tuple[list[DeadLetter], dict[str, int]]:
+def _refused(query: Query, items: Iterable[Item]) -> tuple[list[DeadLetter], dict[str, int]]:
     """The dead letters of a query, and how many of its records were taken, outside, dropped."""
     refused: list[DeadLetter] = []
-    tally = {"applied": len(taken), "outside": 0, "dropped": 0}
+    tally = {"applied": 0, "outside": 0, "dropped": 0}
     definition, policy = definition_of(query.window), query.late.policy
     for item in items:
-        if item in taken:
-            continue
-        if definition.lateness(query, item) is None:
+        if definition.takes(query, item):
+            tally["applied"] += 1
+        elif definition.lateness(query, item) is None:
             tally["outside"] += 1
         elif policy == "drop":
             tally["dropped"] += 1

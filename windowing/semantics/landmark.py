@@ -54,6 +54,13 @@ def hold(query: Query, unit: Unit) -> list[Holding]:
     return held
 
 
+def takes(query: Query, item: Item) -> bool:
+    """Whether some window takes a record: there is always one that it is not late for."""
+    found = lateness(query, item)
+    in_some = first_window(query.window, item.value) is not None
+    return in_some and (found is None or not found.whole)
+
+
 def closed(window: Window, wid: int, unit: Unit) -> bool:
     """Whether revision 0 of a window was sent by the end of the log."""
     return wid <= last_window(window, unit) and unit.final >= extent(window, wid)[1]

@@ -119,7 +119,8 @@ def follow(lane: Lane, entries: Iterable[LogEntry], reader: ValueReader) -> list
         ended = lane.progress == math.inf
         if entry.control is not None:
             if not ended:
-                lane.control(read_control(entry.control, f"{lane.name} offset {entry.offset}"))
+                control = read_control(entry.control, f"{lane.name} offset {entry.offset}")
+                lane.control(reader.control(control))
             continue
         content: Record | Reason | Literal["after_end"] = (
             "after_end" if ended else reader.read(entry.value, entry.append_us)

@@ -59,10 +59,8 @@ class _Content:
     late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
 
 
-def revisions(
-    query: Query, items: Sequence[Item], lanes: Iterable[Lane]
-) -> tuple[list[Shown], set[Item]]:
-    """Return all revisions that the log shows, and the records that some window took.
+def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Shown]:
+    """Return all revisions that the log shows.
 
     Args:
         query: window, keys, and what becomes of late records.
@@ -74,7 +72,6 @@ def revisions(
     """
     lanes = list(lanes)
     shown: list[Shown] = []
-    taken: set[Item] = set()
     for unit in _units(query, items, lanes):
         contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
         for holding in definition_of(query.window).hold(query, unit):
@@ -83,10 +80,9 @@ def revisions(
                 content.on_time.append(holding.item)
             else:
                 content.late[holding.release].append(holding.item)
-            taken.add(holding.item)
         for (wid, group), content in contents.items():
             shown += _shown(query, unit, wid, group, content)
-    return shown, taken
+    return shown
 
 
 def group_of(query: Query, item: Item) -> Key:

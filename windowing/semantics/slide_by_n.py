@@ -9,11 +9,11 @@ Source: Li et al., SIGMOD 2005, section 4.5; which record of n is ours.
 from __future__ import annotations
 
 from windowing.semantics import slide_by_tuple
-from windowing.semantics.slide_by_tuple import closed, extent, lateness
+from windowing.semantics.slide_by_tuple import closed, extent, lateness, takes
 from windowing.semantics.units import Holding, Item, Unit, in_one_lane
 from windowing.spec.pipeline import Query
 
-__all__ = ["closed", "extent", "hold", "lateness"]
+__all__ = ["closed", "extent", "hold", "lateness", "takes"]
 
 
 def hold(query: Query, unit: Unit) -> list[Holding]:

@@ -6,8 +6,8 @@ so the start is open, the end closed, ties share a window, and a window closes w
 its end: close(w) = w + 1. Which records define windows is what the classes differ in: here all do,
 in `slide_by_n` every n-th to arrive, in `slide_by_rank` every n-th in canonical order.
 
-A record defines a window at revision 0 iff it is on time for it. A late one, under `update`,
-defines it at its epoch; the window then appears there, with all that it holds.
+A record defines a window at revision 0 iff it is on time for it. A late one, under `update` and
+within retention, defines it at its epoch; the window then appears there, with all that it holds.
 
 Source: Li et al., SIGMOD 2005, section 4.4; ties and late definers are ours.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
-from windowing.semantics.lateness import epoch, is_late, judge
+from windowing.semantics.lateness import is_late, judge
 from windowing.semantics.units import Holding, Item, Lateness, Unit
 from windowing.spec.pipeline import Query
 from windowing.spec.window import Window
@@ -60,11 +60,22 @@ def _defined(query: Query, definers: Iterable[Item]) -> dict[int, int | None]:
     for item in definers:
         if item.progress <= item.value:
             defined[item.value] = None
-        elif query.late.every_us is not None:
-            release = epoch(item.progress, item.value + 1, query.late.every_us)
+            continue
+        release = judge(query, item.value + 1, item.value + 1, item.progress)
+        if isinstance(release, int):
             earlier = defined.get(item.value, release)
             defined[item.value] = None if earlier is None else min(earlier, release)
     return defined
+
+
+def takes(query: Query, item: Item) -> bool:
+    """Whether a record may be in some window: there may be one at every position in its reach.
+
+    A window at position w closes at w + 1, so a late record has its best chance at the last.
+    """
+    start, end = extent(query.window, item.value)
+    last = item.value + (end - start) - 1
+    return judge(query, last + 1, item.value + 1, item.progress) != "refused"
 
 
 def closed(_window: Window, wid: int, unit: Unit) -> bool:

@@ -47,6 +47,13 @@ def hold(query: Query, unit: Unit) -> list[Holding]:
     return held
 
 
+def takes(query: Query, item: Item) -> bool:
+    """Whether some window takes a record."""
+    ids = wids(query.window, item.value)
+    ends = [extent(query.window, wid)[1] for wid in ids]
+    return any(judge(query, end, ends[0], item.progress) != "refused" for end in ends)
+
+
 def closed(window: Window, wid: int, unit: Unit) -> bool:
     """Whether revision 0 of a window was sent by the end of the log."""
     return unit.final >= extent(window, wid)[1]

@@ -96,7 +96,7 @@ def answer(question: Question, events: Iterable[Event]) -> Answer:
     query = question.query
     lanes = [Lane(name, question.disorder, question.ignore_control) for name in question.lanes]
     items = _follow(query.window, lanes, events)
-    shown, _ = revisions(query, items, lanes)
+    shown = revisions(query, items, lanes)
     definition = definition_of(query.window)
     late = [(item, found) for item in items if (found := definition.lateness(query, item))]
     outside = [(item, reason) for item in items if (reason := _outside(query.window, item.value))]

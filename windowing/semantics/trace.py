@@ -169,7 +169,7 @@ class _Awaited:
         self._heaps: dict[Scalar, list[tuple[int, int, str, Shown]]] = {}
         numbers = count()
         for query in pipeline.queries:
-            for shown in revisions(query, items, lanes)[0]:
+            for shown in revisions(query, items, lanes):
                 key = None if self._attr is None else shown.holds[0].fields[self._attr]
                 instant = shown.end if shown.release is None else shown.release
                 row = (instant, next(numbers), query.name, shown)

@@ -61,6 +61,11 @@ def hold(query: Query, unit: Unit) -> list[Holding]:
     return held
 
 
+def takes(query: Query, item: Item) -> bool:
+    """Whether a record gets a row number; it may then lie in a gap, which only its number tells."""
+    return lateness(query, item) is None
+
+
 def closed(_window: Window, _wid: int, _unit: Unit) -> bool:
     """Whether revision 0 of a window was sent: `hold` names no other."""
     return True

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NoReturn
 
+from windowing.semantics.log import Bound, Control
 from windowing.spec.fields import Kind
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.spec.pipeline import EventTime, Pipeline
@@ -68,7 +69,7 @@ class ValueReader:
         self._types = source.fields
         self._known = {*source.fields, source.event_time.field}
         self._ignore_unknown = source.unknown_fields == "ignore"
-        grouping = {name for query in pipeline.queries for name in query.group_by}
+        grouping = {name for query in pipeline.queries for name in query.key}
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
 
     def read(self, value: bytes | None, append_us: int | None) -> Record | Reason:
@@ -95,6 +96,17 @@ class ValueReader:
             if fields[name] is None and not (raw is None and type_.nullable):
                 return "bad_type"
         return Record(ts_us, fields)
+
+    def control(self, control: Control) -> Control:
+        """A control record, its key read as the field's type; ignored if no record can have it."""
+        if not isinstance(control, Bound) or control.on is None:
+            return control
+        name, raw = control.on
+        type_ = self._types.get(name)
+        value = None if type_ is None or raw is None else read_scalar(type_.kind, raw)
+        if type_ is None or (value is None and not (raw is None and type_.nullable)):
+            return "ignored"
+        return Bound(control.bound_us, (name, value))
 
 
 def read_scalar(kind: Kind, raw: object) -> Scalar:

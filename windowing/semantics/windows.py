@@ -33,6 +33,13 @@ class Definition(Protocol):
     def closed(self, window: Window, wid: int, unit: Unit) -> bool:
         """Whether revision 0 of a window was sent by the end of the log."""
 
+    def takes(self, query: Query, item: Item) -> bool:
+        """Whether a record is in some window, closed or not, at revision 0 or later.
+
+        Where records define windows, one that there may be is enough: which there are depends on
+        records that are still to come, and what became of a record must not.
+        """
+
     def lateness(self, query: Query, item: Item) -> Lateness | None:
         """For which windows a record is late; None: for none."""
 

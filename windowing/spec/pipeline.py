@@ -28,7 +28,6 @@ from windowing.spec.disorder import (
     OrderedPer,
     Punctuation,
     parse_disorder,
-    progress_attr,
 )
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
@@ -43,7 +42,7 @@ from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import check_late, check_progress_key
-from windowing.spec.window import AttributeType, Window, WindowClass, parse_window
+from windowing.spec.window import ROW_NUM, AttributeType, Window, parse_window
 from windowing.spec.yaml_lines import line_of
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -270,19 +269,16 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         window = parse_window(query.window, source.attributes)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
-    if window.kind is not WindowClass.SLIDING or window.attribute != source.event_time.field:
+    if window.attribute not in (source.event_time.field, ROW_NUM):
         msg = (
-            f"windows of class {window.kind} over {window.attribute} are not in this release: use "
+            f"windows over {window.attribute} are not in this release: use "
             f"RANGE … SLIDE … WATTR {source.event_time.field}"
         )
         raise _FieldError((*here, "window"), msg)
-    if window.pattr is not None:
-        msg = "PATTR is not in this release: use group_by, which gives the same rows here"
-        raise _FieldError((*here, "window"), msg)
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
         try:
-            key = dict.fromkeys([window.pattr, *query.group_by] if window.pattr else query.group_by)
-            check_postgres_names(name, [*key, *query.aggregates])
+            fields = [*([window.pattr] if window.pattr else []), *query.group_by]
+            check_postgres_names(name, [*dict.fromkeys(fields), *query.aggregates])
         except ValueError as error:
             raise _FieldError(here, str(error)) from None
     late = query.late or pipeline.late
@@ -309,12 +305,6 @@ def _check_rules(
         check_progress_key(window, query.group_by, source.disorder)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
-    if progress_attr(source.disorder) is not None:
-        msg = (
-            "progress per key is not in this release: give ordered_per its members, or "
-            "punctuation without attr"
-        )
-        raise _FieldError(("source", "disorder"), msg)
     try:
         check_late(window, late.mode, late.policy, late.every_us)
     except ValueError as error:

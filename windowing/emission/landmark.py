@@ -1,0 +1,44 @@
+"""Emission of landmark windows: all begin at the origin, and no later one loses a record again.
+
+Windows are due in rows, even those that nothing new has entered; so they are listed, from a key's
+first one on, and what they hold is found for all at once. What lies before the progress folds into
+one partial state per key and lane. At the end of the log somebody must say which window is the
+last: the last that any lane's finite progress had reached, or the first one of the newest record.
+
+Source: Li et al., SIGMOD 2005, section 4.2; the last window is ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from windowing import wids
+from windowing.assign.assigner import Tables
+from windowing.emission.intervals import content
+from windowing.emission.sliding import SlidingEmitter, expanded
+from windowing.progress.reached import Progress
+from windowing.wids import Ints
+
+
+class LandmarkEmitter(SlidingEmitter):
+    """Makes the rows of one query with a landmark window."""
+
+    def _ended_between(
+        self, units: pl.DataFrame, before: Progress, after: Progress
+    ) -> tuple[Ints, Ints]:
+        first, last = super()._ended_between(units, before, after)
+        ended = wids.ended_by(self._grid, after.furthest(units))
+        newest = wids.slide_of(self._grid, after.newest(units))
+        return first, np.minimum(last, np.maximum(ended, newest))
+
+    def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        due = self._due(tables, before, after)
+        # All intervals of a key end at the same window, and so do all windows that it has.
+        spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))
+        listed = spans.agg(pl.col("w_first").min(), pl.col("w_last").max())
+        windows = expanded(listed).select(self._group).sort(self._group)
+        held = content(
+            self._accumulators, due.drop("release"), windows, self._keys, [*self._keys, "partition"]
+        )
+        return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))
