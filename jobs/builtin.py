@@ -109,6 +109,12 @@ def _windowed(pipeline: Pipeline, query: Query, raw: DataFrame) -> DataFrame:
     for aggregate in query.aggregates:
         function = F.count("*")
         if aggregate.field is not None:
+            if aggregate.function not in _FUNCTIONS:
+                msg = (
+                    f"query {query.name!r} cannot be said with Spark's window(): of aggregates, "
+                    f"only count, {', '.join(_FUNCTIONS)} are compared; given {aggregate.function}"
+                )
+                raise WindowingError(msg)
             function = _FUNCTIONS[aggregate.function](aggregate.field)
         computed.append(function.alias(f"value {aggregate.name}"))
     return (

@@ -128,13 +128,25 @@ def local_broker() -> str:
     return stack.endpoints(only=["kafka"]).kafka_bootstrap
 
 
-def explain(pipeline: PipelineFile) -> None:
+def explain(
+    pipeline: PipelineFile,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the first windows, as .png or .svg."),
+    ] = None,
+) -> None:
     """Say what a pipeline means: lanes, windows, evaluation, state, late records."""
     from windowing.spec import load_pipeline
     from windowing.spec.explain import explain as lines
 
-    for line in lines(load_pipeline(pipeline)):
+    spec = load_pipeline(pipeline)
+    for line in lines(spec):
         say(line)
+    if picture is not None:
+        from jobs.window_picture import draw_windows
+
+        draw_windows(spec, picture)
+        say(f"the first windows: {picture}")
 
 
 def validate(pipeline: PipelineFile) -> None:

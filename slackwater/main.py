@@ -41,6 +41,7 @@ _USAGE_ERRORS = (
     "chaos.conform.wid_case.CaseError",
     "jobs.heartbeat.HeartbeatError",
     "jobs.punctuate.PunctuateError",
+    "jobs.window_picture.PictureError",
     "windowing.semantics.trace.TraceError",
 )
 _FAILURES = (

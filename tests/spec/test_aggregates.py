@@ -79,7 +79,11 @@ def test_the_examples_that_errors_give_are_right(function: Function) -> None:
         ("top_k(v, 300%)", "k is 1 to 10000"),
         ("approx_count_distinct(v, 8)", "the number of hashes is 16 to 65536"),
         ("average(v)", "'average' is not an aggregate: use count, sum, mean, var"),
-        ("mean(v", "is not an aggregate: write count, a function of a field"),
+        ("mean v", "is not an aggregate: write count, a function of a field"),
+        (
+            "top_k(v",
+            "inside {} a comma ends it: put the whole in quotes, as 'quantile(delay, 0.9)'",
+        ),
         ("mean(s)", "s is a string; mean needs a number: declare it int or float, or use one of"),
         ("top_k(s, 1)", "s is a string; top_k needs a number"),
         ("argmin(s, v)", "s is a string; argmin needs a number"),

@@ -118,7 +118,7 @@ def _defined(texts: list[str], records: list[Record]) -> list[object]:
 
 def _accumulators(texts: list[str]) -> Accumulators:
     aggregates = [parse_aggregate(f"a{n}", text) for n, text in enumerate(texts)]
-    return Accumulators(aggregates, FIELDS)
+    return Accumulators(aggregates, FIELDS, "ts_us")
 
 
 def _merged(accumulators: Accumulators, records: list[Record], order: list[int]) -> pl.DataFrame:

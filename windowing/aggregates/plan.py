@@ -59,7 +59,7 @@ class Accumulators:
     """
 
     def __init__(
-        self, aggregates: Sequence[Aggregate], fields: dict[str, FieldType], order: str = "ts_us"
+        self, aggregates: Sequence[Aggregate], fields: dict[str, FieldType], order: str
     ) -> None:
         self._aggregates = tuple(aggregates)
         self._types = [value_type(a, fields) for a in aggregates]

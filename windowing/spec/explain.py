@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windowing.spec.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
+from windowing.spec.evaluation import Evaluation, evaluation_of, growing, partial_bytes
+from windowing.spec.fields import SIGNATURES, Aggregate
+from windowing.spec.first_windows import BY_RECORD, example_step, first_windows, speller
 from windowing.spec.lengths import spell_us
 from windowing.spec.pipeline import Pipeline, Query, Source
+from windowing.spec.window import WindowClass
 
 _WIDTH = 60
 
@@ -19,27 +23,80 @@ def explain(pipeline: Pipeline) -> Iterator[str]:
     yield f"  progress of a lane: {_progress(source)}; of the stream: the smallest of its lanes"
     for query in pipeline.queries:
         yield ""
-        yield from _explain_query(query, pipeline)
+        yield from explain_query(query, pipeline)
 
 
-def _explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
-    window = query.window
-    range_us, slide_us = window.range_ or 0, window.slide
-    per_record = -(-range_us // slide_us)
-    shape = "tumbling" if range_us == slide_us else "sliding"
-    yield f"{query.name}: {shape}, range {spell_us(range_us)}, slide {spell_us(slide_us)}"
-    yield "  context: free (CF): the record alone tells its windows"
-    yield f"  evaluated as: slices, pre-aggregated in the lane; a record is in {_upto(per_record)}"
-    yield f"  key: {', '.join(query.group_by) or 'none: one row per window'}"
-    slices = per_record * (2 if range_us % slide_us else 1)
-    disorder = pipeline.source.disorder
-    if isinstance(disorder, Slack):
-        kept = slices - (-disorder.slack_us // slide_us)
-        yield f"  state per key: about {kept} slices open per lane (range and slack, in slides)"
-    else:
-        yield f"  state per key: {slices} slices open per lane, and those between progress and now"
+def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
+    """The lines of one query."""
+    chosen = evaluation_of(query, pipeline)
+    yield f"{query.name}: {title(query, pipeline.source)}"
+    yield f"  context class: {chosen.context}: {chosen.meaning}"
+    yield f"  evaluated as: {chosen.way}"
+    yield f"  because: {chosen.because}"
+    yield f"  key: {', '.join(_key(query)) or 'none: one row per window'}"
+    yield from _state(query, pipeline, chosen)
     yield f"  late: {_late(query)}"
-    yield from _picture(range_us, slide_us)
+    yield from _picture(query, pipeline.source)
+
+
+def title(query: Query, source: Source) -> str:
+    """A window's class and lengths, as people say them."""
+    window, spell = query.window, speller(query.window, source)
+    over = f"over {window.attribute}"
+    rows = f"{window.slide} row" + "s" * (window.slide != 1)
+    match window.kind:
+        case WindowClass.SLIDING | WindowClass.TUPLE if window.range_ is not None:
+            shape = "tumbling" if window.range_ == window.slide else "sliding"
+            lengths = f"range {spell(window.range_)}, slide {spell(window.slide)}"
+            return f"{shape} {over}, {lengths}"
+        case WindowClass.SLIDING | WindowClass.TUPLE | WindowClass.LANDMARK:
+            return f"landmark {over}, slide {spell(window.slide)}"
+    counted = "" if window.kind is not WindowClass.SLIDE_BY_RANK else " in the order of event time"
+    return f"slide by {rows}{counted}, range {spell(window.range_ or 0)} {over}"
+
+
+def _key(query: Query) -> list[str]:
+    pattr = query.window.pattr
+    own = [] if pattr is None else [f"{pattr} (windows of its own)"]
+    return own + [name for name in query.group_by if name != pattr]
+
+
+def _state(query: Query, pipeline: Pipeline, chosen: Evaluation) -> Iterator[str]:
+    """What is kept per key, and its bound."""
+    source = pipeline.source
+    number = "as many" if chosen.partials is None else f"about {chosen.partials}"
+    per_key = f"{number} partial states per lane as there are {chosen.counted}"
+    if chosen.partials is not None:
+        per_key = f"{number} partial states per lane: {chosen.counted}"
+    yield f"  state per key: {per_key}"
+    for aggregate in query.aggregates:
+        yield f"    {aggregate.name}: {_keeps(aggregate)}"
+    grows = growing(query, source)
+    each = f"about {partial_bytes(query, source)} bytes a partial state"
+    if grows:
+        names = ", ".join(aggregate.name for aggregate in grows)
+        yield f"  memory: {each}, and no bound: {names} grow with the records"
+    elif chosen.partials is None:
+        yield f"  memory: {each}; how many there are follows from the records"
+    else:
+        total = chosen.partials * partial_bytes(query, source) * source.partitions
+        yield (
+            f"  memory: {each}: about {_bytes(total)} per key while the lanes are level, and what "
+            "the last batches brought"
+        )
+
+
+def _keeps(aggregate: Aggregate) -> str:
+    if aggregate.user is not None:
+        return f"the state of {aggregate.user}"
+    return SIGNATURES[aggregate.function].keeps
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
 
 
 def _progress(source: Source) -> str:
@@ -52,7 +109,9 @@ def _progress(source: Source) -> str:
             return f"the smallest {time} of its {rows + 1} largest so far"
         case Heartbeat():
             return f"{newest}, less what its delays leave open, or what heartbeats have seen"
-        case OrderedPer(attr):
+        case OrderedPer(attr, members):
+            if members is None:
+                return f"of each {attr} by itself: {newest}"
             return f"the smallest newest {time} of its values of {attr}"
         case Adaptive(late, over_rows):
             return f"{newest} less the slack that had {late} of its last {over_rows} records late"
@@ -60,12 +119,10 @@ def _progress(source: Source) -> str:
             return "the largest bound of its control records"
 
 
-def _upto(count: int) -> str:
-    return "one window" if count == 1 else f"up to {count} windows"
-
-
 def _late(query: Query) -> str:
     late = query.late
+    if query.window.kind is WindowClass.TUPLE and query.window.order == "log":
+        return "no record is: rows count in the order of the log"
     if late.policy == "update":
         return (
             f"update, {late.mode}: revisions at epochs of {spell_us(late.every_us or 0)}, up to "
@@ -75,14 +132,25 @@ def _late(query: Query) -> str:
     return f"{late.mode}: {outcome}; a row is sent once, when its window closes"
 
 
-def _picture(range_us: int, slide_us: int) -> Iterator[str]:
+def _picture(query: Query, source: Source) -> Iterator[str]:
     """The first windows, to scale, with clipped starts."""
-    shown = 4
-    span = max(range_us, slide_us) + (shown - 1) * slide_us
-    for wid in range(shown):
-        end = (wid + 1) * slide_us
-        start = max(0, end - range_us)
-        left, right = start * _WIDTH // span, max(end * _WIDTH // span, 1)
-        bar = " " * left + "[" + "-" * max(right - left - 1, 0) + ")"
-        begins = spell_us(start) if start else "0"
-        yield f"  {wid:>3} {bar:<{_WIDTH + 2}} origin + {begins} … {spell_us(end)}"
+    window, spell = query.window, speller(query.window, source)
+    extents = first_windows(window)
+    lowest, highest = min(e.start for e in extents), max(e.end for e in extents)
+    at_records = window.kind in BY_RECORD
+    if at_records:
+        yield f"  with a record every {spell(example_step(window))}, the first windows are"
+    opens, closes = "(]" if at_records else "[)"
+    origin = 0 if at_records else window.origin
+
+    def instant(length: int) -> str:
+        parts = [spell(part) for part in (origin, length) if part]
+        return " + ".join(parts) or "0"
+
+    for extent in extents:
+        left = (extent.start - lowest) * _WIDTH // (highest - lowest)
+        right = max((extent.end - lowest) * _WIDTH // (highest - lowest), left + 1)
+        bar = " " * left + opens + "-" * (right - left - 1) + closes
+        name = spell(extent.wid) if at_records else str(extent.wid)
+        span = f"{instant(extent.start)} … {instant(extent.end)}"
+        yield f"  {name:>6} {bar:<{_WIDTH + 2}} {span}"

@@ -70,51 +70,60 @@ class Signature:
         gives: the type of the result: `same` as the last field's, or one of its own.
         many: the result is a list.
         keeps: what a partial state holds, for people.
+        numbers: how many numbers of 64 bits that is over ints and over floats, times the `k` or
+            `size` that is given; None where it grows with the records.
     """
 
     takes: tuple[Literal["number", "any"], ...]
     gives: Literal["same", "int", "float"]
     keeps: str
+    numbers: tuple[int, int] | None
     optional: int = 0
     parameters: tuple[tuple[Parameter, Fraction | int | None], ...] = ()
     many: bool = False
 
 
-_SUM = "a sum of integers: 2 numbers; of floats: 3 or more, by the spread of their exponents"
-_SQUARES = _SUM + "; of squares: 4, or 5 and more"
+_SUM = "how many values, and their exact sum"
+_SQUARES = "how many values, and the exact sums of them and of their squares"
 _ONE = "one record's value and place"
-_VALUES = "every distinct value, with its number: grows with the window"
+_VALUES = "every distinct value, with its number"
 
 SIGNATURES: dict[Function, Signature] = {
-    "count": Signature((), "int", "1 number"),
-    "sum": Signature(("number",), "same", _SUM),
-    "mean": Signature(("number",), "float", _SUM),
-    "var": Signature(("number",), "float", _SQUARES),
-    "stddev": Signature(("number",), "float", _SQUARES),
-    "var_pop": Signature(("number",), "float", _SQUARES),
-    "stddev_pop": Signature(("number",), "float", _SQUARES),
-    "min": Signature(("number",), "same", "1 number"),
-    "max": Signature(("number",), "same", "1 number"),
-    "first": Signature(("any",), "same", _ONE),
-    "last": Signature(("any",), "same", _ONE),
-    "argmin": Signature(("number", "any"), "same", _ONE, optional=1),
-    "argmax": Signature(("number", "any"), "same", _ONE, optional=1),
-    "count_distinct": Signature(("any",), "int", _VALUES),
+    "count": Signature((), "int", "the number of records", (0, 0)),
+    "sum": Signature(("number",), "same", _SUM, (3, 4)),
+    "mean": Signature(("number",), "float", _SUM, (3, 4)),
+    "var": Signature(("number",), "float", _SQUARES, (7, 9)),
+    "stddev": Signature(("number",), "float", _SQUARES, (7, 9)),
+    "var_pop": Signature(("number",), "float", _SQUARES, (7, 9)),
+    "stddev_pop": Signature(("number",), "float", _SQUARES, (7, 9)),
+    "min": Signature(("number",), "same", "one value", (1, 1)),
+    "max": Signature(("number",), "same", "one value", (1, 1)),
+    "first": Signature(("any",), "same", _ONE, (4, 4)),
+    "last": Signature(("any",), "same", _ONE, (4, 4)),
+    "argmin": Signature(("number", "any"), "same", _ONE, (5, 5), optional=1),
+    "argmax": Signature(("number", "any"), "same", _ONE, (5, 5), optional=1),
+    "count_distinct": Signature(("any",), "int", _VALUES, None),
     "approx_count_distinct": Signature(
-        ("any",), "int", "the smallest hashes, `size` at most", parameters=(("size", 1024),)
+        ("any",), "int", "the smallest hashes", (1, 1), parameters=(("size", 1024),)
     ),
-    "median": Signature(("number",), "float", _VALUES),
-    "quantile": Signature(("number",), "same", _VALUES, parameters=(("share", None),)),
+    "median": Signature(("number",), "float", _VALUES, None),
+    "quantile": Signature(("number",), "same", _VALUES, None, parameters=(("share", None),)),
     "approx_quantile": Signature(
         ("number",),
         "float",
-        "a number per bin in use: grows with the logarithm of the spread",
+        "how many values are in each bin in use",
+        None,
         parameters=(("share", None), ("accuracy", Fraction(1, 100))),
     ),
-    "top_k": Signature(("number",), "same", "the k largest", parameters=(("k", None),), many=True),
-    "collect": Signature(
-        ("any",), "same", "every record's value: grows with the window", many=True
+    "top_k": Signature(
+        ("number",),
+        "same",
+        "the k largest values, each with its number",
+        (2, 2),
+        parameters=(("k", None),),
+        many=True,
     ),
+    "collect": Signature(("any",), "same", "every value, with its place", None, many=True),
 }
 """Every function but `python`, whose class says what it gives."""
 
@@ -193,6 +202,8 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
             f"{text!r} is not an aggregate: write count, a function of a field, as mean(delay), or "
             "a class of yours, as python:module:Class(delay)"
         )
+        if isinstance(text, str) and "(" in text and ")" not in text:
+            msg += "; inside {} a comma ends it: put the whole in quotes, as 'quantile(delay, 0.9)'"
         raise ValueError(msg)
     given = [part.strip() for part in (match["given"] or "").split(",")]
     given = [] if given == [""] else given

@@ -1,0 +1,78 @@
+"""A picture of the first windows of each query on a time line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from windowing.spec.evaluation import evaluation_of
+from windowing.spec.explain import title
+from windowing.spec.first_windows import BY_RECORD, example_step, first_windows, speller
+from windowing.spec.pipeline import Pipeline, Query
+
+FORMATS = (".png", ".svg")
+_SHOWN = 6
+_BAR, _RECORD = "#1f5f8b", "#d1495b"
+_WIDTH, _TITLE_HEIGHT, _BAR_HEIGHT = 9.0, 0.9, 0.28
+
+
+class PictureError(ValueError):
+    """A file that no picture can be written to."""
+
+
+def draw_windows(pipeline: Pipeline, path: Path) -> None:
+    """Draw the first windows of every query, one below the other, each to its own scale.
+
+    Args:
+        pipeline: whose windows.
+        path: the file to write, PNG or SVG by its ending.
+
+    Raises:
+        PictureError: another ending, or a file that cannot be written.
+    """
+    if path.suffix.lower() not in FORMATS:
+        msg = f"{path}: a picture is written as .png or .svg: give the file one of these endings"
+        raise PictureError(msg)
+    queries = pipeline.queries
+    height = len(queries) * (_TITLE_HEIGHT + _SHOWN * _BAR_HEIGHT)
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    panels = figure.subplots(len(queries), squeeze=False)[:, 0]
+    for axes, query in zip(panels, queries, strict=True):
+        _draw(axes, query, pipeline)
+    # Without them an SVG is another file each time.
+    metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+    try:
+        with mpl.rc_context({"svg.hashsalt": pipeline.name}):
+            figure.savefig(path, dpi=120, metadata=metadata)
+    except OSError as error:
+        msg = f"{path}: the picture cannot be written: {error}"
+        raise PictureError(msg) from None
+
+
+def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:
+    window, spell = query.window, speller(query.window, pipeline.source)
+    at_records = window.kind in BY_RECORD
+    extents = first_windows(window, _SHOWN)
+    for row, extent in enumerate(extents):
+        axes.barh(row, extent.end - extent.start, left=extent.start, height=0.7, color=_BAR)
+    # Instants count from the origin; those of windows at records stand for themselves.
+    ticks = sorted({extent.start for extent in extents} | {extent.end for extent in extents})
+    axes.set_xticks(ticks, [spell(tick) for tick in ticks], rotation=45, ha="right", fontsize=7)
+    names = [spell(extent.wid) if at_records else str(extent.wid) for extent in extents]
+    axes.set_yticks(range(_SHOWN), names)
+    if at_records:
+        step = example_step(window)
+        records = range(step, extents[-1].end + 1, step)
+        axes.plot(records, [-1] * len(records), "o", color=_RECORD, markersize=4, clip_on=False)
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)
+    origin = f", from {spell(window.origin)} on" if window.origin and not at_records else ""
+    context = evaluation_of(query, pipeline).context
+    head = f"{query.name} ({context}): {title(query, pipeline.source)}{origin}"
+    axes.set_title(head, loc="left", fontsize=9)
+    axes.set_ylabel("ends at" if at_records else "window")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
