@@ -137,4 +137,6 @@ def _restored(value: Any) -> Any:
     """Text as it was: `␀0` stands for U+0000, which PostgreSQL cannot hold, `␀␀` for `␀`."""
     if isinstance(value, str):
         return re.sub("␀(.)", lambda found: "\0" if found[1] == "0" else found[1], value)
+    if isinstance(value, list):
+        return [_restored(element) for element in value]
     return value

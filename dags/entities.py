@@ -168,6 +168,16 @@ def read_deployments(root: Path) -> tuple[list[Deployment], list[BrokenFile]]:
     return list(deployments.values()), broken
 
 
+def read_plans(root: Path) -> list[str]:
+    """The chaos plans of a checkout, by file name, relative to it.
+
+    Args:
+        root: the checkout.
+    """
+    plans = sorted((root / "chaos" / "plans").glob("*.yml"))
+    return [path.relative_to(root).as_posix() for path in plans]
+
+
 def run_name(run_id: str, clear_number: int) -> str:
     """Names the run (the checkpoint's identity) of one DAG run.
 

@@ -19,7 +19,7 @@ from windowing.batches import Entry
 from windowing.pack import column
 from windowing.spec import Pipeline
 from windowing.spec.lengths import INT64_MAX
-from windowing.spec.window import WindowClass
+from windowing.spec.rules import slides_over
 from windowing.wids import Ints, lowered
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
@@ -40,9 +40,12 @@ def step_of(pipeline: Pipeline) -> int:
     """
     step_us = 0
     for query in pipeline.queries:
-        window, time_field = query.window, pipeline.source.event_time.field
-        if window.kind is not WindowClass.SLIDING or window.attribute != time_field:
-            msg = f"query {query.name} does not slide over event time: say the step: --every 1min"
+        window = query.window
+        if not slides_over(window, pipeline.source.event_time.field):
+            msg = (
+                f"query {query.name} does not slide over event time alone: to punctuate, say the "
+                "step, as --every 1min; to tune, leave the query out"
+            )
             raise PunctuateError(msg)
         step_us = math.gcd(step_us, window.slide, window.origin)
     return step_us

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -63,6 +64,17 @@ def simulate(
     if not report.ok:
         raise typer.Exit(FAILED)
     raise typer.Exit(UNKNOWN if report.without_effect else PASSED)
+
+
+@chaos.command()
+def contents(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Holds a folder per report.")],
+) -> None:
+    """Write one page that leads to all reports below a folder."""
+    from chaos.contents import write_contents
+
+    found = write_contents(folder)
+    say(json.dumps({"reports": found, "page": str(folder / "index.html")}))
 
 
 def _simulate(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, UNKNOWN, say, tell
+from slackwater.console import FAILED, PASSED, UNKNOWN, end_politely, say, tell
 
 if TYPE_CHECKING:
     from chaos.cuts.run import CutsReport
@@ -43,8 +41,7 @@ def run(
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
     folder = report or layout.state_dir / "reports" / f"{plan.stem}-{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    # Ended politely, it must not leave a stack behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    end_politely()
     found: Report | CutsReport
     if kind_of(plan) == "cuts":
         from chaos.cuts.report import write_cuts

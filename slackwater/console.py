@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,11 @@ def complain(text: str) -> None:
 
 def _plain(text: str) -> str:
     return text.replace("[", "\\[")
+
+
+def end_politely() -> None:
+    """Have SIGTERM unwind the program as an error does: what it started is to be stopped."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 @contextmanager

@@ -35,6 +35,7 @@ _USAGE_ERRORS = (
 _FAILURES = (
     "windowing.errors.WindowingError",
     "windowing.semantics.log.BadLogError",
+    "windowing.spec.user_aggregate.UserAggregateError",
     "windowing.semantics.definition.IntSumError",
     "chaos.log.LogError",
     "chaos.output.OutputError",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, USAGE, complain, err, say, tell
+from slackwater.console import FAILED, PASSED, USAGE, complain, end_politely, err, say, tell
 from slackwater.files import Engine
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def replay(
     ] = None,
 ) -> None:
     """Run a range of the log again: in other ways, or by a changed pipeline in its shadow."""
+    end_politely()
     if shadow is not None:
         _shadow(pipeline or _of_that_name(shadow), shadow, engine, input_, (from_, to), report)
         return

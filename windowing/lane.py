@@ -167,7 +167,10 @@ class Lane:
             query=pl.lit(None, dtype=pl.String),
             reason=reason,
         ).filter(pl.Series(bad))
-        return Rows(chunk, chunk.filter(pl.Series(is_data)), is_data, after_end, dead)
+        # With the windowing attribute and the offset it makes a record's place among all others.
+        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
+        records = chunk.filter(pl.Series(is_data)).with_columns(here)
+        return Rows(chunk, records, is_data, after_end, dead)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         """Run one clock over the chunk, and keep what it must remember."""

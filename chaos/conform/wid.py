@@ -20,7 +20,7 @@ from windowing.semantics.revisions import Shown
 from windowing.semantics.stream import AfterEndError, Answer, Question, answer
 from windowing.semantics.units import ArrivalOrderError, Item
 from windowing.spec.errors import WindowError
-from windowing.spec.rows import Scalar
+from windowing.spec.rows import Value
 
 Expected = Mapping[str, Any]
 Evaluate = Callable[[Case], Expected]
@@ -162,11 +162,11 @@ def row_order(row: Sequence[Any]) -> tuple[Any, ...]:
     return (row[0], *keys, row[5])
 
 
-def _row(case: Case, question: Question, shown: Shown) -> list[Scalar]:
+def _row(case: Case, question: Question, shown: Shown) -> list[Value]:
     kinds = {"value": case.value_type}
     values = [value_of(spec, kinds, shown) for spec in question.query.aggregates]
     group = shown.group[0] if shown.group else None
-    head = [shown.wid, shown.start, shown.end, shown.part, group]
+    head: list[Value] = [shown.wid, shown.start, shown.end, shown.part, group]
     return [*head, shown.revision, shown.release, *values]
 
 

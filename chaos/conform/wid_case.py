@@ -20,7 +20,7 @@ from windowing.spec.disorder import (
     Unordered,
 )
 from windowing.spec.errors import WindowError
-from windowing.spec.fields import Aggregate, Function
+from windowing.spec.fields import Aggregate
 from windowing.spec.late import Late
 from windowing.spec.pipeline import Query
 from windowing.spec.rows import Scalar
@@ -34,6 +34,10 @@ _ATTRIBUTES: dict[str, AttributeType] = {
     "key": "text",
     "group": "text",
 }
+
+
+CaseFunction = Literal["count", "sum", "mean", "min", "max", "first", "last", "count_distinct"]
+"""The functions that cases ask for, all over the field `value`."""
 
 
 class CaseError(ValueError):
@@ -62,7 +66,7 @@ class Case(BaseModel):
     id: str
     window: str
     group_by: str | None
-    aggregates: list[Function]
+    aggregates: list[CaseFunction]
     value_type: Literal["int", "float"]
     lanes: list[str]
     disorder: dict[str, Any]

@@ -14,6 +14,7 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import planted_lanes
 from chaos.simulator.parts import Parts
 from windowing.aggregates import Accumulators
+from windowing.aggregates.plan import Values
 from windowing.lane import Lane
 from windowing.shard import Shard
 from windowing.spec.fields import Aggregate
@@ -24,18 +25,14 @@ class PlainSums(Accumulators):
     """Keeps one double for the sum of a float field."""
 
     def _lift_field(self, field: str, kind: str, values: pl.Series) -> list[pl.Series]:
-        if kind != "float":
-            return super()._lift_field(field, kind, values)
-        plain = [
-            values.is_not_null().cast(pl.Int64).alias(f"{field}#n"),
-            values.fill_null(0.0).alias(f"{field}#plain"),
-        ]
-        used = [(name, f"{field}#{name}") for name in ("min", "max")]
-        return plain + [values.alias(at) for name, at in used if (field, name) in self._needs]
+        columns = super()._lift_field(field, kind, values)
+        if kind == "float":
+            columns.append(values.fill_null(0.0).alias(f"{field}#plain"))
+        return columns
 
-    def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> pl.Series:
+    def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         field, function = aggregate.field, aggregate.function
-        if field is None or self._fields[field] != "float" or function in ("min", "max"):
+        if field is None or self._fields[field] != "float" or function not in ("sum", "mean"):
             return super()._result(aggregate, partials)
         total = partials[f"{field}#plain"].to_numpy()
         counts = partials[f"{field}#n"].to_numpy()
@@ -46,7 +43,7 @@ class PlainSums(Accumulators):
 
 def _plant(pipeline: Pipeline, owners: list[object]) -> None:
     for query, owner in zip(pipeline.queries, owners, strict=True):
-        sums = PlainSums(query.aggregates, pipeline.source.fields)
+        sums = PlainSums.of(query, pipeline.source)
         owner._accumulators = sums  # type: ignore[attr-defined]
         if hasattr(owner, "_results"):
             owner._results._accumulators = sums

@@ -253,7 +253,12 @@ def run_trial(
         first=ranged.begins,
         end=ranged.ends,
     )
-    batches = _await_end(endpoints, run, trial)
+    try:
+        batches = _await_end(endpoints, run, trial)
+    except BaseException:
+        # Interrupted, it must not leave a job behind that holds the cores.
+        runs.stop(endpoints, pipeline)
+        raise
     return read_tables(run.table, pipeline, run.run), batches
 
 

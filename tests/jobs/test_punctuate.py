@@ -67,7 +67,7 @@ def with_punctuation(case: Case) -> Pipeline:
 
 @given(st.data())
 def test_each_multiple_stands_right_behind_the_last_record_below_it(data: st.DataObject) -> None:
-    case = data.draw(cases())
+    case = data.draw(cases(records_max=14))
     pipeline = with_punctuation(case)
     log = [
         entry(event)
@@ -116,7 +116,7 @@ def test_bounds_per_key_are_true_of_their_key_and_promise_more_than_the_lane() -
         punctuations(pipeline, record(pipeline, log), 10, per="h")
 
 
-@given(case=cases())
+@given(case=cases(records_max=14))
 def test_events_are_read_as_they_were_written(
     case: Case, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -39,7 +39,7 @@ def defined(pipeline: Pipeline, log: list[Entry], disorder: Slack | SlackRows) -
 
 @given(st.data())
 def test_costs_are_those_of_the_definition(data: st.DataObject) -> None:
-    case = data.draw(cases())
+    case = data.draw(cases(records_max=14))
     pipeline = parse_pipeline(case.pipeline)
     log = [entry(e) for e in case.events if "control" not in e or "end" in e["control"]]
     try:
@@ -64,7 +64,7 @@ def test_costs_are_those_of_the_definition(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_the_proposal_is_the_smallest_within_the_target(data: st.DataObject) -> None:
-    case = data.draw(cases())
+    case = data.draw(cases(records_max=14))
     pipeline = parse_pipeline(case.pipeline)
     log = [entry(e) for e in case.events if "control" not in e or "end" in e["control"]]
     try:

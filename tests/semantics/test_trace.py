@@ -22,7 +22,7 @@ DATA = Path(__file__).parent.parent / "data" / "pipelines"
 
 @given(st.data())
 def test_the_engine_emits_with_each_record_what_the_trace_says(data: st.DataObject) -> None:
-    case = data.draw(cases())
+    case = data.draw(cases(records_max=14))
     pipeline = parse_pipeline(case.pipeline)
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     engine = LocalEngine(pipeline)
@@ -52,7 +52,7 @@ def test_the_engine_emits_with_each_record_what_the_trace_says(data: st.DataObje
 
 @given(st.data())
 def test_slices_hold_the_records_of_the_rows(data: st.DataObject) -> None:
-    case = data.draw(cases())
+    case = data.draw(cases(records_max=14))
     pipeline = parse_pipeline(case.pipeline)
     log = [entry(event) for event in case.events]
     held: Counter[tuple[str, int]] = Counter()

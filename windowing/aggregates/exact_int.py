@@ -1,10 +1,12 @@
-"""Exact sums of integers: two columns of 32-bit halves, so that no order of adding overflows.
+"""Exact sums of integers and of their squares: limbs of 32 bits, so that no order overflows.
 
-Algebra: commutative group. Partial state: two int64 columns. Cost: two additions per record.
-Capacity: 2^31 records. The result must fit 64 bits; partial sums need not.
+Algebra: commutative group. Partial state: two int64 columns for a sum, four for a sum of squares.
+Cost: as many additions per record. Capacity: 2^29 records. Only a result must fit 64 bits.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,4 +27,28 @@ def join_halves(high: Ints, low: Ints) -> list[int]:
     if len(high) and max(abs(int(high.min())), abs(int(high.max()))) < 1 << 30:
         small: list[int] = ((high << _BITS) + low).tolist()
         return small
-    return [(h << _BITS) + part for h, part in zip(high.tolist(), low.tolist(), strict=True)]
+    return join_limbs([low, high])
+
+
+def limbs_of_square(values: Ints) -> list[Ints]:
+    """Four limbs of each square, the lowest first: `sum of limb i * 2^(32 i)`, each below 2^34."""
+    # The magnitude of -2^63 fits unsigned only; negation wraps to just that.
+    magnitude = np.where(values < 0, -values.astype(np.uint64), values.astype(np.uint64))
+    mask = np.uint64(_MASK)
+    high, low = magnitude >> np.uint64(_BITS), magnitude & mask
+    # (high 2^32 + low)^2; each product is below 2^64, and is cut before anything is added to it.
+    lowest, middle, highest = low * low, high * low, high * high
+    two, bits = np.uint64(2), np.uint64(_BITS)
+    limbs = [
+        lowest & mask,
+        (lowest >> bits) + two * (middle & mask),
+        (highest & mask) + two * (middle >> bits),
+        highest >> bits,
+    ]
+    return [limb.astype(np.int64) for limb in limbs]
+
+
+def join_limbs(limbs: Sequence[Ints]) -> list[int]:
+    """The exact sums of limbs, the lowest first."""
+    rows = zip(*(limb.tolist() for limb in limbs), strict=True)
+    return [sum(limb << (_BITS * i) for i, limb in enumerate(row)) for row in rows]

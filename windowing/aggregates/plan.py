@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
 
-from windowing.aggregates.exact_float import BIN_BITS, round_once, to_bins
-from windowing.aggregates.exact_int import join_halves, to_halves
-from windowing.spec.fields import Aggregate, FieldType
+from windowing.aggregates import ranks
+from windowing.aggregates.bags import Bag
+from windowing.aggregates.holdings import bag_of
+from windowing.aggregates.sketches import bin_middles, bins_per_octave
+from windowing.aggregates.sums import SPREAD, Sums, is_bin, lift_sums
+from windowing.aggregates.user import UserState
+from windowing.spec import Query
+from windowing.spec.fields import Aggregate, FieldType, ValueType, value_type
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.pipeline import Source
+from windowing.spec.rows import Value
 
 _MINIMA = ("first", "#min")
 _MAXIMA = ("last", "#max")
+_SUMMED = {"sum", "mean", *SPREAD}
+Values = pl.Series | Sequence[Value]
+"""The results of one aggregate, one per partial state."""
+
+_COLUMNS = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 
 
 class AggregateOverflow(ArithmeticError):
@@ -33,21 +46,43 @@ class AggregateOverflow(ArithmeticError):
 class Accumulators:
     """Partial states of one query's aggregates, as columns.
 
-    Every partial state has `records`, and `first` and `last` (offsets); each aggregated field adds
-    `field#n` (non-null values) and what its functions need: `#min`, `#max`, `#hi` and `#lo` (sums
-    of integers), `#bNN` (bins of sums of floats; absent bins are zero).
+    Every partial state has `records`, and `first` and `last` (offsets). What else it has follows
+    from the aggregates: per field, columns of numbers (`windowing.aggregates.sums`; and `#min`,
+    `#max`); bags, one list each (`windowing.aggregates.bags`); states of users' classes, one binary
+    value each. Aggregates that need the same column share it.
+
+    Args:
+        aggregates: of the query.
+        fields: of the source.
+        order: the column of the records that holds the windowing attribute; with partition and
+            offset it makes the canonical order.
     """
 
-    def __init__(self, aggregates: Sequence[Aggregate], fields: dict[str, FieldType]) -> None:
+    def __init__(
+        self, aggregates: Sequence[Aggregate], fields: dict[str, FieldType], order: str = "ts_us"
+    ) -> None:
         self._aggregates = tuple(aggregates)
-        self._fields = {a.field: fields[a.field].kind for a in aggregates if a.field is not None}
+        self._types = [value_type(a, fields) for a in aggregates]
+        self._fields = {field: fields[field].kind for a in aggregates for field in a.fields}
         self._needs = {(a.field, a.function) for a in aggregates}
+        self._bags = {a.name: bag for a in aggregates if (bag := bag_of(a, order)) is not None}
+        self._users = {a.name: _user_state(a) for a in aggregates if a.user is not None}
+        held: list[Bag | UserState] = [*self._bags.values(), *self._users.values()]
+        self._held = {state.column: state for state in held}
+
+    @classmethod
+    def of(cls, query: Query, source: Source) -> Accumulators:
+        """The accumulators of a query over a source."""
+        attribute = query.window.attribute
+        order = f"={attribute}" if attribute in source.fields else "ts_us"
+        return cls(query.aggregates, source.fields, order)
 
     def lift(self, records: pl.DataFrame) -> list[pl.Series]:
         """The partial state of each single record.
 
         Args:
-            records: with `offset` and, for each field, a column named `=field`.
+            records: with `partition`, `offset`, the column `order` and, for each field, a column
+                named `=field`.
         """
         offset = records["offset"]
         columns = [
@@ -57,36 +92,33 @@ class Accumulators:
         ]
         for field, kind in self._fields.items():
             columns += self._lift_field(field, kind, records[f"={field}"])
-        return columns
+        return [*columns, *(held.lift(records) for held in self._held.values())]
 
     def _lift_field(self, field: str, kind: str, values: pl.Series) -> list[pl.Series]:
-        columns = [values.is_not_null().cast(pl.Int64).alias(f"{field}#n")]
-        if (field, "min") in self._needs:
-            columns.append(values.alias(f"{field}#min"))
-        if (field, "max") in self._needs:
-            columns.append(values.alias(f"{field}#max"))
-        if not self._summed(field):
-            return columns
-        dense = values.fill_null(0).to_numpy()
-        if kind == "int":
-            high, low = to_halves(dense)
-            return [*columns, pl.Series(f"{field}#hi", high), pl.Series(f"{field}#lo", low)]
-        bins = to_bins(dense)
-        return [*columns, *(pl.Series(f"{field}#b{b:02d}", digits) for b, digits in bins.items())]
-
-    def _summed(self, field: str) -> bool:
-        return (field, "sum") in self._needs or (field, "mean") in self._needs
+        columns = [
+            values.alias(f"{field}#{function}")
+            for function in ("min", "max")
+            if (field, function) in self._needs
+        ]
+        functions = {function for name, function in self._needs if name == field}
+        if functions & _SUMMED:
+            squares = bool(functions & set(SPREAD))
+            columns += lift_sums(field, kind, values, squares=squares)
+        return columns
 
     @staticmethod
     def concat(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """Partial states one below the other; bins that a frame does not have are zero."""
         joined = pl.concat(frames, how="diagonal")
-        bins = [name for name in joined.columns if _is_bin(name)]
+        bins = [name for name in joined.columns if is_bin(name)]
         return joined.with_columns(pl.col(bins).fill_null(0)) if bins else joined
 
-    @staticmethod
     def merge(
-        partials: pl.DataFrame, by: Sequence[str], *extra: pl.Expr, among: Sequence[str] = ()
+        self,
+        partials: pl.DataFrame,
+        by: Sequence[str],
+        *extra: pl.Expr,
+        among: Sequence[str] = (),
     ) -> pl.DataFrame:
         """Merge the partial states that agree in the columns `by`.
 
@@ -97,39 +129,71 @@ class Accumulators:
             among: columns that are neither names nor states; they are left out.
         """
         states = [name for name in partials.columns if name not in by and name not in among]
-        return partials.group_by(by).agg(*(_merged(name) for name in states), *extra)
+        plain = [_merged(name) for name in states if name not in self._held]
+        merged = partials.group_by(by).agg(*plain, *extra)
+        for name in (name for name in states if name in self._held):
+            held = self._held[name].merge(partials, by)
+            merged = merged.join(held, on=by, how="left", nulls_equal=True)
+        return merged
 
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
         """The aggregates' values, one column each, in the order of the query.
 
         Raises:
             AggregateOverflow: a sum of integers leaves 64 bits.
+            UserAggregateError: a user's class gave what it must not give.
         """
-        return [self._result(aggregate, partials) for aggregate in self._aggregates]
+        results = []
+        for aggregate, type_ in zip(self._aggregates, self._types, strict=True):
+            values = self._result(aggregate, partials)
+            results.append(pl.Series(aggregate.name, values, dtype=_dtype(type_)))
+        return results
 
-    def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> pl.Series:
+    def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         name, field, function = aggregate.name, aggregate.field, aggregate.function
         if field is None:
-            return partials["records"].alias(name)
+            return partials["records"]
+        if name in self._users:
+            return self._users[name].results(partials)
+        if name in self._bags:
+            return _read(aggregate, self._bags[name], partials)
         if function in ("min", "max"):
-            return partials[f"{field}#{function}"].alias(name)
-        counts = partials[f"{field}#n"].to_list()
-        if self._fields[field] == "int":
-            totals = join_halves(
-                partials[f"{field}#hi"].to_numpy(), partials[f"{field}#lo"].to_numpy()
-            )
-            if function == "mean":
-                return _per_state(name, totals, counts, pl.Float64, lambda total, n: total / n)
-            _check_int64(name, totals, counts)
-            return _per_state(name, totals, counts, pl.Int64, lambda total, _: total)
-        totals = _float_totals(field, partials)
+            return partials[f"{field}#{function}"]
+        sums = Sums.of(field, self._fields[field], partials)
+        if function in SPREAD:
+            return sums.spread(function)
         if function == "mean":
-            return _per_state(name, totals, counts, pl.Float64, round_once)
-        return _per_state(name, totals, counts, pl.Float64, lambda total, _: round_once(total))
+            return sums.means()
+        return sums.rounded_sums() if self._fields[field] == "float" else _whole_sums(name, sums)
 
 
-def _is_bin(name: str) -> bool:
-    return name[:-2].endswith("#b")
+def _user_state(aggregate: Aggregate) -> UserState:
+    assert aggregate.user is not None  # noqa: S101 - called for such aggregates only
+    column = f"{','.join(aggregate.fields)}#python:{aggregate.user}"
+    return UserState(column, aggregate.user, tuple(f"={name}" for name in aggregate.fields))
+
+
+def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
+    """An aggregate's values from its bags."""
+    match aggregate.function, aggregate.parameters:
+        case "quantile", (share,):
+            return ranks.quantile(bag, partials, Fraction(share))
+        case "approx_quantile", (share, accuracy):
+            bins = ranks.quantile(bag, partials, Fraction(share))
+            middles = bin_middles(bins.fill_null(0).to_numpy(), bins_per_octave(Fraction(accuracy)))
+            known = bins.is_not_null().to_list()
+            return [m if is_ else None for m, is_ in zip(middles.tolist(), known, strict=True)]
+        case "approx_count_distinct", (size,):
+            return ranks.estimated(bag, partials, int(size))
+        case "top_k", (most,):
+            return ranks.listed(bag, partials, int(most))
+        case "median", ():
+            return ranks.median(bag, partials)
+        case "collect", ():
+            return ranks.listed(bag, partials)
+        case "count_distinct", ():
+            return ranks.distinct(bag, partials)
+    return ranks.first(bag, partials)
 
 
 def _merged(name: str) -> pl.Expr:
@@ -139,28 +203,13 @@ def _merged(name: str) -> pl.Expr:
     return column.max() if name.endswith(_MAXIMA) else column.sum()
 
 
-def _per_state(
-    name: str,
-    totals: Sequence[int],
-    counts: Sequence[int],
-    dtype: type[pl.DataType],
-    finish: Callable[[int, int], int | float],
-) -> pl.Series:
-    values = [finish(total, n) if n else None for total, n in zip(totals, counts, strict=True)]
-    return pl.Series(name, values, dtype=dtype)
+def _dtype(type_: ValueType) -> pl.DataType | type[pl.DataType]:
+    dtype = _COLUMNS[type_.kind]
+    return pl.List(dtype) if type_.many else dtype
 
 
-def _check_int64(name: str, totals: Sequence[int], counts: Sequence[int]) -> None:
-    for row, total in enumerate(totals):
-        if counts[row] and not INT64_MIN <= total <= INT64_MAX:
+def _whole_sums(name: str, sums: Sums) -> list[int | None]:
+    for row, (total, n) in enumerate(zip(sums.totals, sums.counts, strict=True)):
+        if n and not INT64_MIN <= total <= INT64_MAX:
             raise AggregateOverflow(name, row, total)
-
-
-def _float_totals(field: str, partials: pl.DataFrame) -> list[int]:
-    totals = [0] * len(partials)
-    for name in partials.columns:
-        if name.startswith(f"{field}#b") and _is_bin(name):
-            shift = BIN_BITS * int(name[-2:])
-            digits = partials[name].to_list()
-            totals = [t + (d << shift) for t, d in zip(totals, digits, strict=True)]
-    return totals
+    return [total if n else None for total, n in zip(sums.totals, sums.counts, strict=True)]

@@ -61,7 +61,7 @@ class SlidingAssigner:
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._shards = query, pipeline.shards
         self._grid = wids.grid(query.window)
-        self._accumulators = Accumulators(query.aggregates, pipeline.source.fields)
+        self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys, self._route = key_columns(query), route(query, pipeline.source)
 
     def assign(self, scan: Scan) -> Assigned:

@@ -53,7 +53,7 @@ class Results:
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query = query
-        self._accumulators = Accumulators(query.aggregates, pipeline.source.fields)
+        self._accumulators = Accumulators.of(query, pipeline.source)
         self._names = {column(name): name for name in query.key}
 
     def of(self, parts: pl.DataFrame) -> pl.DataFrame:

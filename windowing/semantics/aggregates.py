@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
-from math import inf
+from math import ceil, inf
 
+from windowing.semantics.sketches import distinct_estimate, middle_of_bin
+from windowing.spec import user_aggregate
 from windowing.spec.fields import Aggregate, Kind
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
-from windowing.spec.rows import Scalar
+from windowing.spec.rows import Scalar, Value
 
 _SUBNORMAL_BITS = 1074
 """Every finite double is a whole multiple of 2^-1074."""
+
+# A variance of doubles has fewer than 2,300 digits where its root is a double or lies half way
+# between two; with more than that, a root is rounded as if all of its digits were there.
+_DIGITS = Context(prec=2500, Emax=999_999, Emin=-999_999)
+
+Known = int | float | str
+"""A value that is not null."""
 
 
 class IntSumError(ArithmeticError):
     """A sum of ints leaves 64 bits: the run stops, as it has no right answer to give."""
 
 
-def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Scalar:
-    """Compute one aggregate over a field; nulls are skipped, and nothing left gives null.
+def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Value:
+    """Compute one aggregate over one field; nulls are skipped, and nothing left gives null.
 
     Args:
-        spec: which one.
+        spec: which one: any but `count`, `argmin`, `argmax` and `python`.
         kind: the type of its field.
         values: of the field, one for every record of the window in canonical order, nulls too.
 
@@ -32,24 +42,105 @@ def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Scalar:
     known = [value for value in values if value is not None]
     if not known:
         return None
-    if spec.function in ("first", "last"):
-        return known[0] if spec.function == "first" else known[-1]
-    if spec.function == "count_distinct":
-        return len(set(known))
-    numbers = [value for value in known if isinstance(value, int | float)]
-    if spec.function == "min":
-        return min(numbers)
-    if spec.function == "max":
-        return max(numbers)
+    match spec.function:
+        case "first":
+            return known[0]
+        case "last":
+            return known[-1]
+        case "collect":
+            return known
+        case "count_distinct":
+            return len(set(known))
+        case "approx_count_distinct":
+            return distinct_estimate(known, int(spec.parameters[0]))
+    return _of_numbers(spec, kind, [value for value in known if not isinstance(value, str)])
+
+
+def _of_numbers(spec: Aggregate, kind: Kind, numbers: list[int | float]) -> Value:
+    match spec.function:
+        case "min":
+            return min(numbers)
+        case "max":
+            return max(numbers)
+        case "top_k":
+            return sorted(numbers, reverse=True)[: int(spec.parameters[0])]
+        case "quantile":
+            return quantile(numbers, Fraction(spec.parameters[0]))
+        case "approx_quantile":
+            share, accuracy = map(Fraction, spec.parameters)
+            return middle_of_bin(quantile(numbers, share), accuracy)
+        case "median":
+            ordered, half = sorted(numbers), len(numbers) // 2
+            return rounded((Fraction(ordered[half]) + Fraction(ordered[-1 - half])) / 2)
+        case "var" | "stddev" | "var_pop" | "stddev_pop":
+            return spread(spec.function, numbers)
+        case "mean":
+            return rounded(exact_sum(numbers) / len(numbers))
     total = exact_sum(numbers)
-    if spec.function == "mean":
-        return rounded(total / len(numbers))
     if kind == "float":
         return rounded(total)
     if not INT64_MIN <= total <= INT64_MAX:
         msg = f"{spec.name}: sum({spec.field}) is {total}, which does not fit 64 bits"
         raise IntSumError(msg)
     return int(total)
+
+
+def extreme(spec: Aggregate, pairs: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
+    """`argmin` and `argmax`: what the record with the extreme value shows; of equals the first.
+
+    Args:
+        spec: which of the two.
+        pairs: of every record in canonical order its value and what it would show; a record that
+            lacks either is skipped.
+    """
+    known = [
+        (value, shown)
+        for value, shown in pairs
+        if shown is not None and value is not None and not isinstance(value, str)
+    ]
+    if not known:
+        return None
+    values = [value for value, _ in known]
+    return known[values.index(min(values) if spec.function == "argmin" else max(values))][1]
+
+
+def by_user(spec: Aggregate, rows: Sequence[Sequence[Scalar]]) -> Scalar:
+    """What a user's class makes of the records, one by one in canonical order, never merged.
+
+    Args:
+        spec: which class.
+        rows: of every record its values of the fields; one that lacks a value is skipped.
+
+    Raises:
+        UserAggregateError: the class failed, or gave what it must not give.
+    """
+    assert spec.user is not None  # noqa: S101 - called for such aggregates only
+    known = [row for row in rows if None not in row]
+    if not known:
+        return None
+    state = user_aggregate.call(spec.user, "init")
+    for row in known:
+        state = user_aggregate.call(spec.user, "update", state, *row)
+    return user_aggregate.checked_result(spec.user, user_aggregate.call(spec.user, "result", state))
+
+
+def quantile(numbers: Sequence[int | float], share: Fraction) -> int | float:
+    """The smallest value that at least this share of all values do not exceed."""
+    return sorted(numbers)[max(ceil(share * len(numbers)), 1) - 1]
+
+
+def spread(function: str, numbers: Sequence[int | float]) -> float | None:
+    """Variance or standard deviation, of a sample or (`_pop`) of all; null of too few values."""
+    degrees = len(numbers) if function.endswith("_pop") else len(numbers) - 1
+    if degrees == 0:
+        return None
+    exact = [Fraction(number) for number in numbers]
+    mean = sum(exact, Fraction()) / len(exact)
+    variance = sum(((number - mean) ** 2 for number in exact), Fraction()) / degrees
+    if function.startswith("var"):
+        return rounded(variance)
+    quotient = _DIGITS.divide(Decimal(variance.numerator), Decimal(variance.denominator))
+    return float(_DIGITS.sqrt(quotient))
 
 
 def exact_sum(numbers: Sequence[int | float]) -> Fraction:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from windowing.semantics.aggregates import IntSumError, aggregate
+from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival, Lane, follow
 from windowing.semantics.log import LogEntry, split_lanes
 from windowing.semantics.revisions import Shown, revisions
@@ -22,7 +22,7 @@ from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.windows import definition_of
 from windowing.spec.fields import Aggregate, Kind
 from windowing.spec.pipeline import Pipeline, Query, Source
-from windowing.spec.rows import DeadLetter, Row, Scalar, dead_letter_order, row_order
+from windowing.spec.rows import DeadLetter, Row, Value, dead_letter_order, row_order
 
 
 @dataclass(frozen=True)
@@ -159,11 +159,18 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
     )
 
 
-def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Scalar:
+def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
     """One aggregate over what a revision shows."""
     if spec.field is None:
         return len(shown.holds)
+    if spec.function == "python":
+        rows = [[item.fields[name] for name in spec.fields] for item in shown.holds]
+        return by_user(spec, rows)
     values = [item.fields[spec.field] for item in shown.holds]
+    if spec.function in ("argmin", "argmax"):
+        # Without a field to show, a record shows its windowing attribute.
+        shows = [item.fields[spec.more[0]] if spec.more else item.value for item in shown.holds]
+        return extreme(spec, list(zip(values, shows, strict=True)))
     return aggregate(spec, kinds[spec.field], values)
 
 

@@ -22,7 +22,7 @@ from windowing.semantics.values import Record, ValueReader
 from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Pipeline, Query, Source
 from windowing.spec.rows import Scalar
-from windowing.spec.window import WindowClass
+from windowing.spec.rules import slides_over
 
 Line = dict[str, Any]
 
@@ -50,10 +50,11 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         TraceError: windows of another class than sliding ones over event time.
     """
     for query in pipeline.queries:
-        if query.window.kind is not WindowClass.SLIDING:
+        if not slides_over(query.window, pipeline.source.event_time.field):
             msg = (
-                f"query {query.name}: a trace shows sliding and tumbling windows; these are of "
-                f"class {query.window.kind}"
+                f"query {query.name}: a trace shows sliding and tumbling windows over event time, "
+                f"without PATTR; this one is of class {query.window.kind} over "
+                f"{query.window.attribute}: leave it out of the file"
             )
             raise TraceError(msg)
     entries = list(log)

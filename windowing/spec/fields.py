@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, cast, get_args
 
+from windowing.spec import user_aggregate
+
 Kind = Literal["int", "float", "string"]
-Function = Literal["count", "sum", "mean", "min", "max", "first", "last", "count_distinct"]
-"""What the definition knows."""
+Function = Literal[
+    "count",
+    "sum",
+    "mean",
+    "var",
+    "stddev",
+    "var_pop",
+    "stddev_pop",
+    "min",
+    "max",
+    "first",
+    "last",
+    "argmin",
+    "argmax",
+    "count_distinct",
+    "approx_count_distinct",
+    "median",
+    "quantile",
+    "approx_quantile",
+    "top_k",
+    "collect",
+    "python",
+]
+Parameter = Literal["share", "accuracy", "k", "size"]
 
-SUPPORTED: tuple[Function, ...] = ("count", "sum", "mean", "min", "max")
-"""What a pipeline may ask for: the others have no accumulator in the engine yet."""
-
-_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(\s*([^()\s]*)\s*\))?\s*")
+_CALL = re.compile(
+    r"\s*(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))\s*(?:\((?P<given>[^()]*)\))?\s*"
+)
+_DECIMAL = re.compile(r"([+-]?[0-9]{1,9}(?:\.[0-9]{1,7})?)\s*(%?)")
 
 
 @dataclass(frozen=True)
@@ -33,6 +59,72 @@ class FieldType:
 
 
 @dataclass(frozen=True)
+class Signature:
+    """What a function of the table below takes and gives.
+
+    Attributes:
+        takes: per field, `number`, or `any` where strings are welcome too.
+        optional: how many fields at the end may be left out.
+        parameters: what stands after the fields, each with the value that it has when left out, or
+            None where it must be given.
+        gives: the type of the result: `same` as the last field's, or one of its own.
+        many: the result is a list.
+        keeps: what a partial state holds, for people.
+    """
+
+    takes: tuple[Literal["number", "any"], ...]
+    gives: Literal["same", "int", "float"]
+    keeps: str
+    optional: int = 0
+    parameters: tuple[tuple[Parameter, Fraction | int | None], ...] = ()
+    many: bool = False
+
+
+_SUM = "a sum of integers: 2 numbers; of floats: 3 or more, by the spread of their exponents"
+_SQUARES = _SUM + "; of squares: 4, or 5 and more"
+_ONE = "one record's value and place"
+_VALUES = "every distinct value, with its number: grows with the window"
+
+SIGNATURES: dict[Function, Signature] = {
+    "count": Signature((), "int", "1 number"),
+    "sum": Signature(("number",), "same", _SUM),
+    "mean": Signature(("number",), "float", _SUM),
+    "var": Signature(("number",), "float", _SQUARES),
+    "stddev": Signature(("number",), "float", _SQUARES),
+    "var_pop": Signature(("number",), "float", _SQUARES),
+    "stddev_pop": Signature(("number",), "float", _SQUARES),
+    "min": Signature(("number",), "same", "1 number"),
+    "max": Signature(("number",), "same", "1 number"),
+    "first": Signature(("any",), "same", _ONE),
+    "last": Signature(("any",), "same", _ONE),
+    "argmin": Signature(("number", "any"), "same", _ONE, optional=1),
+    "argmax": Signature(("number", "any"), "same", _ONE, optional=1),
+    "count_distinct": Signature(("any",), "int", _VALUES),
+    "approx_count_distinct": Signature(
+        ("any",), "int", "the smallest hashes, `size` at most", parameters=(("size", 1024),)
+    ),
+    "median": Signature(("number",), "float", _VALUES),
+    "quantile": Signature(("number",), "same", _VALUES, parameters=(("share", None),)),
+    "approx_quantile": Signature(
+        ("number",),
+        "float",
+        "a number per bin in use: grows with the logarithm of the spread",
+        parameters=(("share", None), ("accuracy", Fraction(1, 100))),
+    ),
+    "top_k": Signature(("number",), "same", "the k largest", parameters=(("k", None),), many=True),
+    "collect": Signature(
+        ("any",), "same", "every record's value: grows with the window", many=True
+    ),
+}
+"""Every function but `python`, whose class says what it gives."""
+
+SUPPORTED: tuple[Function, ...] = tuple(SIGNATURES)
+"""What a pipeline may ask for by name."""
+
+_EXAMPLES: dict[Parameter, str] = {"share": "0.99", "accuracy": "1%", "k": "3", "size": "1024"}
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """One aggregate of a query.
 
@@ -40,11 +132,38 @@ class Aggregate:
         name: the column that holds the result.
         function: what is computed; every one but `count` skips nulls, and is null over nothing.
         field: the field it is computed over; None for `count`, which counts records.
+        more: further fields: what `argmin` and `argmax` show, or the second and later arguments of
+            a class.
+        parameters: numbers after the fields, defaults filled in, in the order of the signature.
+        user: `module:Class` of a user's aggregate, where the function is `python`.
+        code: a digest of that class's source: another source is another pipeline.
     """
 
     name: str
     function: Function
     field: str | None = None
+    more: tuple[str, ...] = ()
+    parameters: tuple[Fraction | int, ...] = ()
+    user: str | None = None
+    code: str | None = None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All fields, in order."""
+        return () if self.field is None else (self.field, *self.more)
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """The type of a result; any result may be null.
+
+    Attributes:
+        kind: of the value, or of the elements of a list.
+        many: it is a list.
+    """
+
+    kind: Kind
+    many: bool = False
 
 
 def parse_field_type(text: object) -> FieldType:
@@ -63,22 +182,128 @@ def parse_field_type(text: object) -> FieldType:
 
 
 def parse_aggregate(name: str, text: object) -> Aggregate:
-    """Read `count` or `mean(dep_delay)`.
+    """Read `count`, `mean(dep_delay)`, `quantile(dep_delay, 0.99)` or `python:module:Class(x)`.
 
     Raises:
-        ValueError: not of that form, or an unknown function.
+        ValueError: not of that form, an unknown function, or too few or too many arguments.
     """
-    functions = SUPPORTED
     match = _CALL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        msg = f"{text!r} is not an aggregate: write count or a function of a field, as mean(delay)"
+        msg = (
+            f"{text!r} is not an aggregate: write count, a function of a field, as mean(delay), or "
+            "a class of yours, as python:module:Class(delay)"
+        )
         raise ValueError(msg)
-    function, field = match.group(1), match.group(2) or None
-    if function not in functions:
-        msg = f"{function!r} is not an aggregate: use {', '.join(functions)}"
+    given = [part.strip() for part in (match["given"] or "").split(",")]
+    given = [] if given == [""] else given
+    if match["user"]:
+        return _parse_user(name, str(text), match["user"], given)
+    if match["name"] not in SIGNATURES:
+        msg = f"{match['name']!r} is not an aggregate: use {', '.join(SIGNATURES)}"
         raise ValueError(msg)
-    if (function == "count") != (field is None):
-        rule = "count takes no field (it counts records)" if field else f"{function} needs a field"
-        msg = f"{text!r}: {rule}, as in {function}" + ("" if field else "(delay)")
+    function = cast("Function", match["name"])
+    fields, numbers = _split(function, given, str(text))
+    field = fields[0] if fields else None
+    return Aggregate(name, function, field, tuple(fields[1:]), numbers)
+
+
+def _parse_user(name: str, text: str, reference: str, given: Sequence[str]) -> Aggregate:
+    if not given or not all(given):
+        msg = f"{text!r}: a class needs the fields of its update, as python:{reference}(delay)"
         raise ValueError(msg)
-    return Aggregate(name, cast("Function", function), field)
+    code = user_aggregate.source_digest(reference)
+    return Aggregate(name, "python", given[0], tuple(given[1:]), user=reference, code=code)
+
+
+def _split(
+    function: Function, given: Sequence[str], text: str
+) -> tuple[list[str], tuple[Fraction | int, ...]]:
+    """Tell fields from parameters: the parameters stand last and look like numbers."""
+    signature = SIGNATURES[function]
+    count = len(given)
+    while count and _DECIMAL.fullmatch(given[count - 1]) and count > 1:
+        count -= 1
+    fields, numbers = list(given[:count]), given[count:]
+    least, most = len(signature.takes) - signature.optional, len(signature.takes)
+    if not (least <= len(fields) <= most and all(fields)):
+        wanted = {0: "no field (it counts records)", 1: "one field"}.get(most, "one or two fields")
+        msg = f"{text!r}: {function} takes {wanted}, as in {usage(function)}"
+        raise ValueError(msg)
+    needed = sum(default is None for _, default in signature.parameters)
+    if not needed <= len(numbers) <= len(signature.parameters):
+        msg = f"{text!r}: {function} is written {usage(function)}"
+        raise ValueError(msg)
+    read = [
+        _parameter(kind, number, text)
+        for (kind, _), number in zip(signature.parameters, numbers, strict=False)
+    ]
+    left_out = signature.parameters[len(numbers) :]
+    return fields, (*read, *(default for _, default in left_out if default is not None))
+
+
+def usage(function: Function) -> str:
+    """A call of a function as it may stand in a pipeline file."""
+    signature = SIGNATURES[function]
+    names = ["delay", "carrier"][: len(signature.takes)]
+    arguments = [*names, *(_EXAMPLES[kind] for kind, _ in signature.parameters)]
+    return function + (f"({', '.join(arguments)})" if arguments else "")
+
+
+def _parameter(kind: Parameter, text: str, call: str) -> Fraction | int:
+    match = _DECIMAL.fullmatch(text)
+    assert match is not None  # noqa: S101 - only such a text was taken for a parameter
+    number = Fraction(match[1]) / (100 if match[2] else 1)
+    match kind:
+        case "share":
+            legal, rule = 0 <= number <= 1, "a share lies between 0 and 1, as 0.99 or 99%"
+        case "accuracy":
+            legal = Fraction(1, 10_000) <= number <= Fraction(1, 4)
+            rule = "a relative accuracy lies between 0.01% and 25%"
+        case "k":
+            legal, rule = number.denominator == 1 and 1 <= number <= 10_000, "k is 1 to 10000"
+        case "size":
+            legal = number.denominator == 1 and 16 <= number <= 65_536
+            rule = "the number of hashes is 16 to 65536"
+    if not legal or (match[2] and kind in ("k", "size")):
+        msg = f"{call!r}: {text} is not possible: {rule}"
+        raise ValueError(msg)
+    return int(number) if kind in ("k", "size") else number
+
+
+def check_aggregate(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> None:
+    """Compare an aggregate with the fields that it names.
+
+    Raises:
+        ValueError: no such field, or a string where a number is needed.
+    """
+    for field in aggregate.fields:
+        if field not in fields:
+            known = ", ".join(fields) or "none"
+            msg = f"{field!r} is not under source.fields (known: {known})"
+            raise ValueError(msg)
+    if aggregate.function == "python":
+        return
+    takes = SIGNATURES[aggregate.function].takes
+    for field, wanted in zip(aggregate.fields, takes, strict=False):
+        if wanted == "number" and fields[field].kind == "string":
+            msg = (
+                f"{field} is a string; {aggregate.function} needs a number: declare it int or "
+                f"float, or use one of {', '.join(_of_strings())}"
+            )
+            raise ValueError(msg)
+
+
+def _of_strings() -> list[str]:
+    return [name for name, signature in SIGNATURES.items() if signature.takes == ("any",)]
+
+
+def value_type(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> ValueType:
+    """The type of an aggregate's result."""
+    if aggregate.user is not None:
+        return ValueType(user_aggregate.load(aggregate.user).returns)
+    signature = SIGNATURES[aggregate.function]
+    if signature.gives != "same":
+        return ValueType(signature.gives, signature.many)
+    if len(aggregate.fields) < len(signature.takes):
+        return ValueType("int", signature.many)  # the windowing attribute stands for the field
+    return ValueType(fields[aggregate.fields[-1]].kind, signature.many)

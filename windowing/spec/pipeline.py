@@ -31,7 +31,13 @@ from windowing.spec.disorder import (
 )
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.fields import Aggregate, FieldType, parse_aggregate, parse_field_type
+from windowing.spec.fields import (
+    Aggregate,
+    FieldType,
+    check_aggregate,
+    parse_aggregate,
+    parse_field_type,
+)
 from windowing.spec.late import Late
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.spec.postgres_names import check_postgres_names
@@ -322,18 +328,9 @@ def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tup
         path = (*here, "aggregates", name)
         try:
             aggregate = parse_aggregate(name, text)
+            check_aggregate(aggregate, source.fields)
         except ValueError as error:
             raise _FieldError(path, str(error)) from None
-        if aggregate.field is not None:
-            type_ = source.fields.get(aggregate.field)
-            if type_ is None:
-                msg = f"{aggregate.field!r} is not under source.fields ({known_fields(source)})"
-                raise _FieldError(path, msg)
-            if type_.kind == "string":
-                msg = (
-                    f"{text!r}: {aggregate.field} is a string; {aggregate.function} needs a number"
-                )
-                raise _FieldError(path, msg)
         result.append(aggregate)
     return tuple(result)
 

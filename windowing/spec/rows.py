@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Scalar = int | float | str | None
 Key = tuple[Scalar, ...]
+Value = Scalar | Sequence[Scalar]
+"""What an aggregate gives: a scalar, or a list of them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Row:
     revision: int
     records: int
     offsets: Mapping[str, tuple[int, int]]
-    values: Mapping[str, Scalar]
+    values: Mapping[str, Value]
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def row_line(row: Row) -> str:
             "revision": row.revision,
             "records": row.records,
             "offsets": {lane: list(row.offsets[lane]) for lane in lanes},
-            "values": {name: _scalar(value) for name, value in row.values.items()},
+            "values": {name: _value(value) for name, value in row.values.items()},
         }
     )
 
@@ -120,6 +122,12 @@ def row_lines(rows: Iterable[Row]) -> Iterable[str]:
 def dead_letter_lines(letters: Iterable[DeadLetter]) -> Iterable[str]:
     """Spell dead letters in the order of an output file."""
     return (dead_letter_line(letter) for letter in sorted(letters, key=dead_letter_order))
+
+
+def _value(value: Value) -> object:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_scalar(part) for part in value]
+    return _scalar(value)
 
 
 def _scalar(value: Scalar) -> Scalar:

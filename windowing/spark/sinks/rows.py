@@ -16,6 +16,7 @@ from windowing.frames import from_bytes
 from windowing.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.spark.stages import DEAD_LETTER, METRIC, RESULT
 from windowing.spec import Pipeline, Query
+from windowing.spec.fields import ValueType, value_type
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
 
@@ -132,7 +133,7 @@ def _passed_type(name: str) -> pa.DataType:
 def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
     fields = pipeline.source.fields
     key = pa.struct([(name, _TYPES[fields[name].kind]) for name in dict.fromkeys(query.key)])
-    values = [(a.name, _value_type(a.function, a.field, pipeline)) for a in query.aggregates]
+    values = [(a.name, _value_type(value_type(a, fields))) for a in query.aggregates]
     columns = [
         ("run", pa.string()),
         ("query", pa.string()),
@@ -150,7 +151,5 @@ def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
     return pa.schema(columns)
 
 
-def _value_type(function: str, field: str | None, pipeline: Pipeline) -> pa.DataType:
-    if field is None:
-        return pa.int64()
-    return pa.float64() if function == "mean" else _TYPES[pipeline.source.fields[field].kind]
+def _value_type(type_: ValueType) -> pa.DataType:
+    return pa.list_(_TYPES[type_.kind]) if type_.many else _TYPES[type_.kind]

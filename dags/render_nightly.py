@@ -1,0 +1,71 @@
+"""The nightly DAG: every chaos plan in turn, and a page of their reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from airflow.sdk import DAG, Asset, Param, chain
+
+from dags.operators.publish_reports import PublishReports, Verdict
+from dags.operators.run_command import RunCommand
+from infra.layout import default_layout
+
+NIGHTLY = "chaos_nightly"
+REPORTS = Asset(name=f"{NIGHTLY}/reports", uri=f"slackwater://{NIGHTLY}/reports")
+SEED = "{{ params.seed or dag_run.run_after.strftime('%Y%m%d') }}"
+"""Another one every night; the same for every task and retry of a run."""
+
+PLAN_HOURS = 3
+
+
+def render_nightly(plans: Sequence[str]) -> DAG:
+    """Makes the DAG; the same plans always give the same DAG.
+
+    One plan runs after the other, since each starts a stack; one that fails holds up none behind
+    it. The reports are published whatever they say; then the run is as green as the plans are.
+
+    Args:
+        plans: the plan files, relative to the checkout.
+    """
+    # Where the page of Data Docs looks, so that the reports stand in the UI too.
+    folder = default_layout().data_docs(NIGHTLY)
+    with DAG(
+        dag_id=NIGHTLY,
+        schedule="30 1 * * *",
+        start_date=datetime(2020, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        is_paused_upon_creation=True,
+        params={
+            "seed": Param(
+                None,
+                type=["null", "integer"],
+                minimum=0,
+                title="Seed",
+                description="Of victims and moments. Left empty: the date.",
+            )
+        },
+        tags=["slackwater", "chaos"],
+        description="Breaks a running pipeline as every plan says, and proves its answer",
+        default_args={"owner": "slackwater", "retries": 0},
+    ) as dag:
+        runs = [_run(plan, str(folder)) for plan in plans]
+        publish = PublishReports(
+            task_id="publish", asset=REPORTS, folder=str(folder), trigger_rule="all_done"
+        )
+        verdict = Verdict(task_id="verdict")
+        chain(*runs, publish)
+        for task in (*runs, publish):
+            task >> verdict
+    return dag
+
+
+def _run(plan: str, folder: str) -> RunCommand:
+    name = plan.rpartition("/")[2].removesuffix(".yml")
+    return RunCommand(
+        task_id=name,
+        arguments=["chaos", "run", plan, "--seed", SEED, "--report", f"{folder}/{name}"],
+        trigger_rule="all_done",
+        execution_timeout=timedelta(hours=PLAN_HOURS),
+    )

@@ -1,0 +1,115 @@
+"""Sums, means and variances: the partial columns of a field, and what they come to.
+
+With S the sum of n values and Q that of their squares, both exact, the mean is S / n and the
+variance (n Q - S^2) / (n (n - 1)); each is one rational number and is rounded once. Nothing
+cancels, however large the values are beside their spread.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from windowing.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
+from windowing.aggregates.exact_int import join_halves, join_limbs, limbs_of_square, to_halves
+from windowing.aggregates.rounding import divided, root
+
+SAMPLE = ("var", "stddev")
+POPULATION = ("var_pop", "stddev_pop")
+SPREAD = (*SAMPLE, *POPULATION)
+
+_BIN = re.compile(r"(.*)#([bs])(\d{3})", re.DOTALL)
+
+
+def is_bin(column: str) -> bool:
+    """Whether a column is a bin, which only frames that use it have; elsewhere it is zero."""
+    return _BIN.fullmatch(column) is not None
+
+
+def lift_sums(field: str, kind: str, values: pl.Series, *, squares: bool) -> list[pl.Series]:
+    """The columns of each single value: its number, sum and, if asked for, square.
+
+    Raises:
+        ValueError: a float that is not finite.
+    """
+    dense = values.fill_null(0).to_numpy()
+    columns = {f"{field}#n": values.is_not_null().cast(pl.Int64).to_numpy()}
+    if kind == "int":
+        columns[f"{field}#hi"], columns[f"{field}#lo"] = to_halves(dense)
+        if squares:
+            columns |= {f"{field}#q{i}": limb for i, limb in enumerate(limbs_of_square(dense))}
+    else:
+        if not np.isfinite(dense).all():
+            msg = f"{field} holds a float that is not finite: a reader refuses it as bad_type"
+            raise ValueError(msg)
+        columns |= {f"{field}#b{b:03d}": digits for b, digits in to_bins(dense).items()}
+        if squares:
+            binned = to_square_bins(dense)
+            columns |= {f"{field}#s{b:03d}": digits for b, digits in binned.items()}
+    return [pl.Series(name, column, dtype=pl.Int64) for name, column in columns.items()]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The exact sums of one field, a position per partial state.
+
+    Attributes:
+        counts: how many values.
+        totals: their sums, in units of `2^-shift`.
+        squares: the sums of their squares, in units of `2^(-2 shift)`; empty if not asked for.
+        shift: 0 for integers.
+    """
+
+    counts: list[int]
+    totals: list[int]
+    squares: list[int]
+    shift: int
+
+    @classmethod
+    def of(cls, field: str, kind: str, partials: pl.DataFrame) -> Sums:
+        """Read the columns that `lift_sums` made and merging added up."""
+        counts = partials[f"{field}#n"].to_list()
+        if kind == "float":
+            totals, squares = (_binned(field, tag, partials) for tag in "bs")
+            return cls(counts, totals, squares, -LOWEST)
+        totals = join_halves(*(partials[f"{field}#{half}"].to_numpy() for half in ("hi", "lo")))
+        limbs = [f"{field}#q{i}" for i in range(4)]
+        held = limbs[0] in partials.columns
+        squares = join_limbs([partials[name].to_numpy() for name in limbs]) if held else []
+        return cls(counts, totals, squares, 0)
+
+    def rounded_sums(self) -> list[float | None]:
+        """The sums as doubles."""
+        unit = 1 << self.shift
+        pairs = zip(self.totals, self.counts, strict=True)
+        return [divided(total, unit) if n else None for total, n in pairs]
+
+    def means(self) -> list[float | None]:
+        """The means."""
+        pairs = zip(self.totals, self.counts, strict=True)
+        return [divided(total, n << self.shift) if n else None for total, n in pairs]
+
+    def spread(self, function: str) -> list[float | None]:
+        """Variances or standard deviations; null where there are too few values to have one."""
+        finish = root if function.startswith("stddev") else divided
+        less = 1 if function in SAMPLE else 0
+        return [
+            finish(n * square - total * total, n * (n - less) << 2 * self.shift)
+            if n > less
+            else None
+            for n, total, square in zip(self.counts, self.totals, self.squares, strict=True)
+        ]
+
+
+def _binned(field: str, tag: str, partials: pl.DataFrame) -> list[int]:
+    totals = [0] * len(partials)
+    for name in partials.columns:
+        match = _BIN.fullmatch(name)
+        if match is not None and match[1] == field and match[2] == tag:
+            shift = BIN_BITS * int(match[3])
+            digits = partials[name].to_list()
+            totals = [t + (d << shift) for t, d in zip(totals, digits, strict=True)]
+    return totals

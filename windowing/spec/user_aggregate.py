@@ -1,0 +1,167 @@
+"""Aggregates that users write: a class with `init`, `update`, `merge` and `result`.
+
+The engine holds partial states as msgpack, so a state is made of plain values: None, booleans,
+integers of 64 bits, floats, strings, lists, and dicts with strings for keys. It may be written out
+and read back between any two calls. `slackwater check-aggregate` looks whether `merge` is free of
+order; nothing that a run does can.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import math
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Literal, Protocol, get_args
+
+from windowing.spec.lengths import INT64_MAX, INT64_MIN
+
+Returns = Literal["int", "float", "string"]
+State = Any
+"""Plain values; see the module."""
+
+_METHODS = ("init", "update", "merge", "result")
+
+
+class UserAggregate(Protocol):
+    """What a user's class has; it is made without arguments and holds nothing of its own.
+
+    Attributes:
+        returns: the type of the result.
+    """
+
+    returns: Returns
+
+    def init(self) -> State:
+        """The state of no record at all; merging it into another changes nothing."""
+
+    def update(self, state: State, *values: int | float | str) -> State:
+        """The state with one record more; values of the fields, none of them null."""
+
+    def merge(self, left: State, right: State) -> State:
+        """The state of both sets of records; neither order nor grouping may show in a result."""
+
+    def result(self, state: State) -> int | float | str | None:
+        """The value that a row shows."""
+
+
+class UserAggregateError(ValueError):
+    """A class of a user that cannot be found, is no aggregate, or does what it must not do."""
+
+
+@cache
+def load(reference: str) -> UserAggregate:
+    """Make the aggregate that `module:Class` names.
+
+    Raises:
+        UserAggregateError: no such module or class, or not an aggregate.
+    """
+    made = _class_of(reference)()
+    missing = [name for name in _METHODS if not callable(getattr(made, name, None))]
+    if missing:
+        msg = f"python:{reference} has no {', '.join(missing)}: an aggregate has all of {_METHODS}"
+        raise UserAggregateError(msg)
+    returns = getattr(made, "returns", None)
+    if returns not in get_args(Returns):
+        kinds = ", ".join(get_args(Returns))
+        msg = f"python:{reference} returns {returns!r}: give the class `returns`, one of {kinds}"
+        raise UserAggregateError(msg)
+    aggregate: UserAggregate = made
+    return aggregate
+
+
+def _class_of(reference: str) -> type:
+    module, _, name = reference.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        msg = f"python:{reference}: {error}: the module must be importable wherever a job runs"
+        raise UserAggregateError(msg) from None
+    if not isinstance(found, type):
+        msg = f"python:{reference}: module {module} has no class {name}"
+        raise UserAggregateError(msg)
+    return found
+
+
+def source_digest(reference: str) -> str:
+    """A digest of the class's source, so that states of another version are told apart.
+
+    Raises:
+        UserAggregateError: as `load`.
+    """
+    load(reference)
+    return hashlib.sha256(inspect.getsource(_class_of(reference)).encode()).hexdigest()[:16]
+
+
+def call(reference: str, method: str, *arguments: Any) -> Any:
+    """Call a method of a user's class.
+
+    Raises:
+        UserAggregateError: the method raised an error; its words are kept.
+    """
+    try:
+        return getattr(load(reference), method)(*arguments)
+    except UserAggregateError:
+        raise
+    except Exception as error:
+        given = ", ".join(map(repr, arguments))
+        msg = f"python:{reference}: {method}({given}) failed: {type(error).__name__}: {error}"
+        raise UserAggregateError(msg) from error
+
+
+def check_plain(reference: str, state: State) -> None:
+    """See that a state can be written out and read back as it is.
+
+    Raises:
+        UserAggregateError: something in it is not a plain value.
+    """
+    for odd in _odd_parts(state):
+        msg = (
+            f"python:{reference}: its state holds {odd!r}, a {type(odd).__name__}: use None, bool, "
+            "int of 64 bits, float, str, list, and dict with str keys"
+        )
+        raise UserAggregateError(msg)
+
+
+def _odd_parts(state: State) -> Iterator[object]:
+    """The parts that would not come back as they went."""
+    if type(state) is list:
+        for part in state:
+            yield from _odd_parts(part)
+    elif type(state) is dict:
+        yield from (key for key in state if type(key) is not str)
+        for part in state.values():
+            yield from _odd_parts(part)
+    elif type(state) is int:
+        if not INT64_MIN <= state <= INT64_MAX:
+            yield state
+    elif state is not None and type(state) not in (bool, float, str):
+        yield state
+
+
+def checked_result(reference: str, value: object) -> int | float | str | None:
+    """A result as a row shows it; a float's zero loses its sign.
+
+    Raises:
+        UserAggregateError: another type than the class declares, an integer beyond 64 bits, or NaN.
+    """
+    returns = load(reference).returns
+    match value:
+        case None:
+            return None
+        case float() | int() if returns == "float" and type(value) is not bool:
+            if math.isnan(value):
+                msg = f"python:{reference} gave NaN, which no row can show: give None instead"
+                raise UserAggregateError(msg)
+            return float(value) + 0.0
+        case int() if returns == "int" and type(value) is not bool:
+            if not INT64_MIN <= value <= INT64_MAX:
+                msg = f"python:{reference} gave {value}, which does not fit 64 bits"
+                raise UserAggregateError(msg)
+            return value
+        case str() if returns == "string":
+            return value
+    msg = f"python:{reference} gave {value!r}, and its class says that it returns {returns}"
+    raise UserAggregateError(msg)
