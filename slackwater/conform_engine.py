@@ -2,8 +2,7 @@
 
 A case becomes a pipeline and its input a log, whose lanes stand in canonical order. The engine
 gives rows without their epoch, and of late records those that no window took. That much of
-`expected` is compared with it; the verdict says which aggregates were left out, and the definition
-judges the whole besides.
+`expected` is compared with it; the definition judges the whole besides.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from windowing.batches import batches
 from windowing.errors import ArrivalOrder
 from windowing.spec import Pipeline, WindowError, parse_pipeline
 from windowing.spec import disorder as spec
-from windowing.spec.fields import SUPPORTED
 from windowing.spec.rows import Row
 from windowing.spec.window import ROW_NUM, Window, WindowClass
 from windowing.wids import DEFINED
@@ -53,12 +51,11 @@ def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
         # What is refused when it is read is run by nobody.
         code = error.code
         return [wid.judge(case, lambda _: {"error": code}, "specification", 0)]
-    part, left_out = _engine_part(case)
-    name = "engine" + (f" without {', '.join(left_out)}" if left_out else "")
+    part = _engine_part(case)
     verdicts = []
     for rows in _BATCH_ROWS:
         verdict = wid.judge(
-            part, lambda order, rows=rows: by_engine(order, rows), name, interleavings
+            part, lambda order, rows=rows: by_engine(order, rows), "engine", interleavings
         )
         verdicts.append(verdict)
     whole = wid.judge(case, wid.by_definition, "definition", interleavings)
@@ -72,13 +69,15 @@ def by_engine(case: Case, batch_rows: int) -> wid.Expected:
     try:
         output = local.run(pipeline, batches(entries_of(case), batch_rows))
     except ArrivalOrder as error:
-        return {"error": error.code}
+        # A broken log comes first, whichever of the two was met first.
+        return {"error": "E_AFTER_END" if _after_end(case, "data", "control") else error.code}
     return expected_of(case, output)
 
 
 def expected_of(case: Case, output: local.Output) -> wid.Expected:
     """An engine's output in the shape of `expected`, as far as it says what stands there."""
-    if any(letter.reason == "after_end" for letter in output.dead_letters):
+    after_end = any(letter.reason == "after_end" for letter in output.dead_letters)
+    if after_end or _after_end(case, "control"):
         return {"error": "E_AFTER_END"}
     window = question_of(case).query.window
     lanes = _partitions(case)
@@ -117,7 +116,7 @@ def pipeline_of(case: Case) -> Pipeline:
                 "group_by": list(question.query.group_by),
                 "aggregates": {
                     f"a{number}": function if function == "count" else f"{function}(value)"
-                    for number, function in enumerate(case.aggregates or ["count"])
+                    for number, function in enumerate(case.aggregates)
                 },
             }
         },
@@ -143,19 +142,25 @@ def _window(window: Window) -> str:
     return " ".join(clauses)
 
 
-def _engine_part(case: Case) -> tuple[Case, list[str]]:
-    """The case with what the engine does not give taken out, and the aggregates among that."""
-    kept = [n for n, function in enumerate(case.aggregates) if function in SUPPORTED]
-    aggregates = [case.aggregates[n] for n in kept]
-    left_out = [function for function in case.aggregates if function not in SUPPORTED]
+def _engine_part(case: Case) -> Case:
+    """The case with what an engine's output does not say taken out of `expected`."""
     if "error" in case.expected:
-        return case.model_copy(update={"aggregates": aggregates}), left_out
-    head = len(case.expected["rows"][0]) - len(case.aggregates) if case.expected["rows"] else 0
-    rows = [[*row[:_EPOCH], None, *(row[head + n] for n in kept)] for row in case.expected["rows"]]
+        return case
+    rows = [[*row[:_EPOCH], None, *row[_EPOCH + 1 :]] for row in case.expected["rows"]]
     refused = case.late["policy"] == "drop"
     late = [row[:2] for row in case.expected["late"] if refused and row[3] == "all"]
-    expected = {"rows": rows, "late": late}
-    return case.model_copy(update={"aggregates": aggregates, "expected": expected}), left_out
+    return case.model_copy(update={"expected": {"rows": rows, "late": late}})
+
+
+def _after_end(case: Case, *kinds: str) -> bool:
+    """Whether a lane's end is followed by records; a pipeline passes over control records there."""
+    ended: set[int] = set()
+    for record in case.input:
+        if record["l"] in ended and ("control" if "c" in record else "data") in kinds:
+            return True
+        if record.get("c") == "end":
+            ended.add(record["l"])
+    return False
 
 
 def _partitions(case: Case) -> list[int]:
@@ -176,7 +181,7 @@ def _row(case: Case, window: Window, row: Row) -> list[Any]:
     part = None if window.pattr is None else key.pop(0)
     group = None if case.group_by is None else key.pop(0)
     head = [row.window_id, row.window_start_us, row.window_end_us, part, group]
-    return [*head, row.revision, None, *list(row.values.values())[: len(case.aggregates)]]
+    return [*head, row.revision, None, *row.values.values()]
 
 
 def _spelled(disorder: spec.Disorder, here: Mapping[str, str]) -> Any:

@@ -132,19 +132,25 @@ class _Span:
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, bad_values: bool = True, records_max: int = 40) -> Case:
+def cases(
+    draw: st.DrawFn, *, kind: str = "sliding", bad_values: bool = True, records_max: int = 40
+) -> Case:
     """A pipeline and a log for it.
 
     Args:
         draw: given by Hypothesis.
+        kind: the class of all windows, one of `KINDS`; for others than sliding ones, PATTR and
+            progress per key occur as well.
         bad_values: whether spoilt values occur (times out of range and records after the end may
             occur in any case).
         records_max: the greatest number of data records; at most 63.
     """
     clock = draw(_clocks())
     spans = draw(st.lists(_spans(clock), min_size=1, max_size=3))
-    partitions = draw(st.integers(1, 3))
+    partitions = draw(st.integers(1, 1 if kind in _AS_THEY_ARRIVE and draw(st.booleans()) else 3))
     nullable_key = draw(st.booleans())
+    per_key = kind != "sliding" and draw(st.sampled_from([False, False, True]))
+    keyed = st.sampled_from([{"ordered_per": "g"}, {"punctuation": {"attr": "g"}}])
     epochs = draw(st.sampled_from([1, 1, 2, 3, 7])) * clock.tick_us
     retention = draw(st.sampled_from([0, 2, 10, 40, 1000])) * clock.tick_us
     document = {
@@ -156,18 +162,22 @@ def cases(draw: st.DrawFn, *, bad_values: bool = True, records_max: int = 40) ->
             "event_time": _event_time(clock),
             "fields": {
                 "g": "string?" if nullable_key else "string",
+                "p": "int?",
                 "h": "int?",
                 "v": "int?",
                 "w": "int?",
                 "x": "float?",
             },
-            "disorder": draw(disorders(partitions, clock.tick_us)),
+            "disorder": draw(keyed if per_key else disorders(partitions, clock.tick_us)),
             "unknown_fields": draw(st.sampled_from(["dead_letter", "ignore"])),
         },
-        "late": draw(_late(epochs)),
+        "late": draw(_late(kind, epochs)),
         "retention": f"{retention} us",
         "shards": draw(st.integers(1, 4)),
-        "queries": {f"q{n}": draw(_queries(span, epochs, clock)) for n, span in enumerate(spans)},
+        "queries": {
+            f"q{n}": draw(_queries(kind, span, epochs, clock, per_key=per_key))
+            for n, span in enumerate(spans)
+        },
     }
     times = _times(clock, spans)
     log = _Log(clock, times, partitions, nullable_key, bad_values, records_max)
@@ -245,34 +255,80 @@ def _spans(draw: st.DrawFn, clock: _Clock) -> _Span:
     return _Span(length * clock.tick_us, slide * clock.tick_us, origin * clock.tick_us)
 
 
-def _late(every_us: int) -> st.SearchStrategy[Event]:
+KINDS = (
+    *("sliding", "keyed sliding", "landmark", "rows in the log's order", "rows by event time"),
+    *("slide by tuple", "slide by n", "slide by rank"),
+)
+# Classes that number rows as they arrive need all of a unit in one lane, as field `p` has it.
+_AS_THEY_ARRIVE = ("rows in the log's order", "slide by n")
+# Classes whose late records cannot be shown later.
+_NO_UPDATE = ("rows in the log's order", "rows by event time", "slide by rank")
+
+
+@st.composite
+def _windows(draw: st.DrawFn, kind: str, span: _Span, tick_us: int, *, per_key: bool) -> str:
+    """A window of a class; its lengths are a span's."""
+    time, slide = f"RANGE {span.range_us} us", f"SLIDE {span.slide_us} us"
+    rows, by_rows = f"RANGE {span.range_us // tick_us} rows", span.slide_us // tick_us
+    if kind.startswith("rows") and draw(st.sampled_from([False, False, True])):
+        rows = "RANGE LANDMARK"
+    origin = f" ORIGIN {span.origin_us} us" if span.origin_us else ""
+    window = {
+        "sliding": f"{time} {slide} WATTR ts{origin}",
+        "keyed sliding": f"{time} {slide} WATTR ts{origin}",
+        "landmark": f"RANGE LANDMARK {slide} WATTR ts{origin}",
+        "rows in the log's order": f"{rows} SLIDE {by_rows} rows WATTR row_num",
+        "rows by event time": f"{rows} SLIDE {by_rows} rows WATTR row_num ORDER event_time",
+        "slide by tuple": f"{time} SLIDE 1 row RATTR ts SATTR row_num",
+        "slide by n": f"{time} SLIDE {draw(st.integers(2, 4))} rows RATTR ts SATTR row_num",
+        "slide by rank": f"{time} SLIDE {draw(st.integers(1, 4))} rows RATTR ts SATTR rank(ts)",
+    }[kind]
+    if kind == "sliding":
+        return window
+    parts = ["", " PATTR g"]
+    if kind in _AS_THEY_ARRIVE:
+        parts = ["", *[" PATTR p"] * 6, " PATTR g"]
+    if per_key and kind != "rows in the log's order":
+        parts = [" PATTR g"]
+    return window + draw(st.sampled_from(parts))
+
+
+def _late(kind: str, every_us: int) -> st.SearchStrategy[Event]:
+    """What may become of late records of a class."""
     mode = st.sampled_from(["generous", "consistent"])
-    update = st.fixed_dictionaries(
-        {"policy": st.just("update"), "every": st.just(f"{every_us} us"), "mode": mode}
-    )
     refuse = st.fixed_dictionaries(
         {"policy": st.sampled_from(["drop", "dead_letter"]), "mode": mode}
+    )
+    if kind in _NO_UPDATE:
+        return refuse
+    update = st.fixed_dictionaries(
+        {
+            "policy": st.just("update"),
+            "every": st.just(f"{every_us} us"),
+            "mode": st.just("generous") if kind == "landmark" else mode,
+        }
     )
     return st.one_of(update, refuse, update)
 
 
 @st.composite
-def _queries(draw: st.DrawFn, span: _Span, every_us: int, clock: _Clock) -> Event:
-    origin = f" ORIGIN {span.origin_us} us" if span.origin_us else ""
+def _queries(
+    draw: st.DrawFn, kind: str, span: _Span, every_us: int, clock: _Clock, *, per_key: bool
+) -> Event:
     pool = ["count", *(f"{f}({n})" for f in ("sum", "mean", "min", "max") for n in ("v", "x"))]
     pool += ["mean(w)", "min(w)", "max(w)"]
     # As likely together as the plain ones: each draws half of the aggregates.
     one = st.sampled_from(pool) | st.sampled_from(_RICH_AGGREGATES)
     chosen = draw(st.lists(one, min_size=1, max_size=4, unique=True))
     query: Event = {
-        "window": f"RANGE {span.range_us} us SLIDE {span.slide_us} us WATTR ts{origin}",
+        "window": draw(_windows(kind, span, clock.tick_us, per_key=per_key)),
         "group_by": draw(
             st.sampled_from([[], [], [], ["g"], ["g"], ["h"], ["g", "h"], ["h", "g"], ["x"]])
         ),
         "aggregates": {f"a{number}": text for number, text in enumerate(chosen)},
     }
     if draw(st.booleans()):
-        query["late"] = draw(_late(every_us))
+        query["late"] = draw(_late(kind, every_us))
     if draw(st.booleans()):
         query["retention"] = f"{draw(st.sampled_from([0, 3, 15, 50])) * clock.tick_us} us"
     return query
@@ -326,6 +382,8 @@ def _lane(draw: st.DrawFn, log: _Log, partition: int) -> tuple[Event, ...]:
     lane = []
     for content in contents:
         offset += draw(st.sampled_from([1, 1, 1, 2, 50]))
+        if "value" in content:
+            content["value"]["p"] = partition
         lane.append({"source": TOPIC, "partition": partition, "offset": offset, **content})
     return tuple(lane)
 
@@ -336,9 +394,12 @@ def _contents(draw: st.DrawFn, log: _Log, ts_us: int) -> Event:
     if kind == "bound":
         return {"control": {"bound": ts_us}}
     if kind == "beat":
-        other = {"bound": ts_us + 10**9, "on": {"g": "a"}}
+        ahead_us = ts_us + draw(st.integers(0, 9)) * log.clock.tick_us
+        keys: list[Event] = [*({"g": g} for g in ("a", "a", "b", None, 7)), {"h": 1}, {}]
+        keyed = [{"bound": ahead_us, "on": key} for key in keys]
         beats = [{"now": ts_us}, {"seen": {"s/0": ts_us}}, {"now": ts_us, "seen": {"s/1": ts_us}}]
-        return {"control": draw(st.sampled_from([other, *beats, {"seen": {"else/0": 10**15}}]))}
+        chosen = draw(st.sampled_from(keyed) | st.sampled_from(beats))
+        return {"control": draw(st.sampled_from([chosen] * 6 + [{"seen": {"else/0": 10**15}}]))}
     values = _values(nullable_key=log.nullable_key, spoilt=log.bad_values)
     event: Event = {"value": {"ts": log.clock.spell(ts_us), **draw(values)}}
     append = draw(st.sampled_from([None] * 6 + [0] * 6 + [9] * 6 + [-3, -4]))

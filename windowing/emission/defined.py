@@ -19,7 +19,7 @@ import polars as pl
 from windowing.assign.assigner import Tables, unit_columns
 from windowing.assign.defined import DEFINERS
 from windowing.assign.sliding import PARTIALS
-from windowing.emission.intervals import content, indexed
+from windowing.emission.intervals import indexed
 from windowing.emission.sliding import LATE, SlidingEmitter, column, stamped
 from windowing.progress.reached import Progress
 from windowing.spec import Pipeline, Query
@@ -42,7 +42,6 @@ class DefinedEmitter(SlidingEmitter):
         super().__init__(query, pipeline)
         self._unit = unit_columns(query)
         self._ranked = query.window.kind is WindowClass.SLIDE_BY_RANK
-        self._by = [*self._keys, "partition"]
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which this state may ask for a row; never later than it."""
@@ -90,7 +89,7 @@ class DefinedEmitter(SlidingEmitter):
         first, last = self._ended_between(windows, before, after)
         position = pl.col("window_id")
         due = windows.filter(position >= column(first), position <= column(last))
-        held = content(self._accumulators, self._on_time(tables), due, self._unit, self._by)
+        held = self._content(self._on_time(tables), due, self._unit)
         return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))
 
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -111,7 +110,7 @@ class DefinedEmitter(SlidingEmitter):
         self, tables: Tables, windows: pl.DataFrame, before: Progress, after: Progress
     ) -> pl.DataFrame:
         """What windows that appear late hold of records on time, at the epoch where they appear."""
-        held = content(self._accumulators, self._on_time(tables), windows, self._unit, self._by)
+        held = self._content(self._on_time(tables), windows, self._unit)
         named = [*self._unit, "window_id"]
         placed = held.join(windows, on=named, nulls_equal=True).rename({"appears": "instant"})
         return stamped(placed, before=before, after=after)

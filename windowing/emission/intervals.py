@@ -71,7 +71,7 @@ def content(
     """The merged partial states of each window, for each key that it holds anything of.
 
     Args:
-        accumulators: know how partial states merge.
+        accumulators: merge the states.
         partials: partial states with their keys, `w_first` and `w_last`; no further columns.
         windows: with the unit's columns and `window_id`, sorted by these.
         unit: the columns that name what the windows are of; may be none.
@@ -90,7 +90,7 @@ def content(
         down = _children(carried, len(windows), len(levels), depth)
         merged = [part for part in (own, down) if len(part)]
         if merged:
-            joined = Accumulators.concat(merged)
+            joined = accumulators.concat(merged)
             carried = accumulators.merge(joined, [*by, _NODE])
     leaves = carried[_NODE].to_numpy() - _leaf(len(levels))
     return carried.drop(_NODE).with_columns(window_id=windows["window_id"][leaves])

@@ -15,7 +15,6 @@ import polars as pl
 
 from windowing import wids
 from windowing.assign.assigner import Tables
-from windowing.emission.intervals import content
 from windowing.emission.sliding import SlidingEmitter, expanded
 from windowing.progress.reached import Progress
 from windowing.wids import Ints
@@ -38,7 +37,5 @@ class LandmarkEmitter(SlidingEmitter):
         spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))
         listed = spans.agg(pl.col("w_first").min(), pl.col("w_last").max())
         windows = expanded(listed).select(self._group).sort(self._group)
-        held = content(
-            self._accumulators, due.drop("release"), windows, self._keys, [*self._keys, "partition"]
-        )
+        held = self._content(due.drop("release"), windows, self._keys)
         return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))

@@ -9,6 +9,8 @@ rows whose instant lies in (P, P']; where units have a progress of their own, so
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -138,8 +140,7 @@ class SlidingEmitter:
     def _on_time_at(self, tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
         """What windows, each of a key, held at revision 0."""
         on_time = tables[PARTIALS].filter(~LATE).drop("release")
-        by = [*self._keys, "partition"]
-        return content(self._accumulators, on_time, windows.sort(self._group), self._keys, by)
+        return self._content(on_time, windows.sort(self._group), self._keys)
 
     def _boundary(self, late: pl.DataFrame, window_id: str) -> pl.Series:
         """The late epoch at which each late partial is released to a window."""
@@ -164,6 +165,12 @@ class SlidingEmitter:
         # Every late instant is an epoch's boundary: the next one is early enough.
         next_us = wids.release_us(waiting["after"].to_numpy(), every_us)
         return int(np.maximum(next_us, waiting["release"].to_numpy()).min())
+
+    def _content(
+        self, partials: pl.DataFrame, windows: pl.DataFrame, unit: Sequence[str]
+    ) -> pl.DataFrame:
+        """What windows hold of some partials, for each key and lane apart."""
+        return content(self._accumulators, partials, windows, unit, [*self._keys, "partition"])
 
     def _merge(self, partials: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         among = sorted({*_PLACE} & {*partials.columns} - {*by})
