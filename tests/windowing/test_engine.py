@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.log import read_events
-from tests.strategies import Case, Entry, cases, entry, interleavings
+from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
 from windowing.batches import batches, checked, interleave
 from windowing.local import LocalEngine, Output, run
 from windowing.output import write_output
@@ -94,7 +94,7 @@ def test_a_restart_emits_the_same_rows_again(data: st.DataObject) -> None:
 def test_what_lanes_and_shards_hold_depends_on_the_log_and_not_on_its_cut(
     data: st.DataObject,
 ) -> None:
-    case = data.draw(cases())
+    case = data.draw(cases(kind=data.draw(st.sampled_from(KINDS)), records_max=20))
     pipeline = parse_pipeline(case.pipeline)
     read = data.draw(st.integers(0, len(case.events)))
     engines = []
