@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, PackageLoader
+from jinja2 import Environment, PackageLoader, select_autoescape
 
 
 def page(template: str, **values: object) -> str:
@@ -14,7 +14,7 @@ def page(template: str, **values: object) -> str:
     """
     environment = Environment(
         loader=PackageLoader("chaos", "templates"),
-        autoescape=not template.endswith(".md.j2"),
+        autoescape=select_autoescape(["html.j2"]),
         trim_blocks=True,
         lstrip_blocks=True,
     )
