@@ -42,7 +42,7 @@ class _Plan:
         attribute: what windows are over, or what orders their rows.
         tick: the distance of two neighbouring values of it.
         pattr: the attribute of PATTR, or None.
-        keyed: whether progress is kept per `key`.
+        by: the attribute that progress, or what is promised, is kept for: `key` or `group`.
     """
 
     chance: Random
@@ -50,7 +50,7 @@ class _Plan:
     attribute: str
     tick: int
     pattr: str | None
-    keyed: bool
+    by: str
 
     def length(self, ticks: int) -> str:
         """A length in the attribute's unit, in one of its spellings."""
@@ -72,29 +72,33 @@ def random_case(seed: int, kind: str | None = None, generator: str | None = None
     kind = kind or chance.choice(CLASSES)
     generator = "none" if kind == "tuple_log" else generator or chance.choice(GENERATORS)
     keyed = generator in ("ordered_per", "punctuation_keyed")
-    of_unit = keyed and kind not in ("sliding", "landmark")
-    pattr = "key" if of_unit else chance.choice([None, None, "key", "group"])
-    if kind in _AS_THEY_ARRIVE and not of_unit:
+    by = chance.choice(["key", "key", "group"])
+    pattr = chance.choice([None, None, "key", "group"])
+    if keyed and kind not in ("sliding", "landmark"):
+        pattr = by
+    elif kind in _AS_THEY_ARRIVE:
         pattr = chance.choice([None, "key", "key"])
     by_ts = kind.startswith("tuple") or chance.random() < 0.8
+    value_type = chance.choice(["int", "int", "float"])
+    numbers = ["pos", "value"] if value_type == "int" else ["pos"]
     plan = _Plan(
         chance=chance,
         kind=kind,
-        attribute="ts" if by_ts else "pos",
+        attribute="ts" if by_ts else chance.choice(numbers),
         tick=chance.choice(list(_UNITS)) if by_ts else chance.choice([1, 3]),
         pattr=pattr,
-        keyed=keyed,
+        by=by,
     )
     group_by = chance.choice([None, "key", "group"])
-    if keyed and pattr != "key":
-        group_by = "key"
+    if keyed and pattr != by:
+        group_by = by
     lanes = chance.choice(_LANES)
     return Case(
         id=f"{kind}/{generator}/{seed}",
         window=_window(plan),
         group_by=group_by,
         aggregates=chance.sample(_AGGREGATES, chance.randint(1, 4)),
-        value_type=chance.choice(["int", "int", "float"]),
+        value_type=value_type,
         lanes=lanes,
         disorder=_disorder(plan, generator, lanes),
         late=_late(plan),
@@ -136,11 +140,12 @@ def _disorder(plan: _Plan, generator: str, lanes: list[str]) -> dict[str, Any]:
     elif generator == "slack_tuples":
         disorder["n"] = chance.choice([0, 1, 2, 5])
     elif generator == "punctuation_keyed":
-        disorder = {"kind": "punctuation", "attr": "key"}
+        disorder = {"kind": "punctuation", "attr": plan.by}
     elif generator.startswith("ordered_per"):
-        disorder = {"kind": "ordered_per", "attr": "key"}
+        disorder = {"kind": "ordered_per", "attr": plan.by}
         if generator == "ordered_per_members":
-            chosen = {lane: chance.sample(_KEYS, chance.choice([1, 1, 2, 3])) for lane in lanes}
+            values = _KEYS if plan.by == "key" else _GROUPS
+            chosen = {lane: chance.sample(values, chance.choice([1, 1, 2, 3])) for lane in lanes}
             disorder["members"] = chosen
     elif generator == "heartbeat":
         disorder["sources"] = {lane: _delays(chance, tick) for lane in lanes}
@@ -174,6 +179,8 @@ def _input(plan: _Plan, lanes: list[str]) -> list[dict[str, Any]]:
         for lane in keys:
             keys[lane] = [key for n, key in enumerate(_KEYS) if n % len(lanes) == lane]
         single = None if plan.pattr == "key" else chance.randrange(len(lanes))
+        if single is not None:
+            keys[single] = list(_KEYS)
     start = chance.choice([0, 0, -12, 3, 1000])
     drawn = {
         lane: _lane(plan, lane, keys[lane] if single in (None, lane) else [], start, lanes)
@@ -197,8 +204,8 @@ def _lane(
         at += chance.choice([0, 0, 1, 1, 2, 3, chance.choice([4, 9, 30])])
         back = chance.choice([0, 0, 0, 0, 1, 2, 5, 9])
         value = (at - back) * tick + chance.randint(0, jitter)
-        record: dict[str, Any] = {plan.attribute: value, "value": chance.randint(-9, 20)}
-        record.setdefault("ts", chance.randint(0, 99))
+        record: dict[str, Any] = {"ts": chance.randint(0, 99), "value": chance.randint(-9, 20)}
+        record[plan.attribute] = value
         contents.append({**record, "key": chance.choice(keys), "group": chance.choice(_GROUPS)})
         if chance.random() < 0.2:
             contents.append(_control(plan, at - chance.choice([0, 0, 1, 4, -2, -20]), lanes))
@@ -214,7 +221,7 @@ def _lane(
 
 def _control(plan: _Plan, at: int, lanes: list[str]) -> dict[str, Any]:
     chance, bound = plan.chance, at * plan.tick
-    on = {chance.choice(["key", "key", "key", "group"]): chance.choice(["x", "y", "z", "g"])}
+    on = {chance.choice([plan.by, plan.by, plan.by, "key"]): chance.choice([*_KEYS, *_GROUPS])}
     seen = {lane: bound - chance.randint(0, 3) * plan.tick for lane in lanes}
     seen = {lane: seen[lane] for lane in chance.sample(lanes, chance.randint(1, len(lanes)))}
     choices: list[dict[str, Any]] = [
@@ -225,4 +232,4 @@ def _control(plan: _Plan, at: int, lanes: list[str]) -> dict[str, Any]:
         {"c": "hb", "seen": seen},
         {"c": "hb", "now": bound, "seen": seen},
     ]
-    return chance.choice([choices[1]] * 3 if plan.keyed and chance.random() < 0.6 else choices)
+    return chance.choice([*choices, choices[1], choices[1]])
