@@ -7,6 +7,7 @@ and the files of the checkpoint only. Victims and moments are drawn from the see
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from chaos import checks, workload
 from chaos.checks import Check, Outcome
+from chaos.clean_run import same_state
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
 from chaos.log import read_topic
@@ -32,8 +34,8 @@ from infra.layout import ROOT, Layout
 from infra.proxy import Proxy
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
+from windowing.spec import Pipeline
 
-_COMPONENTS = ("kafka", "spark")
 _POISONS = ("poison_records", "huge_records")
 
 
@@ -92,7 +94,8 @@ def run_plan(
     history = History(path=history_file)
     commit = _commit()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
-    with _stack(layout, news) as endpoints, _network(plan, endpoints) as (seen, proxy):
+    layout = _with_pipeline(pipeline, layout, folder)
+    with _stack(plan, layout, news) as endpoints, _network(plan, endpoints) as (seen, proxy):
         job = Target(pipeline, pipeline_file, seen, name, plan.workload.max_offsets)
         siege = Siege(plan, job, layout, history, began_s, random.Random(seed), news, proxy)
         siege.run()
@@ -103,13 +106,22 @@ def run_plan(
     return Report(plan, seed, command, commit, began, history, found)
 
 
+def _with_pipeline(pipeline: Pipeline, layout: Layout, folder: Path) -> Layout:
+    """A layout whose Airflow knows this pipeline, and no other."""
+    pipelines = folder.resolve() / "pipelines"
+    shutil.rmtree(pipelines, ignore_errors=True)
+    pipelines.mkdir()
+    (pipelines / f"{pipeline.name}.yml").write_text(pipeline.text, encoding="utf-8")
+    return replace(layout, pipelines=pipelines)
+
+
 @contextmanager
-def _stack(layout: Layout, news: News) -> Iterator[Endpoints]:
+def _stack(plan: Plan, layout: Layout, news: News) -> Iterator[Endpoints]:
     def told(component: str, message: str, seconds: float) -> None:
         news(f"{component}: {message} ({seconds:.0f} s)")
 
     try:
-        yield stack.up(told, only=_COMPONENTS, layout=layout)
+        yield stack.up(told, only=plan.components, layout=layout)
     finally:
         stack.down(layout=layout)
 
@@ -146,12 +158,19 @@ def _judge(
                 found.append(checks.deterministic(verdict))
             case "exactly_once":
                 found.append(checks.exactly_once(verdict))
+            case "state" if siege.drained is not None:
+                found.append(same_state(job, siege.drained))
+            case "state" if siege.scene.log is None:
+                detail = "the run did not take in all of its log: nothing to compare"
+                found.append(Check("state", Outcome.unknown, detail))
             case "progress":
                 found.append(checks.progress(history, lanes))
             case "poison" if any(step.fault in _POISONS for step in plan.faults):
                 found.append(checks.poison(siege.poison, output))
             case "recovered":
                 found.append(checks.recovered(history, plan.recovery.within_us / 1e6))
+            case "one_job" if any(history.of("deployed")):
+                found.append(checks.one_job(history))
             case "named" if any(history.of("named")):
                 found.append(checks.named(history))
     return tuple(found)
