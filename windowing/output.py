@@ -13,8 +13,17 @@ from windowing.spec import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_lines, row_lines
 
 
-def rows_of(query: Query, pipeline: Pipeline, frame: pl.DataFrame) -> Iterator[Row]:
-    """The rows of a frame that `windowing.emission` made for this query."""
+def rows_of(
+    query: Query, pipeline: Pipeline, frame: pl.DataFrame, *, early: bool = False
+) -> Iterator[Row]:
+    """The rows of a frame that `windowing.emission` made for this query.
+
+    Args:
+        query: whose rows they are.
+        pipeline: its pipeline.
+        frame: the rows.
+        early: they are provisional.
+    """
     names = [aggregate.name for aggregate in query.aggregates]
     keys = frame["key"].to_list() if query.key else [{}] * len(frame)
     values = frame["values"].struct.unnest().rows()
@@ -32,7 +41,7 @@ def rows_of(query: Query, pipeline: Pipeline, frame: pl.DataFrame) -> Iterator[R
             window_start_us=start_us,
             window_end_us=end_us,
             key=tuple(key[field] for field in query.key),
-            pane="late" if revision else "full",
+            pane="early" if early else "late" if revision else "full",
             revision=revision,
             records=records,
             offsets={

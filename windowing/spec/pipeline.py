@@ -27,7 +27,7 @@ from windowing.spec.late import Late
 from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import check_gaps, check_late, check_progress_key
 from windowing.spec.source import EventTime, Name, Source, SpecModel, known_fields
-from windowing.spec.window import ROW_NUM, Window, parse_window
+from windowing.spec.window import ROW_NUM, Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
 
 __all__ = ["EventTime", "Pipeline", "Query", "Sink", "Source", "load_pipeline", "parse_pipeline"]
@@ -76,6 +76,13 @@ class Query(SpecModel):
     def key(self) -> tuple[str, ...]:
         """The fields that make up a row's key: PATTR, then those of `group_by`."""
         return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The columns that tables have for marks which only some rows have."""
+        by_session = self.window.kind is WindowClass.SESSION
+        retracting = self.accumulation == "retracting"
+        return (*(["op"] if retracting else []), *(["absorbed_by"] if by_session else []))
 
 
 class Sink(SpecModel):

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from windowing.frames import from_bytes
 from windowing.local import Output
 from windowing.output import dead_letters_of, rows_of
-from windowing.spark.stages import DEAD_LETTER, RESULT
+from windowing.spark.stages import DEAD_LETTER, EARLY, RESULT
 from windowing.spec import Pipeline
 
 
@@ -34,5 +34,9 @@ class MemorySink:
             if kind == RESULT:
                 frame = from_bytes(bytes(data))
                 self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
+            elif kind == EARLY:
+                frame = from_bytes(bytes(data))
+                early = rows_of(self._queries[query], self._pipeline, frame, early=True)
+                self.output.early += early
             elif kind == DEAD_LETTER:
                 self.output.dead_letters += dead_letters_of(self._pipeline, bytes(data))
