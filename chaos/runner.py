@@ -7,9 +7,10 @@ and the files of the checkpoint only. Victims and moments are drawn from the see
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from chaos import checks, workload
 from chaos.checks import Check, Outcome
+from chaos.clean_run import same_state
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
 from chaos.log import read_topic
@@ -25,15 +27,15 @@ from chaos.plan import Plan
 from chaos.siege import News, Siege
 from chaos.table_history import note_tables
 from chaos.target import Target
-from chaos.verify import verify
+from chaos.verify import verify, with_records
 from infra import stack
 from infra.endpoints import Endpoints
 from infra.layout import ROOT, Layout
 from infra.proxy import Proxy
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
+from windowing.spec import Pipeline
 
-_COMPONENTS = ("kafka", "spark")
 _POISONS = ("poison_records", "huge_records")
 
 
@@ -92,7 +94,8 @@ def run_plan(
     history = History(path=history_file)
     commit = _commit()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
-    with _stack(layout, news) as endpoints, _network(plan, endpoints) as (seen, proxy):
+    layout = _with_pipeline(pipeline, layout, folder)
+    with _stack(plan, layout, news) as endpoints, _network(plan, endpoints) as (seen, proxy):
         job = Target(pipeline, pipeline_file, seen, name, plan.workload.max_offsets)
         siege = Siege(plan, job, layout, history, began_s, random.Random(seed), news, proxy)
         siege.run()
@@ -103,13 +106,22 @@ def run_plan(
     return Report(plan, seed, command, commit, began, history, found)
 
 
+def _with_pipeline(pipeline: Pipeline, layout: Layout, folder: Path) -> Layout:
+    """A layout whose Airflow knows this pipeline, and no other."""
+    pipelines = folder.resolve() / "pipelines"
+    shutil.rmtree(pipelines, ignore_errors=True)
+    pipelines.mkdir()
+    (pipelines / f"{pipeline.name}.yml").write_text(pipeline.text, encoding="utf-8")
+    return replace(layout, pipelines=pipelines)
+
+
 @contextmanager
-def _stack(layout: Layout, news: News) -> Iterator[Endpoints]:
+def _stack(plan: Plan, layout: Layout, news: News) -> Iterator[Endpoints]:
     def told(component: str, message: str, seconds: float) -> None:
         news(f"{component}: {message} ({seconds:.0f} s)")
 
     try:
-        yield stack.up(told, only=_COMPONENTS, layout=layout)
+        yield stack.up(told, only=plan.components, layout=layout)
     finally:
         stack.down(layout=layout)
 
@@ -130,14 +142,14 @@ def _judge(
     pipeline = job.pipeline
     note_tables(history, job.table, pipeline, job.run)
     output = read_tables(job.table, pipeline, job.run)
-    log: Iterable[LogEntry]
+    log: list[LogEntry]
     if siege.scene.log is None:
-        log = read_topic(endpoints.kafka_bootstrap, pipeline.source.topic)
+        log = [*read_topic(endpoints.kafka_bootstrap, pipeline.source.topic)]
     else:
         # Records are gone since; the answer up to what the job has committed must be right.
         _, read = committed_offsets(job.checkpoint)
         log = [one for one in siege.scene.log if one.offset < read.get(one.partition, 0)]
-    verdict = verify(pipeline, log, output)
+    verdict = with_records(verify(pipeline, log, output), pipeline, log)
     lanes = [pipeline.source.lane(number) for number in range(pipeline.source.partitions)]
     found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
     for name in plan.checks:
@@ -146,12 +158,19 @@ def _judge(
                 found.append(checks.deterministic(verdict))
             case "exactly_once":
                 found.append(checks.exactly_once(verdict))
+            case "state" if siege.drained is not None:
+                found.append(same_state(job, siege.drained))
+            case "state" if siege.scene.log is None:
+                detail = "the run did not take in all of its log: nothing to compare"
+                found.append(Check("state", Outcome.unknown, detail))
             case "progress":
                 found.append(checks.progress(history, lanes))
             case "poison" if any(step.fault in _POISONS for step in plan.faults):
                 found.append(checks.poison(siege.poison, output))
             case "recovered":
                 found.append(checks.recovered(history, plan.recovery.within_us / 1e6))
+            case "one_job" if any(history.of("deployed")):
+                found.append(checks.one_job(history))
             case "named" if any(history.of("named")):
                 found.append(checks.named(history))
     return tuple(found)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 
 from chaos import workload
+from chaos.clean_run import Drained
 from chaos.faults.catalogue import FAULTS, fault_named
-from chaos.faults.fault import Attack, FaultDidNotApply, Poisoned, Scene, Unsupported
+from chaos.faults.fault import (
+    Attack,
+    Deployable,
+    FaultDidNotApply,
+    Poisoned,
+    Scene,
+    Unsupported,
+)
 from chaos.faults.reach import LocalReach
 from chaos.history import History
 from chaos.plan import Plan, Step
@@ -18,6 +26,7 @@ from chaos.watch import JobFailed, Watch
 from infra import stack
 from infra.layout import Layout
 from infra.proxy import Proxy
+from jobs.runs import committed_offsets
 from jobs.topics import BrokerError
 
 News = Callable[[str], None]
@@ -37,6 +46,7 @@ class Siege:
         rng: draws victims and moments.
         news: told what happens.
         proxy: between the job and its broker; None where no fault needs one.
+        drained: when the job had taken in all but the log's ends; None before.
     """
 
     plan: Plan
@@ -49,6 +59,7 @@ class Siege:
     proxy: Proxy | None = None
     scene: Scene = field(init=False)
     watch: Watch = field(init=False)
+    drained: Drained | None = field(default=None, init=False)
     _part: workload.Feed = field(init=False)
     _sent: int = field(default=0, init=False)
 
@@ -58,7 +69,7 @@ class Siege:
         self._part = workload.feed(self.plan.workload, self.plan.reserve)
         self.scene = Scene(
             layout=self.layout,
-            endpoints=stack.endpoints(layout=self.layout, only=["kafka", "spark"]),
+            endpoints=stack.endpoints(layout=self.layout, only=self.plan.components),
             topic=self.job.pipeline.source.topic,
             checkpoint=checkpoint,
             reach=LocalReach(),
@@ -68,6 +79,7 @@ class Siege:
             restart=self._restart,
             job_error=self.job.dead,
             proxy=self.proxy,
+            deployable=self._deployable,
             release=self._release,
         )
 
@@ -98,6 +110,9 @@ class Siege:
         """Send what is left of the log, and wait until all of it is committed."""
         if any(FAULTS[step.fault].ends == "run" for step in self.plan.faults):
             return "over with its last fault"
+        if not self._finish(self._total()):
+            return "not drained in time"
+        self.drained = Drained(self.watch.batches - 1, committed_offsets(self.job.checkpoint)[1])
         self._sent += workload.send_ends(self.job.pipeline, self._bootstrap, self._part)
         total = self._total()
         self.history.note(self.watch.now(), "sent", total=total)
@@ -158,7 +173,8 @@ class Siege:
 
     def _carry_out(self, attack: Attack, about: dict[str, object]) -> float:
         """Inject, hold, heal, and note what was seen; gives when the cure began."""
-        at_s, batches, named = self.watch.now(), self.watch.batches, len(self.scene.named)
+        at_s, batches = self.watch.now(), self.watch.batches
+        named, deployed = len(self.scene.named), len(self.scene.deployed)
         number, name = int(str(about["fault"])) + 1, about["name"]
         over_s = at_s
         try:
@@ -183,6 +199,8 @@ class Siege:
             facts = {"wanted": one.wanted, "said": one.said, "missing": one.missing}
             self.history.note(over_s, "named", **about, **facts)
             self.news(f"    it said: {one.said}")
+        for came_of_it in self.scene.deployed[deployed:]:
+            self.history.note(over_s, "deployed", **about, **asdict(came_of_it))
         return over_s
 
     def _await_recovery(self, about: dict[str, object], over_s: float, batches: int) -> bool:
@@ -200,6 +218,12 @@ class Siege:
 
     def _restart(self, component: str) -> None:
         stack.up(only=[component], layout=self.layout)
+
+    @property
+    def _deployable(self) -> Deployable | None:
+        if "airflow" not in self.plan.components:
+            return None
+        return Deployable(self.job.pipeline.name, self.job.run, self.plan.workload.max_offsets)
 
     @property
     def _bootstrap(self) -> str:

@@ -17,6 +17,7 @@ import msgspec
 import polars as pl
 
 from windowing import tables
+from windowing.aggregates import Accumulators
 from windowing.assign.assigner import Tables
 from windowing.classes import class_of
 from windowing.clock import ClockId, clock_of, clocks_of, progress_of
@@ -123,6 +124,21 @@ class Shard:
             self._compact(store, state, tables.read(store, self._emitters), after)
         store.put(_HEAD, msgspec.msgpack.encode(state))
         return emission
+
+    def held(self, store: StateStore) -> dict[str, Tables]:
+        """What a state holds, by query: a function of the log, however its batches were cut.
+
+        Base and deltas are merged, without what no row can need any more; nothing is written.
+
+        Raises:
+            CheckpointMismatch: the state belongs to another pipeline.
+        """
+        after = self._progress(store, self._load(store))
+        held = self._retained(tables.read(store, self._emitters), after)
+        return {
+            query: {name: Accumulators.trimmed(frame) for name, frame in parts.items()}
+            for query, parts in held.items()
+        }
 
     def _load(self, store: StateStore) -> ShardState:
         data = store.get(_HEAD)
@@ -245,9 +261,13 @@ class Shard:
         after: Mapping[ClockId, Progress],
     ) -> None:
         """Merge base and deltas into a new base, without what no row can need any more."""
-        kept = {
+        tables.replace(store, state.deltas, self._retained(held, after))
+        state.deltas = 0
+
+    def _retained(
+        self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]
+    ) -> dict[str, Tables]:
+        return {
             query: self._emitters[query].retained(part, after[self._clocks[query]])
             for query, part in held.items()
         }
-        tables.replace(store, state.deltas, kept)
-        state.deltas = 0
