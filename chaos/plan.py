@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.late import PositiveDuration
-from windowing.spec.pipeline import Duration, Name
+from windowing.spec.source import Duration, Name
 from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[

@@ -30,6 +30,10 @@ class ResultOverflow(WindowingError):
     """A sum of integers that leaves 64 bits."""
 
 
+class StateFull(WindowingError):
+    """A batch after which a shard would hold more of a query than its retention allows."""
+
+
 class BrokenEnvelope(WindowingError):
     """An entry of a log that is no event of the pipeline's source."""
 

@@ -15,12 +15,14 @@ _RICH_AGGREGATES = [
 ]
 KINDS = (
     *("sliding", "keyed sliding", "landmark", "rows in the log's order", "rows by event time"),
-    *("slide by tuple", "slide by n", "slide by rank"),
+    *("slide by tuple", "slide by n", "slide by rank", "session", "session of rows"),
 )
 # Classes that number rows as they arrive need all of a unit in one lane, as field `p` has it.
-AS_THEY_ARRIVE = ("rows in the log's order", "slide by n")
+AS_THEY_ARRIVE = ("rows in the log's order", "slide by n", "session of rows")
+# Classes with two alignments.
+_ALIGNED = ("sliding", "keyed sliding", "rows in the log's order", "rows by event time")
 # Classes whose late records cannot be shown later.
-_NO_UPDATE = ("rows in the log's order", "rows by event time", "slide by rank")
+_NO_UPDATE = ("rows in the log's order", "rows by event time", "slide by rank", "session of rows")
 
 
 @st.composite
@@ -72,13 +74,18 @@ def _windows(draw: st.DrawFn, kind: str, span: Span, tick_us: int, *, per_key: b
         "slide by tuple": f"{time} SLIDE 1 row RATTR ts SATTR row_num",
         "slide by n": f"{time} SLIDE {draw(st.integers(2, 4))} rows RATTR ts SATTR row_num",
         "slide by rank": f"{time} SLIDE {draw(st.integers(1, 4))} rows RATTR ts SATTR rank(ts)",
+        "session": f"SESSION {span.slide_us} us WATTR ts",
+        "session of rows": f"SESSION {draw(st.integers(1, 4))} rows WATTR row_num",
     }[kind]
+    aligned = kind in _ALIGNED and "LANDMARK" not in window
+    if aligned and draw(st.sampled_from([False, False, True])):
+        window += " ALIGN start"
     if kind == "sliding":
         return window
     parts = ["", " PATTR g"]
     if kind in AS_THEY_ARRIVE:
         parts = ["", *[" PATTR p"] * 6, " PATTR g"]
-    if per_key and kind != "rows in the log's order":
+    if per_key and kind not in ("rows in the log's order", "session of rows"):
         parts = [" PATTR g"]
     return window + draw(st.sampled_from(parts))
 
@@ -117,6 +124,9 @@ def queries(
         ),
         "aggregates": {f"a{number}": text for number, text in enumerate(chosen)},
     }
+    accumulation = draw(st.sampled_from([None, None, "discarding", "retracting"]))
+    if accumulation is not None:
+        query["accumulation"] = accumulation
     if draw(st.booleans()):
         query["late"] = draw(late(kind, every_us))
     if draw(st.booleans()):

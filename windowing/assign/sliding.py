@@ -81,7 +81,7 @@ class SlidingAssigner:
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         """Which records are in no window, and the windows of the others: on time, and waiting."""
         query = self._query
-        first = wids.slide_of(self._grid, scan.values)
+        first = wids.first_window(query.window, scan.values)
         last = wids.last_window(self._grid, scan.values)
         outside = self._outside(scan.values) | (last < first)
         open_from = wids.slide_of(self._grid, scan.progress_us)
@@ -100,6 +100,8 @@ class SlidingAssigner:
 
     def _outside(self, values: Ints) -> Flags:
         """Which records lie before all windows."""
+        if self._query.window.align == "start":
+            return np.zeros(len(values), dtype=bool)
         return values < self._grid.origin
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:

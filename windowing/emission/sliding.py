@@ -25,6 +25,9 @@ from windowing.spec import Pipeline, Query
 from windowing.wids import ENDED, ON_TIME, Ints
 
 LATE = pl.col("release") != ON_TIME
+RETRACTS = "retracts"
+# Before all instants, that of records on time too, which is the smallest number there is.
+_EVER = pl.lit(None, dtype=pl.Int64)
 # Columns that say where a partial state counts, and are no part of it.
 _PLACE = ("w_first", "w_last", "release", "instant", "epoch", "before", "after")
 
@@ -54,7 +57,22 @@ class SlidingEmitter:
         if self._query.late.policy == "update":
             parts.append(self._revisions(tables, before, after))
         parts = [part for part in parts if len(part)]
-        return self._results.of(Accumulators.concat(parts)) if parts else pl.DataFrame()
+        if not parts:
+            return pl.DataFrame()
+        joined = Accumulators.concat(parts)
+        if RETRACTS not in joined.columns:
+            return self._results.of(joined)
+        joined = joined.with_columns(pl.col(RETRACTS).fill_null(value=False))
+        return self._results.of(joined, RETRACTS)
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """What open windows hold of records on time, as rows whose revision says nothing."""
+        on_time = tables[PARTIALS].filter(~LATE)
+        ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
+        first = pl.max_horizontal("w_first", column(ended + 1))
+        still = on_time.with_columns(w_first=first).filter(pl.col("w_first") <= pl.col("w_last"))
+        parts = self._merge(expanded(still), [*self._group, "partition"])
+        return self._results.of(parts.with_columns(revision=pl.lit(0, dtype=pl.Int64)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which these partials may ask for a row; never later than it."""
@@ -118,17 +136,36 @@ class SlidingEmitter:
         # Null keys are keys like any other; join and rank must take them so.
         epochs = late.select(*self._group, "instant", "before").unique().sort("instant")
         epochs = epochs.with_columns(
-            revision=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(self._group)
+            revision=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(self._group),
+            previous=pl.col("instant").shift(1).over(self._group).fill_null(ON_TIME),
         ).filter(pl.col("instant") > pl.col("before"))
         if not len(epochs):
             return epochs
         on_time = self._on_time_at(tables, epochs.select(self._group).unique())
         shown_before = on_time.with_columns(instant=pl.lit(ON_TIME, dtype=pl.Int64))
         held = Accumulators.concat([part for part in (late, shown_before) if len(part)])
-        due = epochs.drop("before").rename({"instant": "epoch"})
+        due, named = self._sent(epochs), [*self._group, "revision", RETRACTS, "partition"]
         shown = due.join(held, on=self._group, how="inner", nulls_equal=True)
-        shown = shown.filter(pl.col("instant") <= pl.col("epoch"))
-        return self._merge(shown, [*self._group, "revision", "partition"])
+        new = pl.col("previous").is_null() | (pl.col("instant") > pl.col("previous"))
+        shown = shown.filter((pl.col("instant") <= pl.col("epoch")) & new).drop("previous")
+        return self._merge(shown, [name for name in named if name in shown.columns])
+
+    def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
+        """The rows that epochs send; each shows what has its instant in (`previous`, `epoch`]."""
+        due = epochs.drop("before").rename({"instant": "epoch"})
+        match self._query.accumulation:
+            case "discarding":
+                return due
+            case "accumulating":
+                return due.with_columns(previous=_EVER)
+        taken_back = due.with_columns(
+            epoch=pl.col("previous"),
+            revision=pl.col("revision") - 1,
+            previous=_EVER,
+            retracts=pl.lit(value=True),
+        )
+        again = due.with_columns(previous=_EVER, retracts=pl.lit(value=False))
+        return pl.concat([taken_back, again])
 
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Late partials and their windows, with the `instant` at which they are shown there."""

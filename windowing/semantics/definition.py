@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival, Lane, follow
 from windowing.semantics.log import LogEntry, split_lanes
-from windowing.semantics.revisions import Shown, revisions
-from windowing.semantics.units import Item
+from windowing.semantics.revisions import revisions
+from windowing.semantics.units import Item, Shown
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.windows import definition_of
 from windowing.spec.fields import Aggregate, Kind
@@ -198,6 +198,8 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
         pane="full" if shown.revision == 0 else "late",
         revision=shown.revision,
         records=len(shown.holds),
+        retracts=shown.retracts,
+        absorbed_by=shown.absorbed_by,
         offsets={lane: (min(held), max(held)) for lane, held in offsets.items()},
         values=values,
     )
@@ -208,7 +210,9 @@ def _key(query: Query, shown: Shown) -> Key:
 
 
 def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
-    """One aggregate over what a revision shows."""
+    """One aggregate over what a revision shows; what is gone has none."""
+    if shown.absorbed_by is not None:
+        return None
     if spec.field is None:
         return len(shown.holds)
     if spec.function == "python":

@@ -16,8 +16,8 @@ from windowing.semantics import sliding
 from windowing.semantics.lanes import Arrival, Lane, Progress, follow
 from windowing.semantics.lateness import Verdict, is_late, judge
 from windowing.semantics.log import LogEntry, split_lanes
-from windowing.semantics.revisions import Shown, revisions
-from windowing.semantics.units import Item
+from windowing.semantics.revisions import revisions
+from windowing.semantics.units import Item, Shown
 from windowing.semantics.values import Record, ValueReader
 from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Pipeline, Query, Source
@@ -170,6 +170,8 @@ class _Awaited:
         numbers = count()
         for query in pipeline.queries:
             for shown in revisions(query, items, lanes):
+                if shown.retracts:
+                    continue
                 key = None if self._attr is None else shown.holds[0].fields[self._attr]
                 instant = shown.end if shown.release is None else shown.release
                 row = (instant, next(numbers), query.name, shown)

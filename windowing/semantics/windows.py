@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 from windowing.semantics import (
     landmark,
+    sessions,
     slide_by_n,
     slide_by_rank,
     slide_by_tuple,
@@ -22,7 +23,7 @@ from windowing.spec.window import Window, WindowClass
 
 
 class Definition(Protocol):
-    """The definition of one class of windows."""
+    """The definition of one class of windows; of sessions, `takes` and `lateness` alone."""
 
     def extent(self, window: Window, wid: int) -> tuple[int, int]:
         """Start and end; which of them belongs to the window depends on the class."""
@@ -51,6 +52,7 @@ _CLASSES = {
     WindowClass.SLIDE_BY_TUPLE: slide_by_tuple,
     WindowClass.SLIDE_BY_N: slide_by_n,
     WindowClass.SLIDE_BY_RANK: slide_by_rank,
+    WindowClass.SESSION: sessions,
 }
 
 

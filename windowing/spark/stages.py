@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -27,7 +28,7 @@ PARCEL_SCHEMA = "shard int, parcel binary"
 EMISSION_SCHEMA = "kind string, query string, frame binary"
 
 # Kinds of emitted frames.
-RESULT, DEAD_LETTER, METRIC = "result", "dead_letter", "metric"
+RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
 
 _chunk_schema = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
 
@@ -115,13 +116,16 @@ class ShardStage(_Stage):
     ) -> Iterator[pd.DataFrame]:
         """Take all parcels of one shard in this batch."""
         parcels = [decode_parcel(parcel) for frame in rows for parcel in frame["parcel"]]
-        emission = Shard(self._pipeline).step(self._store, parcels)
+        # The clock is read here, outside the engine, and only for rows outside the promise.
+        emission = Shard(self._pipeline).step(self._store, parcels, time.time_ns() // 1_000)
         yield pd.DataFrame(_tagged(emission), columns=["kind", "query", "frame"])
 
 
 def _tagged(emission: Emission) -> Iterator[tuple[str, str | None, bytes]]:
     for query, frame in emission.results.items():
         yield RESULT, query, to_bytes(frame)
+    for query, frame in emission.early.items():
+        yield EARLY, query, to_bytes(frame)
     for data in emission.dead_letters:
         yield DEAD_LETTER, None, data
     for data in emission.metrics:

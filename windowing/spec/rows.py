@@ -26,11 +26,13 @@ class Row:
         window_id: number of the window; 0 is the first after the origin.
         window_start_us, window_end_us: its extent, half-open, start clipped to the origin.
         key: values of `group_by`, in that order.
-        pane: `full` for revision 0, `late` from 1 on.
+        pane: `full` for revision 0, `late` from 1 on; `early`: provisional, numbered apart.
         revision: number of the revision.
         records: how many records the window holds as of this revision.
         offsets: per lane that has any, the smallest and largest offset among them.
         values: aggregates in the order of the file.
+        retracts: the row repeats the one before it, to take it back.
+        absorbed_by: of a session that is part of another one now (a tombstone): that one's start.
     """
 
     query: str
@@ -38,11 +40,13 @@ class Row:
     window_start_us: int
     window_end_us: int
     key: Key
-    pane: Literal["full", "late"]
+    pane: Literal["early", "full", "late"]
     revision: int
     records: int
     offsets: Mapping[str, tuple[int, int]]
     values: Mapping[str, Value]
+    retracts: bool = False
+    absorbed_by: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ def row_order(row: Row) -> tuple[object, ...]:
         key_order(row.key),
         row.pane,
         row.revision,
+        not row.retracts,
     )
 
 
@@ -97,8 +102,17 @@ def row_line(row: Row) -> str:
             "records": row.records,
             "offsets": {lane: list(row.offsets[lane]) for lane in lanes},
             "values": {name: _value(value) for name, value in row.values.items()},
+            **_marks(row),
         }
     )
+
+
+def _marks(row: Row) -> dict[str, object]:
+    """What few rows have."""
+    marks: dict[str, object] = {}
+    if row.absorbed_by is not None:
+        marks |= {"tombstone": True, "absorbed_by": row.absorbed_by}
+    return marks | {"op": "retract"} if row.retracts else marks
 
 
 def dead_letter_line(letter: DeadLetter) -> str:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from windowing.frames import from_bytes
 from windowing.local import Output
 from windowing.output import dead_letters_of, rows_of
-from windowing.spark.stages import DEAD_LETTER, RESULT
+from windowing.spark.stages import DEAD_LETTER, EARLY, RESULT
 from windowing.spec import Pipeline
 
 
@@ -39,5 +39,9 @@ class MemorySink:
             if kind == RESULT and query is not None:
                 frame = from_bytes(data)
                 self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
+            elif kind == EARLY and query is not None:
+                frame = from_bytes(data)
+                early = rows_of(self._queries[query], self._pipeline, frame, early=True)
+                self.output.early += early
             elif kind == DEAD_LETTER:
                 self.output.dead_letters += dead_letters_of(self._pipeline, data)
