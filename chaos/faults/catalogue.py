@@ -13,6 +13,12 @@ from chaos.faults.cluster import KillProcess, KillSparkWorker, PauseExecutor
 from chaos.faults.damage import DamagedFile, RewoundOffsets
 from chaos.faults.disk import FullDisk
 from chaos.faults.fault import Attack
+from chaos.faults.isolation import (
+    DisconnectBroker,
+    DisconnectSparkWorker,
+    LosePackets,
+    PauseSparkWorker,
+)
 from chaos.faults.master import KillSparkMaster
 from chaos.faults.network import BadNetwork
 from chaos.faults.retention import DeletedRecords
@@ -50,6 +56,10 @@ FAULTS: Final[dict[str, Kind]] = {
     "kill_spark_master": Kind(KillSparkMaster, "cure"),
     "kill_broker": Kind(KillBroker, "cure"),
     "pause_broker": Kind(PauseBroker, "cure"),
+    "disconnect_broker": Kind(DisconnectBroker, "cure"),
+    "disconnect_spark_worker": Kind(DisconnectSparkWorker, "cure"),
+    "pause_spark_worker": Kind(PauseSparkWorker, "cure"),
+    "lose_packets": Kind(LosePackets, "cure"),
     "slow_network": Kind(BadNetwork, "cure", proxied=True),
     "cut_network": Kind(partial(BadNetwork, cut=True), "cure", proxied=True),
     "lose_last_commit": Kind(LoseLastCommit),
