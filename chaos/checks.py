@@ -178,6 +178,21 @@ def took_effect(history: History, planned: int) -> Check:
     return Check("took effect", outcome, detail, (*failed.values(), *refused.values()))
 
 
+def one_job(history: History) -> Check:
+    """A deployment that was struck comes through, and one driver runs; never two at once."""
+    answers = list(history.of("deployed"))
+    if not answers:
+        return Check("one_job", Outcome.unknown, "nothing was deployed: nothing shown")
+    wrong = tuple(
+        f"{e['name']}: submit is {e['state']}, {e['most']} drivers at once at the most, "
+        f"{len(e['left'])} afterwards"
+        for e in answers
+        if e["state"] != "success" or e["most"] > 1 or len(e["left"]) != 1
+    )
+    detail = f"{len(answers) - len(wrong)} of {len(answers)} deployments came through, without twin"
+    return _check("one_job", not wrong, detail, wrong)
+
+
 def named(history: History) -> Check:
     """What was taken from the job is named in its error; or it went on, and has lost nothing."""
     answers = list(history.of("named"))

@@ -20,6 +20,7 @@ Kind = Literal[
     "no_effect",  # a fault did not take effect: fault, name, why
     "unsupported",  # a fault cannot be done on this machine: fault, name, why
     "named",  # what the job said of what it misses: fault, name, wanted, said, missing
+    "deployed",  # what came of a deployment that was struck: fault, name, state, most, left
     "healed",  # a fault is over: fault, evidence
     "recovered",  # a batch was begun and committed since: fault, batch, seconds
     "stuck",  # no such batch in time: fault, seconds

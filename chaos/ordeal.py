@@ -34,7 +34,7 @@ _GIVE_UP_S: Final = 300.0
 STRIKING: Final = tuple(
     name
     for name, kind in FAULTS.items()
-    if kind.ends != "run" and not kind.proxied and not kind.reserve
+    if kind.ends != "run" and not (kind.proxied or kind.reserve or kind.deploys)
 )
 """The faults that need nothing but a running job."""
 

@@ -29,6 +29,8 @@ FaultName = Literal[
     "disconnect_spark_worker",
     "pause_spark_worker",
     "lose_packets",
+    "kill_airflow_task",
+    "kill_airflow_scheduler",
     "slow_network",
     "cut_network",
     "lose_last_commit",
@@ -46,7 +48,9 @@ FaultName = Literal[
     "poison_records",
     "huge_records",
 ]
-CheckName = Literal["deterministic", "exactly_once", "progress", "poison", "recovered", "named"]
+CheckName = Literal[
+    "deterministic", "exactly_once", "state", "progress", "poison", "recovered", "named", "one_job"
+]
 
 _TAKES: dict[str, frozenset[str]] = {
     "pause_executor": frozenset({"hold"}),
@@ -67,6 +71,9 @@ _TAKES: dict[str, frozenset[str]] = {
 
 _NEEDS_TWO_BATCHES = frozenset({"lose_last_commit", "rewind_offsets"})
 """Faults that take the newest of two committed batches."""
+
+_DEPLOYS = frozenset({"kill_airflow_task", "kill_airflow_scheduler"})
+"""Faults of a deployment by Airflow."""
 
 _LAST: dict[str, str] = {
     "delete_records": "ends the run",
@@ -168,6 +175,12 @@ class Plan(_Model):
         """How many records are held back for a fault that wants to send them itself."""
         wanted = any(step.fault == "silent_partition" for step in self.faults)
         return _RESERVE_BATCHES * self.workload.max_offsets if wanted else 0
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """The parts of the stack that it needs."""
+        deploys = any(step.fault in _DEPLOYS for step in self.faults)
+        return ("kafka", "spark", "airflow") if deploys else ("kafka", "spark")
 
     @model_validator(mode="after")
     def _in_order(self) -> Plan:

@@ -7,15 +7,17 @@ and the files of the checkpoint only. Victims and moments are drawn from the see
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos import checks, workload
 from chaos.checks import Check, Outcome
+from chaos.clean_run import same_state
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
 from chaos.log import read_topic
@@ -29,6 +31,7 @@ from chaos.verify import verify
 from infra.layout import ROOT, Layout
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
+from windowing.spec import Pipeline
 
 _POISONS = ("poison_records", "huge_records")
 
@@ -97,7 +100,8 @@ def run_plan(
     commit = _commit()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
     proxied = any(FAULTS[step.fault].proxied for step in plan.faults)
-    with site(kind, layout, news, proxied=proxied) as place:
+    layout = _with_pipeline(pipeline, layout, folder)
+    with site(kind, layout, news, components=plan.components, proxied=proxied) as place:
         job = Target(pipeline, pipeline_file, place.seen, name, plan.workload.max_offsets)
         siege = Siege(plan, job, place, history, began_s, random.Random(seed), news)
         siege.run()
@@ -107,6 +111,15 @@ def run_plan(
     command += "" if kind == "local" else f" --stack {kind}"
     began = datetime.fromtimestamp(began_s, UTC).isoformat(timespec="seconds")
     return Report(plan, seed, command, commit, began, history, found)
+
+
+def _with_pipeline(pipeline: Pipeline, layout: Layout, folder: Path) -> Layout:
+    """A layout whose Airflow knows this pipeline, and no other."""
+    pipelines = folder.resolve() / "pipelines"
+    shutil.rmtree(pipelines, ignore_errors=True)
+    pipelines.mkdir()
+    (pipelines / f"{pipeline.name}.yml").write_text(pipeline.text, encoding="utf-8")
+    return replace(layout, pipelines=pipelines)
 
 
 def _judge(
@@ -131,12 +144,19 @@ def _judge(
                 found.append(checks.deterministic(verdict))
             case "exactly_once":
                 found.append(checks.exactly_once(verdict))
+            case "state" if siege.drained is not None:
+                found.append(same_state(job, siege.drained))
+            case "state" if siege.scene.log is None:
+                detail = "the run did not take in all of its log: nothing to compare"
+                found.append(Check("state", Outcome.unknown, detail))
             case "progress":
                 found.append(checks.progress(history, lanes))
             case "poison" if any(step.fault in _POISONS for step in plan.faults):
                 found.append(checks.poison(siege.poison, output))
             case "recovered":
                 found.append(checks.recovered(history, plan.recovery.within_us / 1e6))
+            case "one_job" if any(history.of("deployed")):
+                found.append(checks.one_job(history))
             case "named" if any(history.of("named")):
                 found.append(checks.named(history))
     return tuple(found)

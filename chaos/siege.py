@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 
 from chaos import workload
+from chaos.clean_run import Drained
 from chaos.faults.catalogue import FAULTS, fault_named
-from chaos.faults.fault import Attack, FaultDidNotApply, Poisoned, Scene, Unsupported
+from chaos.faults.fault import (
+    Attack,
+    Deployable,
+    FaultDidNotApply,
+    Poisoned,
+    Scene,
+    Unsupported,
+)
 from chaos.history import History
 from chaos.plan import Plan, Step
 from chaos.site import News, Site
 from chaos.target import Target
 from chaos.watch import JobFailed, Watch
+from jobs.runs import committed_offsets
 from jobs.topics import BrokerError
 
 
@@ -30,6 +39,7 @@ class Siege:
         began_s: when the run began, in seconds since 1970.
         rng: draws victims and moments.
         news: told what happens.
+        drained: when the job had taken in all but the log's ends; None before.
     """
 
     plan: Plan
@@ -41,6 +51,7 @@ class Siege:
     news: News
     scene: Scene = field(init=False)
     watch: Watch = field(init=False)
+    drained: Drained | None = field(default=None, init=False)
     _part: workload.Feed = field(init=False)
     _sent: int = field(default=0, init=False)
 
@@ -59,6 +70,7 @@ class Siege:
             restart=self.site.restart,
             job_error=self.job.dead,
             proxy=self.site.proxy,
+            deployable=self._deployable,
             release=self._release,
         )
 
@@ -89,6 +101,9 @@ class Siege:
         """Send what is left of the log, and wait until all of it is committed."""
         if any(FAULTS[step.fault].ends == "run" for step in self.plan.faults):
             return "over with its last fault"
+        if not self._finish(self._total()):
+            return "not drained in time"
+        self.drained = Drained(self.watch.batches - 1, committed_offsets(self.job.checkpoint)[1])
         self._sent += workload.send_ends(self.job.pipeline, self._bootstrap, self._part)
         total = self._total()
         self.history.note(self.watch.now(), "sent", total=total)
@@ -149,7 +164,8 @@ class Siege:
 
     def _carry_out(self, attack: Attack, about: dict[str, object]) -> float:
         """Inject, hold, heal, and note what was seen; gives when the cure began."""
-        at_s, batches, named = self.watch.now(), self.watch.batches, len(self.scene.named)
+        at_s, batches = self.watch.now(), self.watch.batches
+        named, deployed = len(self.scene.named), len(self.scene.deployed)
         number, name = int(str(about["fault"])) + 1, about["name"]
         over_s = at_s
         try:
@@ -174,6 +190,8 @@ class Siege:
             facts = {"wanted": one.wanted, "said": one.said, "missing": one.missing}
             self.history.note(over_s, "named", **about, **facts)
             self.news(f"    it said: {one.said}")
+        for came_of_it in self.scene.deployed[deployed:]:
+            self.history.note(over_s, "deployed", **about, **asdict(came_of_it))
         return over_s
 
     def _await_recovery(self, about: dict[str, object], over_s: float, batches: int) -> bool:
@@ -188,6 +206,12 @@ class Siege:
         self.history.note(at_s, "recovered", **about, batch=batch, seconds=took_s, batches=passed)
         self.news(f"    a new batch after {took_s:.1f} s")
         return True
+
+    @property
+    def _deployable(self) -> Deployable | None:
+        if not self.site.look().airflow_url:
+            return None
+        return Deployable(self.job.pipeline.name, self.job.run, self.plan.workload.max_offsets)
 
     @property
     def _bootstrap(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -18,8 +18,6 @@ KINDS: tuple[StackKind, ...] = get_args(StackKind)
 
 News = Callable[[str], None]
 """Told in a few words what happens, for whoever waits."""
-
-_COMPONENTS = ("kafka", "spark")
 
 
 @dataclass(frozen=True)
@@ -42,25 +40,33 @@ class Site:
 
 
 @contextmanager
-def site(kind: StackKind, layout: Layout, news: News, *, proxied: bool) -> Iterator[Site]:
-    """Start a stack with Kafka and Spark, and stop it in the end.
+def site(
+    kind: StackKind, layout: Layout, news: News, *, components: Collection[str], proxied: bool
+) -> Iterator[Site]:
+    """Start a stack, and stop it in the end.
 
     Args:
         kind: of processes, or of containers.
         layout: where its state lies; another's stack there is used, and stopped.
         news: told what happens.
+        components: which parts; in containers there are Kafka and Spark, wanted or not.
         proxied: whether the job must reach the broker through a proxy.
 
     Raises:
         InfraError: it does not start.
     """
-    chosen = _local if kind == "local" else _containers
-    with chosen(layout, news, proxied) as found:
+    if kind == "local":
+        started = _local(layout, news, components, proxied)
+    else:
+        started = _containers(layout, news, proxied)
+    with started as found:
         yield found
 
 
 @contextmanager
-def _local(layout: Layout, news: News, proxied: bool) -> Iterator[Site]:
+def _local(
+    layout: Layout, news: News, components: Collection[str], proxied: bool
+) -> Iterator[Site]:
     def told(component: str, message: str, seconds: float) -> None:
         news(f"{component}: {message} ({seconds:.0f} s)")
 
@@ -68,10 +74,10 @@ def _local(layout: Layout, news: News, proxied: bool) -> Iterator[Site]:
         stack.up(only=[component], layout=layout)
 
     try:
-        endpoints = stack.up(told, only=_COMPONENTS, layout=layout)
+        endpoints = stack.up(told, only=components, layout=layout)
         with _proxy(endpoints, proxied) as proxy:
             yield Site(
-                look=lambda: stack.endpoints(layout=layout, only=_COMPONENTS, check=False),
+                look=lambda: stack.endpoints(layout=layout, only=components, check=False),
                 seen=_through(endpoints, proxy, endpoints.kafka_bootstrap),
                 reach=LocalReach(layout),
                 restart=restart,

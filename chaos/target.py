@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.faults.cluster import SETTINGS
@@ -30,7 +30,6 @@ class Target:
     endpoints: Endpoints
     run: str
     max_offsets: int
-    _submitted: runs.Run | None = field(default=None, init=False)
 
     @property
     def folder(self) -> Path:
@@ -49,7 +48,7 @@ class Target:
 
     def submit(self) -> None:
         """Submit it, or attach to it where it runs."""
-        self._submitted = runs.submit(
+        runs.submit(
             self.endpoints,
             self.pipeline,
             self.file,
@@ -64,10 +63,13 @@ class Target:
 
     def dead(self) -> str | None:
         """Why the job will do nothing more; None while it may."""
-        if self._submitted is None:
+        try:
+            # Whoever submitted it last: a deployment may have done so.
+            submitted = runs.find(self.endpoints, self.pipeline, self.run)
+        except runs.RunError:
             return None
         failure = self.folder / runs.FAILURE_FILE
         if failure.exists():
             return str(json.loads(failure.read_text(encoding="utf-8"))["error"])
-        state = spark_rest.status(self.endpoints, self._submitted.submission_id).state
+        state = spark_rest.status(self.endpoints, submitted.submission_id).state
         return None if state in spark_rest.ALIVE else f"its driver is {state}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -138,11 +137,14 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
     )
 
 
-def read_deployments(root: Path) -> tuple[list[Deployment], list[BrokenFile]]:
-    """Reads all of `pipelines/*.yml`; one broken file leaves the others alone.
+def read_deployments(
+    root: Path, folder: Path | None = None
+) -> tuple[list[Deployment], list[BrokenFile]]:
+    """Reads all pipeline files of a folder; one broken file leaves the others alone.
 
     Args:
-        root: the checkout.
+        root: the checkout; files below it are named relative to it.
+        folder: of the files; None: the checkout's `pipelines`.
 
     Returns:
         the deployments in the order of their file names, and the files that cannot be used. Of
@@ -150,8 +152,8 @@ def read_deployments(root: Path) -> tuple[list[Deployment], list[BrokenFile]]:
     """
     deployments: dict[str, Deployment] = {}
     broken: list[BrokenFile] = []
-    for path in _files(root):
-        file = path.relative_to(root).as_posix()
+    for path in sorted((folder or root / "pipelines").glob("*.yml")):
+        file = (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
         try:
             deployment = deployment_of(load_pipeline(path), file)
         except PipelineError as error:
@@ -191,10 +193,6 @@ def run_name(run_id: str, clear_number: int) -> str:
     digest = hashlib.sha256(f"{clear_number}:{run_id}".encode()).hexdigest()[:8]
     slug = re.sub(r"[^A-Za-z0-9_.]+", "-", run_id).strip("-.")[:60]
     return f"{slug}-{digest}" if slug else digest
-
-
-def _files(root: Path) -> Iterable[Path]:
-    return sorted((root / "pipelines").glob("*.yml"))
 
 
 def _problem(pipeline: Pipeline, file: str, field: str, rule: str) -> Problem:

@@ -7,13 +7,13 @@ file, line and field on the page of import errors until the file is mended.
 from __future__ import annotations
 
 from dags.entities import read_deployments
-from dags.operators.command import project_root
+from dags.operators.command import pipelines_folder, project_root
 
 
 class UnusablePipelineError(ValueError):
     """Pipeline files that have no DAG because they break a rule."""
 
 
-broken = read_deployments(project_root())[1]
+broken = read_deployments(project_root(), pipelines_folder())[1]
 if broken:
     raise UnusablePipelineError("\n".join(file.message for file in broken))

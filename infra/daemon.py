@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
+from infra.layout import PIPELINES_VARIABLE, ROOT, STATE_DIR_VARIABLE, Layout
 from infra.process import MARK
 
 Ports = Mapping[str, int]
@@ -72,6 +72,7 @@ def shared_environment(layout: Layout) -> dict[str, str]:
     return kept | {
         MARK: str(layout.state_dir),
         STATE_DIR_VARIABLE: str(layout.state_dir),
+        PIPELINES_VARIABLE: str(layout.pipelines),
         "SLACKWATER_ROOT": str(ROOT),
         "PYTHONPATH": str(ROOT),
         "PYTHONUNBUFFERED": "1",

@@ -16,6 +16,9 @@ HOME = ROOT / ".slackwater"
 STATE_DIR_VARIABLE = "SLACKWATER_STATE_DIR"
 """Names another state folder than `.slackwater`, so that two stacks can run side by side."""
 
+PIPELINES_VARIABLE = "SLACKWATER_PIPELINES"
+"""Names another folder of pipeline files for Airflow than the checkout's `pipelines`."""
+
 VENV = ROOT / ".venv"
 AIRFLOW_VENV = HOME / "airflow-venv"
 UV = HOME / "uv" / "bin" / "uv"
@@ -33,9 +36,11 @@ class Layout:
 
     Attributes:
         state_dir: everything that the stack writes lies below it: logs, topics, checkpoints.
+        pipelines: the pipeline files that Airflow makes DAGs of.
     """
 
     state_dir: Path
+    pipelines: Path = ROOT / "pipelines"
 
     @property
     def logs(self) -> Path:
@@ -73,5 +78,11 @@ class Layout:
 
 
 def default_layout() -> Layout:
-    """Gives the layout that the environment asks for: SLACKWATER_STATE_DIR, else `.slackwater`."""
-    return Layout(Path(os.environ.get(STATE_DIR_VARIABLE) or HOME).resolve())
+    """Gives the layout that the environment asks for.
+
+    SLACKWATER_STATE_DIR, else `.slackwater`; SLACKWATER_PIPELINES, else `pipelines`.
+    """
+    return Layout(
+        state_dir=Path(os.environ.get(STATE_DIR_VARIABLE) or HOME).resolve(),
+        pipelines=Path(os.environ.get(PIPELINES_VARIABLE) or ROOT / "pipelines").resolve(),
+    )

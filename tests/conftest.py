@@ -1,12 +1,16 @@
 """Settings that every test shares: how hard Hypothesis tries, by HYPOTHESIS_PROFILE."""
 
 import os
+import sys
 
 # Frames of tests are small: threads of polars would be in each other's way. It asks once, when it
 # is loaded.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
+
+# A worker of pytest-xdist has a main module without a file, which pyspark takes for its doctests.
+vars(sys.modules["__main__"]).setdefault("__file__", __file__)
 
 _QUIET = {
     "deadline": None,  # two busy cores: wall-clock limits say nothing about the code

@@ -100,6 +100,18 @@ class Shard:
         store.put(_HEAD, msgspec.msgpack.encode(state))
         return emission
 
+    def held(self, store: StateStore) -> dict[str, Tables]:
+        """What a state holds, by query: a function of the log, however its batches were cut.
+
+        Base and deltas are merged, without what no row can need any more; nothing is written.
+
+        Raises:
+            CheckpointMismatch: the state belongs to another pipeline.
+        """
+        after = self._progress(store, self._load(store))
+        held = tables.read(store, self._emitters)
+        return self._retained(held, after)
+
     def _load(self, store: StateStore) -> ShardState:
         data = store.get(_HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
@@ -187,9 +199,13 @@ class Shard:
         after: Mapping[ClockId, Progress],
     ) -> None:
         """Merge base and deltas into a new base, without what no row can need any more."""
-        kept = {
+        tables.replace(store, state.deltas, self._retained(held, after))
+        state.deltas = 0
+
+    def _retained(
+        self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]
+    ) -> dict[str, Tables]:
+        return {
             query: self._emitters[query].retained(part, after[self._clocks[query]])
             for query, part in held.items()
         }
-        tables.replace(store, state.deltas, kept)
-        state.deltas = 0

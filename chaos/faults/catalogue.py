@@ -11,6 +11,7 @@ from chaos.faults.broker import KillBroker, PauseBroker
 from chaos.faults.checkpoint import LoseLastCommit
 from chaos.faults.cluster import KillProcess, KillSparkWorker, PauseExecutor
 from chaos.faults.damage import DamagedFile, RewoundOffsets
+from chaos.faults.deployment import KillAirflowScheduler, KillAirflowTask
 from chaos.faults.disk import FullDisk
 from chaos.faults.fault import Attack
 from chaos.faults.isolation import (
@@ -39,12 +40,14 @@ class Kind:
             cure where somebody does.
         proxied: whether the job must reach the broker through a proxy.
         reserve: whether records must be held back for it.
+        deploys: whether Airflow must run, and know the job's pipeline.
     """
 
     make: Callable[[], Attack]
     ends: End = "itself"
     proxied: bool = False
     reserve: bool = False
+    deploys: bool = False
 
 
 FAULTS: Final[dict[str, Kind]] = {
@@ -60,6 +63,8 @@ FAULTS: Final[dict[str, Kind]] = {
     "disconnect_spark_worker": Kind(DisconnectSparkWorker, "cure"),
     "pause_spark_worker": Kind(PauseSparkWorker, "cure"),
     "lose_packets": Kind(LosePackets, "cure"),
+    "kill_airflow_task": Kind(KillAirflowTask, "cure", deploys=True),
+    "kill_airflow_scheduler": Kind(KillAirflowScheduler, "cure", deploys=True),
     "slow_network": Kind(BadNetwork, "cure", proxied=True),
     "cut_network": Kind(partial(BadNetwork, cut=True), "cure", proxied=True),
     "lose_last_commit": Kind(LoseLastCommit),

@@ -100,6 +100,36 @@ class Named:
         return tuple(one for one in self.wanted if self.said is not None and one not in self.said)
 
 
+@dataclass(frozen=True)
+class Deployable:
+    """The job as Airflow deploys it.
+
+    Attributes:
+        pipeline: its name, which is the DAG's.
+        run: the run's name.
+        max_offsets: offsets per batch at the most.
+    """
+
+    pipeline: str
+    run: str
+    max_offsets: int
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What came of a deployment that was struck.
+
+    Attributes:
+        state: of the task that submits, as Airflow says.
+        most: how many driver processes of the job ran at once at the most.
+        left: the submission ids of those that run afterwards.
+    """
+
+    state: str
+    most: int
+    left: tuple[str, ...]
+
+
 @dataclass
 class Scene:
     """What an attack finds: the stack, the job, and the means to hurt them.
@@ -115,10 +145,12 @@ class Scene:
         restart: starts dead daemons of a component of the stack again, by its name.
         job_error: asks why the job has given up; None while it has not.
         proxy: stands between the job and the broker, where the plan has a use for it.
+        deployable: what Airflow deploys; None where no Airflow runs.
         release: sends the records that were held back for some partitions; gives how many.
         sent: records that attacks have added to the topic, per partition.
         poison: those of them that must be refused.
         named: what the job said of what was taken from it, in the order of the attacks.
+        deployed: what came of deployments, in the order of the attacks.
         log: the whole log, read before an attack took records from it; None where none did.
     """
 
@@ -132,10 +164,12 @@ class Scene:
     restart: Callable[[str], None]
     job_error: Callable[[], str | None] = lambda: None
     proxy: Proxy | None = None
+    deployable: Deployable | None = None
     release: Callable[[Collection[int]], dict[int, int]] = lambda partitions: {}
     sent: dict[int, int] = field(default_factory=dict)
     poison: list[Poisoned] = field(default_factory=list)
     named: list[Named] = field(default_factory=list)
+    deployed: list[Deployed] = field(default_factory=list)
     log: list[LogEntry] | None = None
 
     def note_sent(self, sent: Mapping[int, int]) -> None:

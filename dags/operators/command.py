@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from infra.layout import PIPELINES_VARIABLE
+
 ROOT_VARIABLE = "SLACKWATER_ROOT"
 """Names the checkout; without it, the folder above `dags/`."""
 
@@ -70,6 +72,12 @@ def project_root() -> Path:
     """The checkout that DAGs work on."""
     named = os.environ.get(ROOT_VARIABLE)
     return Path(named).resolve() if named else Path(__file__).resolve().parents[2]
+
+
+def pipelines_folder() -> Path:
+    """The folder of the pipeline files."""
+    named = os.environ.get(PIPELINES_VARIABLE)
+    return Path(named).resolve() if named else project_root() / "pipelines"
 
 
 def command_line(arguments: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from infra import airflow, process, stack
+from infra import airflow, kafka, process, stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
@@ -26,7 +26,7 @@ def test_nothing_runs_is_an_error_that_says_how_to_start(layout: Layout) -> None
 
 def test_a_dead_broker_is_one_sentence_with_its_log(layout: Layout) -> None:
     record = read(layout)
-    record.promise({"kafka": 9092, "kafka-controller": 9093})
+    record.promise(kafka.PORTS)
     gone = ProcessId(os.getpid(), 0.0)  # our pid, but a start that was never ours
     record.started("kafka", Running(gone, "", "the.log"))
     with pytest.raises(InfraError, match=r"kafka is dead; start it again .* log: the\.log"):

@@ -1,0 +1,149 @@
+"""Faults of a deployment by Airflow: its task process dies, or the whole scheduler does.
+
+Each deploys the job's own run again while the job stands, so that a submission is on its way when
+it strikes. The danger is a twin: a submission that goes on behind the killed task, and another one
+by its retry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import psutil
+
+from chaos.faults.cluster import processes
+from chaos.faults.fault import Deployable, Deployed, FaultDidNotApply, Scene
+from chaos.faults.reach import await_that
+from infra.airflow_api import AirflowApi
+from infra.errors import InfraError
+from infra.process import ProcessId, descendants, identify
+
+_SCHEDULER: Final = "airflow-scheduler"
+_SUBMIT: Final = "submit"
+_BEGUN_S: Final = 120.0
+_THROUGH_S: Final = 300.0
+_MOMENT_S: Final = 4.0
+"""Within so many seconds of its begin a submission is struck: before it has reached the master,
+while it is on its way, or while the task waits for the driver."""
+
+
+@dataclass
+class _WhileDeploying:
+    """What both faults do: deploy, strike, see the deployment through, count the drivers."""
+
+    hold_s: float = 0.0
+    _api: AirflowApi | None = field(default=None, init=False)
+    _name: str = field(default="", init=False)
+    _most: int = field(default=0, init=False)
+
+    def inject(self, scene: Scene) -> str:
+        """Stop the job, deploy its run again, and strike while the task submits it."""
+        wanted = _wanted(scene)
+        self._api = AirflowApi(scene.endpoints)
+        self._name = f"{wanted.run}-{scene.rng.getrandbits(32):08x}"
+        self._api.unpause(wanted.pipeline)
+        scene.stop_job()
+        conf = {"run": wanted.run, "max_offsets": wanted.max_offsets}
+        self._api.trigger(wanted.pipeline, self._name, conf)
+        task = _task_process(scene)
+        moment_s = scene.rng.uniform(0, _MOMENT_S)
+        await_that(lambda: False, moment_s)
+        said = self._strike(scene, task)
+        return f"{said}, {moment_s:.1f} s after deployment {self._name} had begun to submit"
+
+    def heal(self, scene: Scene) -> str:
+        """See the deployment submit after all, and count the drivers all the while.
+
+        What came of it is for the check: a deployment that fails has been struck all the same.
+        """
+        if self._api is None:
+            return "nothing was deployed"
+        self._restore(scene)
+        api, wanted = self._api, _wanted(scene)
+
+        def through() -> bool:
+            self._most = max(self._most, len(processes("driver", scene.reach)))
+            state = _asked(lambda: api.tasks(wanted.pipeline, self._name).get(_SUBMIT, "none"))
+            return state in ("success", "failed", "upstream_failed")
+
+        await_that(through, _THROUGH_S)
+        states = api.tasks(wanted.pipeline, self._name)
+        left = [one.job for one in processes("driver", scene.reach)]
+        scene.deployed.append(Deployed(states.get(_SUBMIT, "none"), self._most, tuple(left)))
+        # It would wait for the log's end, and hold up the next deployment.
+        api.end(wanted.pipeline, self._name)
+        return (
+            f"submit is {states.get(_SUBMIT)}, drivers: {len(left)}, at most {self._most} at once"
+        )
+
+    def _strike(self, scene: Scene, task: ProcessId) -> str:
+        raise NotImplementedError
+
+    def _restore(self, scene: Scene) -> None:
+        """Start again what does not start by itself."""
+
+
+@dataclass
+class KillAirflowTask(_WhileDeploying):
+    """SIGKILL the process of the task that submits; what it has called goes on without it."""
+
+    def _strike(self, scene: Scene, task: ProcessId) -> str:
+        return f"the task that submits, {scene.reach.kill(task)}"
+
+
+@dataclass
+class KillAirflowScheduler(_WhileDeploying):
+    """SIGKILL the scheduler; its workers and the task lose their parent, and it comes back."""
+
+    def _strike(self, scene: Scene, task: ProcessId) -> str:
+        return f"the scheduler, {scene.reach.kill(scene.reach.daemon(_SCHEDULER))}"
+
+    def _restore(self, scene: Scene) -> None:
+        scene.restart("airflow")
+
+
+def _wanted(scene: Scene) -> Deployable:
+    if scene.deployable is None:
+        msg = "no Airflow runs here that could deploy the job"
+        raise FaultDidNotApply(msg)
+    return scene.deployable
+
+
+def _task_process(scene: Scene) -> ProcessId:
+    """The process of the task that calls `slackwater submit`.
+
+    Raises:
+        FaultDidNotApply: none does so in time.
+    """
+    found: list[ProcessId] = []
+
+    def begun() -> bool:
+        found.extend(_submitting(scene.reach.daemon(_SCHEDULER)))
+        return bool(found)
+
+    if not await_that(begun, _BEGUN_S):
+        msg = f"no task has begun to submit within {_BEGUN_S:.0f} s"
+        raise FaultDidNotApply(msg)
+    return found[0]
+
+
+def _submitting(scheduler: ProcessId) -> Iterator[ProcessId]:
+    """The parents of what calls `slackwater submit` below the scheduler."""
+    for process in descendants([scheduler]):
+        try:
+            live = psutil.Process(process.pid)
+            words, parent = live.cmdline(), identify(live.ppid())
+            if any(word.endswith("/slackwater") for word in words) and _SUBMIT in words and parent:
+                yield parent
+        except psutil.NoSuchProcess:  # ended meanwhile
+            continue
+
+
+def _asked(question: Callable[[], str]) -> str:
+    """An answer of Airflow, or why there is none: it may be on its way up."""
+    try:
+        return question()
+    except InfraError as error:
+        return str(error)

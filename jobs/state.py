@@ -1,0 +1,138 @@
+"""The state of a run's lanes and shards, read from its checkpoint by Spark's state data source.
+
+Prints one JSON object a line: `{"part": "lane 0", "table": "reached", "rows": [...]}`. What a shard
+holds is shown merged, as it stands for every way to cut the same log: runs of one log agree on it,
+whatever happened to them. Works beside a running job, and on a stopped one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+from pyspark.sql import SparkSession
+
+from jobs.session import session
+from windowing.errors import WindowingError
+from windowing.frames import from_bytes
+from windowing.lane import LaneState
+from windowing.shard import Shard, ShardState
+from windowing.spec import Pipeline, load_pipeline
+from windowing.state import MemoryStore
+
+_LANE, _SHARD = "partition", "shard"
+_HEAD, _LANE_HEAD, _KEYS = "head", "lane", "keys/"
+
+
+def read_state(
+    spark: SparkSession, checkpoint: Path, pipeline: Pipeline, batch: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """The tables of all lanes and shards, in order.
+
+    Args:
+        spark: a session of our settings.
+        checkpoint: Spark's.
+        pipeline: what the run runs.
+        batch: as of the end of which batch; None: the newest committed.
+
+    Raises:
+        CheckpointMismatch: the checkpoint is another pipeline's.
+    """
+    stores = _stores(spark, checkpoint, batch)
+    for (kind, number), store in sorted(stores.items()):
+        if kind == _LANE:
+            yield from _of_lane(f"lane {number}", store)
+        else:
+            yield from _of_shard(f"shard {number}", store, pipeline)
+
+
+def _stores(
+    spark: SparkSession, checkpoint: Path, batch: int | None
+) -> dict[tuple[str, int], MemoryStore]:
+    """By kind and number, what each lane and shard has stored."""
+    stores: dict[tuple[str, int], MemoryStore] = {}
+    _ = spark.streams.active  # brings up what coordinates state stores, which a reader needs too
+    for operator in _operators(spark, checkpoint):
+        reader = spark.read.format("statestore").option("operatorId", operator)
+        reader = reader.option("stateVarName", "state")
+        if batch is not None:
+            reader = reader.option("batchId", batch)
+        for row in reader.load(str(checkpoint)).collect():
+            ((kind, number),) = row["key"].asDict().items()
+            store = stores.setdefault((kind, number), MemoryStore())
+            store.put(row["user_map_key"]["key"], bytes(row["user_map_value"]["value"]))
+    return stores
+
+
+def _operators(spark: SparkSession, checkpoint: Path) -> list[int]:
+    found = spark.read.format("state-metadata").load(str(checkpoint))
+    return sorted(row["operatorId"] for row in found.select("operatorId").distinct().collect())
+
+
+def _of_lane(part: str, store: MemoryStore) -> Iterator[dict[str, Any]]:
+    data = store.get(_LANE_HEAD)
+    if data is not None:
+        state = msgspec.msgpack.decode(data, type=LaneState)
+        yield _line(part, "lane", [{"last_offset": state.last_offset, "clocks": state.clocks}])
+    yield from _key_tables(part, store)
+
+
+def _of_shard(part: str, store: MemoryStore, pipeline: Pipeline) -> Iterator[dict[str, Any]]:
+    data = store.get(_HEAD)
+    if data is not None:
+        state = msgspec.msgpack.decode(data, type=ShardState)
+        yield _line(part, "reached", [state.reached])
+    yield from _key_tables(part, store)
+    for query, tables in sorted(Shard(pipeline).held(store).items()):
+        for name, frame in sorted(tables.items()):
+            if len(frame):
+                yield _line(part, f"{query}/{name}", frame.to_dicts())
+
+
+def _key_tables(part: str, store: MemoryStore) -> Iterator[dict[str, Any]]:
+    for key, data in store.scan(_KEYS):
+        frame: pl.DataFrame = from_bytes(data)
+        yield _line(part, key, frame.sort(frame.columns).to_dicts())
+
+
+def _line(part: str, table: str, rows: list[Any]) -> dict[str, Any]:
+    return {"part": part, "table": table, "rows": rows}
+
+
+def _plain(value: object) -> object:
+    """What JSON has no spelling for: bytes in hexadecimal."""
+    if isinstance(value, bytes):
+        return value.hex()
+    raise NotImplementedError
+
+
+def main() -> int:
+    """Print the state of a checkpoint."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("pipeline", type=Path)
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--batch", type=int, default=None)
+    given = parser.parse_args()
+    spark = session("slackwater-state", master="local[2]")
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        pipeline = load_pipeline(given.pipeline)
+        encoder = msgspec.json.Encoder(enc_hook=_plain, order="deterministic")
+        for line in read_state(spark, given.checkpoint, pipeline, given.batch):
+            print(encoder.encode(line).decode())  # noqa: T201 - this is what it is for
+    except WindowingError as error:
+        print(json.dumps({"error": str(error)}))  # noqa: T201
+        return 1
+    finally:
+        spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
