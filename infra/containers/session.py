@@ -141,6 +141,15 @@ class Session:
         self._containers[name].reload()
         return self._containers[name]
 
+    def remove(self, name: str) -> None:
+        """Removes a container before the session ends, with its volumes.
+
+        Raises:
+            InfraError: there is none of this name.
+        """
+        _remove(self.container(name))
+        del self._containers[name]
+
     def disconnect(self, name: str) -> None:
         """Takes a container from the network; it runs on."""
         with _client() as client:
