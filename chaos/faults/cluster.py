@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from chaos.faults.fault import FaultDidNotApply, Scene
 from chaos.faults.reach import LocalReach, Reach, await_that
 from infra import spark
-from infra.cluster import ClusterProcess, Kind
 from infra.errors import NotReady
 from infra.layout import Layout, default_layout
 from infra.process import ProcessId
+from infra.spark_processes import ClusterProcess, Kind
 
 HEARTBEAT_S = 20.0
 """After so much silence an executor counts as lost, in seconds: the setting of `SETTINGS`."""

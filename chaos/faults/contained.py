@@ -16,9 +16,9 @@ from docker.models.containers import Container
 
 from chaos.faults.fault import FaultDidNotApply, Unsupported
 from chaos.faults.reach import EFFECT_S, await_that, gone, mount_refusal
-from infra.cluster import ClusterProcess
 from infra.containers.stack import ContainerStack
 from infra.process import ProcessId
+from infra.spark_processes import ClusterProcess
 
 _INSIDE: Final = ("python", "-m", "infra.images.inside")
 _PROBE: Final = "probe-of-mounts"

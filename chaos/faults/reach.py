@@ -18,10 +18,10 @@ import psutil
 
 from chaos.faults.fault import FaultDidNotApply, Unsupported
 from infra import stack
-from infra.cluster import ClusterProcess, cluster_processes
 from infra.errors import InfraError
 from infra.layout import Layout
 from infra.process import ProcessId, is_alive, send
+from infra.spark_processes import ClusterProcess, cluster_processes
 
 EFFECT_S: Final = 10.0
 """How long a kill or a pause may take to be seen."""

@@ -10,8 +10,8 @@ from dataclasses import asdict
 
 import psutil
 
-from infra.cluster import cluster_processes
 from infra.process import ProcessId, identify, is_alive, send
+from infra.spark_processes import cluster_processes
 
 
 def listing() -> list[str]:

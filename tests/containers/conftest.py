@@ -23,7 +23,7 @@ from infra.ports import free_port
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 
 
 @pytest.fixture(scope="session")
