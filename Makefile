@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock fmt lint type test test-dags test-chaos test-slow test-containers test-ui demo up down status clean bench
+.PHONY: help setup lock fmt lint type test test-dags test-chaos nightly test-slow test-containers test-ui demo up down status clean bench
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
 
 test-chaos: setup  ## seven faults of different kinds on the real stack, ten minutes at the most
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml --seed 1
+
+nightly: setup  ## all that takes hours: fuzzing, 10,000 simulated runs, every fault; into docs/nightly
+	@VENV=$(VENV) chaos/nightly.sh
 
 test-slow: setup  ## the fixtures for users' tests, on the real stack (five minutes)
 	@$(VENV)/python -m pytest tests/slow

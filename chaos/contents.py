@@ -1,8 +1,9 @@
-"""One page that leads to all reports below a folder."""
+"""What leads to all reports below a folder: a page, and a summary to be read beside the code."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from chaos.pages import page
 
 
 def write_contents(folder: Path) -> dict[str, str]:
-    """Write `index.html` over every `*/report.json` with its `report.html`.
+    """Write `index.html` and `README.md` over every `*/report.json` with its `report.html`.
 
     Args:
         folder: holds one folder per report; made where it is missing.
@@ -21,8 +22,9 @@ def write_contents(folder: Path) -> dict[str, str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     reports = [_entry(file) for file in sorted(folder.glob("*/report.json"))]
-    text = page("contents.html.j2", reports=reports)
-    (folder / "index.html").write_text(text, encoding="utf-8")
+    for name, template in (("index.html", "contents.html.j2"), ("README.md", "contents.md.j2")):
+        text = page(template, reports=reports)
+        (folder / name).write_text(text, encoding="utf-8")
     return {report["folder"]: report["outcome"] for report in reports}
 
 
@@ -35,8 +37,29 @@ def _entry(file: Path) -> dict[str, Any]:
             "outcome": Outcome(report["outcome"]).value,
             "began": report.get("began", ""),
             "command": report["command"],
+            "commit": report.get("commit", ""),
             "checks": report["checks"],
+            "faults": _by_name(report.get("faults", [])),
         }
     except (ValueError, KeyError, TypeError) as error:
         problem = f"the report cannot be read: {type(error).__name__}: {error}"
         return {"folder": name, "outcome": Outcome.unknown.value, "problem": problem}
+
+
+def _by_name(faults: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The faults of a report, those of one name together, in the order of their first."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for fault in faults:
+        found.setdefault(fault["name"], []).append(fault)
+    return [
+        {
+            "name": name,
+            "struck": sum("evidence" in fault for fault in alike),
+            "planned": len(alike),
+            "evidence": next((fault["evidence"] for fault in alike if "evidence" in fault), ""),
+            "unsupported": next((f["unsupported"] for f in alike if "unsupported" in f), ""),
+            "seconds": sorted(f["recovered_s"] for f in alike if "recovered_s" in f),
+            "batches": sorted(f["batches"] for f in alike if "recovered_s" in f),
+        }
+        for name, alike in found.items()
+    ]

@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 
 
 def page(template: str, **values: object) -> str:
-    """Fill a template; what stands in values is escaped.
+    """Fill a template; what stands in values is escaped in HTML.
 
     Args:
         template: its file in `chaos/templates`.
@@ -14,7 +14,7 @@ def page(template: str, **values: object) -> str:
     """
     environment = Environment(
         loader=PackageLoader("chaos", "templates"),
-        autoescape=select_autoescape(["html", "j2"], default=True),
+        autoescape=select_autoescape(["html.j2"]),
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -10,7 +10,6 @@ import random
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +26,7 @@ from chaos.siege import Siege
 from chaos.site import News, StackKind, site
 from chaos.table_history import note_tables
 from chaos.target import Target
-from chaos.verify import verify
+from chaos.verify import verify, with_records
 from infra.layout import ROOT, Layout
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
@@ -128,14 +127,14 @@ def _judge(
     pipeline = job.pipeline
     note_tables(history, job.table, pipeline, job.run)
     output = read_tables(job.table, pipeline, job.run)
-    log: Iterable[LogEntry]
+    log: list[LogEntry]
     if siege.scene.log is None:
-        log = read_topic(bootstrap, pipeline.source.topic)
+        log = [*read_topic(bootstrap, pipeline.source.topic)]
     else:
         # Records are gone since; the answer up to what the job has committed must be right.
         _, read = committed_offsets(job.checkpoint)
         log = [one for one in siege.scene.log if one.offset < read.get(one.partition, 0)]
-    verdict = verify(pipeline, log, output)
+    verdict = with_records(verify(pipeline, log, output), pipeline, log)
     lanes = [pipeline.source.lane(number) for number in range(pipeline.source.partitions)]
     found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
     for name in plan.checks:

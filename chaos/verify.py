@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from chaos.output import Identity, Output, count_dead, dead_letter_identity, row_identity
-from windowing.semantics import Counts, LogEntry, Outcome, evaluate
+from windowing.semantics import Counts, LogEntry, Outcome, RowId, evaluate, held_by
 from windowing.spec.pipeline import Pipeline
 from windowing.spec.rows import dead_letter_line, row_line
+
+_RECORDS_SHOWN: Final = 20
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class Verdict:
         conservation: by query, in the order of the pipeline file.
         rows, dead: the lines compared.
         disorder: sentences about files whose lines are right and stand in the wrong order.
+        records: lines on the records of the smallest differing window, from `with_records`.
     """
 
     name: str
@@ -122,6 +125,7 @@ class Verdict:
     rows: Comparison
     dead: Comparison
     disorder: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -133,14 +137,19 @@ class Verdict:
             and all(part.ok for part in self.conservation)
         )
 
+    @property
+    def smallest(self) -> Difference | None:
+        """The differing row of the fewest records; None where none differs."""
+        return min(self.rows.differences, key=_size, default=None)
+
     def lines(self) -> list[str]:
         """The verdict as text; the last line counts rows and dead letters together."""
         lines = [str(part) for part in self.conservation]
         for kind, part in (("rows", self.rows), ("dead letters", self.dead)):
             lines.append(f"{kind}: {part.found} found, {part.expected} expected")
         lines += self.disorder
-        if self.rows.differences:
-            lines += _show_window(min(self.rows.differences, key=_size))
+        if self.smallest is not None:
+            lines += [*_show_window(self.smallest), *self.records]
         if self.dead.differences:
             lines += _show(
                 min(self.dead.differences, key=_dead_order), "first differing dead letter"
@@ -207,6 +216,29 @@ def _counts_of(pipeline: Pipeline, outcome: Outcome, output: Output) -> dict[str
         dead = count_dead(output.dead, query.name)
         counts[query.name] = Counts(known.read, known.applied, known.outside, known.dropped, dead)
     return counts
+
+
+def with_records(verdict: Verdict, pipeline: Pipeline, log: Iterable[LogEntry]) -> Verdict:
+    """The verdict with the records that its smallest differing row should be made of.
+
+    Args:
+        verdict: of `verify`.
+        pipeline: what was to be computed.
+        log: the whole log, once more.
+    """
+    if verdict.smallest is None:
+        return verdict
+    fields, entries = _fields(verdict.smallest), list(log)
+    row = RowId(fields["query"], fields["window_id"], tuple(fields["key"]), fields["revision"])
+    held = sorted(held_by(pipeline, entries, row))
+    values = {(entry.partition, entry.offset): entry.value or b"" for entry in entries}
+    shown = [
+        f"    partition {lane}, offset {offset}: {values[lane, offset].decode(errors='replace')}"
+        for lane, offset in held[:_RECORDS_SHOWN]
+    ]
+    more = [f"    and {len(held) - len(shown)} more"] if len(held) > len(shown) else []
+    head = f"  its records by the definition: {len(held) or 'none, there is no such row'}"
+    return replace(verdict, records=(head, *shown, *more))
 
 
 def compare(expected: list[tuple[Identity, str]], found: list[tuple[Identity, str]]) -> Comparison:

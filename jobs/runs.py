@@ -97,9 +97,11 @@ def submit(
     """
     folder = folder_of(endpoints, pipeline, run)
     folder.mkdir(parents=True, exist_ok=True)
-    # One job per pipeline: another run's would keep the cores and write beside this one.
-    stop(endpoints, pipeline, keep=run)
-    (folder / FAILURE_FILE).unlink(missing_ok=True)
+    # One job per pipeline: another run's would keep the cores and write beside this one. And a job
+    # that has given up may still be on its way out: nobody must attach to it.
+    failure = folder / FAILURE_FILE
+    stop(endpoints, pipeline, keep=None if failure.exists() else run)
+    failure.unlink(missing_ok=True)
     copied = folder / file.name
     copied.write_text(pipeline.text, encoding="utf-8")
     checkpoint, table = folder / "checkpoint", table_of(endpoints, pipeline)

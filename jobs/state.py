@@ -18,7 +18,7 @@ import msgspec
 import polars as pl
 from pyspark.sql import SparkSession
 
-from jobs.session import session
+from jobs.file_run import own_session
 from windowing.errors import WindowingError
 from windowing.frames import from_bytes
 from windowing.lane import LaneState
@@ -105,6 +105,11 @@ def _line(part: str, table: str, rows: list[Any]) -> dict[str, Any]:
     return {"part": part, "table": table, "rows": rows}
 
 
+def as_json(line: dict[str, Any]) -> str:
+    """A line of the state as JSON, equal for equal lines."""
+    return msgspec.json.Encoder(enc_hook=_plain, order="deterministic").encode(line).decode()
+
+
 def _plain(value: object) -> object:
     """What JSON has no spelling for: bytes in hexadecimal."""
     if isinstance(value, bytes):
@@ -119,18 +124,14 @@ def main() -> int:
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument("--batch", type=int, default=None)
     given = parser.parse_args()
-    spark = session("slackwater-state", master="local[2]")
-    spark.sparkContext.setLogLevel("ERROR")
     try:
         pipeline = load_pipeline(given.pipeline)
-        encoder = msgspec.json.Encoder(enc_hook=_plain, order="deterministic")
-        for line in read_state(spark, given.checkpoint, pipeline, given.batch):
-            print(encoder.encode(line).decode())  # noqa: T201 - this is what it is for
+        with own_session("slackwater state") as spark:
+            for line in read_state(spark, given.checkpoint, pipeline, given.batch):
+                print(as_json(line))  # noqa: T201 - this is what it is for
     except WindowingError as error:
         print(json.dumps({"error": str(error)}))  # noqa: T201
         return 1
-    finally:
-        spark.stop()
     return 0
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
+
+if TYPE_CHECKING:
+    from chaos.log import LogRecord
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
@@ -95,6 +99,7 @@ def verify(
     from chaos.output import read_files, read_tables
     from chaos.postgres_output import read_postgres
     from chaos.verify import verify as compare
+    from chaos.verify import with_records
     from windowing.spec import load_pipeline
 
     spec = load_pipeline(pipeline)
@@ -104,10 +109,12 @@ def verify(
     if topic == (input_ is not None):
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
-    if input_ is not None:
-        log = read_events(input_)
-    else:
-        log = read_topic(bootstrap or local_broker(), spec.source.topic)
+
+    def read_log() -> Iterator[LogRecord]:
+        if input_ is not None:
+            return read_events(input_)
+        return read_topic(bootstrap or local_broker(), spec.source.topic)
+
     if table is not None:
         found = read_tables(table, spec, run)
     elif postgres:
@@ -115,7 +122,7 @@ def verify(
     else:
         assert output is not None  # noqa: S101 - one of the two was given
         found = read_files(output)
-    verdict = compare(spec, log, found)
+    verdict = with_records(compare(spec, read_log(), found), spec, read_log())
     for line in verdict.lines():
         say(line)
     raise typer.Exit(PASSED if verdict.ok else FAILED)

@@ -17,6 +17,7 @@ from slackwater import (
     files,
     replay,
     stack,
+    state,
 )
 from slackwater.console import FAILED, USAGE, complain
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, aggregates, conform, disorder, stack, cluster, replay, chaos):
+for module in (files, aggregates, conform, disorder, stack, cluster, state, replay, chaos):
     module.register(app)
 chaos_run.register(chaos.chaos)
 

@@ -17,6 +17,7 @@ import msgspec
 import polars as pl
 
 from windowing import tables
+from windowing.aggregates import Accumulators
 from windowing.assign.assigner import Tables
 from windowing.classes import class_of
 from windowing.clock import ClockId, clock_of, clocks_of, progress_of
@@ -109,8 +110,11 @@ class Shard:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         after = self._progress(store, self._load(store))
-        held = tables.read(store, self._emitters)
-        return self._retained(held, after)
+        held = self._retained(tables.read(store, self._emitters), after)
+        return {
+            query: {name: Accumulators.trimmed(frame) for name, frame in parts.items()}
+            for query, parts in held.items()
+        }
 
     def _load(self, store: StateStore) -> ShardState:
         data = store.get(_HEAD)

@@ -6,6 +6,7 @@ import pytest
 
 from chaos import checks
 from chaos.checks import Check, Outcome
+from chaos.clean_run import compare_states
 from chaos.faults.fault import Poisoned
 from chaos.history import History, read_history
 from chaos.output import Output, dead_letter_identity, row_identity
@@ -263,3 +264,58 @@ def test_what_cannot_be_done_here_is_no_pass() -> None:
     assert checks.took_effect(history(struck, refused), 3).outcome is Outcome.unknown
     passed = Check("c", Outcome.passed, "")
     assert checks.merged([passed, found]) is Outcome.unsupported
+
+
+def deployed(state: str, most: int, left: tuple[str, ...]) -> tuple[float, str, dict]:
+    facts = {"fault": 0, "name": "kill_airflow_task", "state": state, "most": most, "left": left}
+    return (1.0, "deployed", facts)
+
+
+def test_a_deployment_comes_through_with_one_driver() -> None:
+    found = checks.one_job(history(deployed("success", 1, ("driver-1",))))
+    assert found.outcome is Outcome.passed, found
+    assert checks.one_job(history()).outcome is Outcome.unknown
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        deployed("failed", 1, ("driver-1",)),
+        deployed("success", 2, ("driver-1",)),
+        deployed("success", 1, ("driver-1", "driver-2")),
+        deployed("success", 1, ()),
+    ],
+)
+def test_a_twin_or_no_job_at_all_is_guilty(bad: tuple[float, str, dict]) -> None:
+    found = checks.one_job(history(deployed("success", 1, ("driver-0",)), bad))
+    assert found.outcome is Outcome.failed
+    assert "1 of 2 deployments" in found.detail
+
+
+STATE = {("lane 0", "lane"): [{"last_offset": 7}], ("shard 1", "q/partials"): [[1, 2], [3, 4]]}
+
+
+def test_equal_states_are_acquitted() -> None:
+    found = compare_states(STATE, {place: [*rows] for place, rows in STATE.items()})
+    assert found.outcome is Outcome.passed
+    assert found.detail == "3 rows of state in 2 lanes and shards, 0 tables differ"
+
+
+@pytest.mark.parametrize(
+    ("other", "shown"),
+    [
+        ({("shard 1", "q/partials"): [[1, 2], [3, 5]]}, "first in row 1"),
+        ({("shard 1", "q/partials"): [[1, 2]]}, "first in row 1"),
+        ({("shard 2", "q/partials"): [[9]]}, "shard 2, table q/partials: 1 rows, clean 0"),
+    ],
+)
+def test_a_state_that_differs_is_guilty_and_its_first_row_is_shown(
+    other: dict[tuple[str, str], list[object]], shown: str
+) -> None:
+    found = compare_states({**STATE, **other}, STATE)
+    assert found.outcome is Outcome.failed
+    assert shown in found.evidence[0]
+
+
+def test_a_state_that_nobody_keeps_shows_nothing() -> None:
+    assert compare_states({}, {}).outcome is Outcome.unknown

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from chaos.log import read_events
 from chaos.output import OutputError, read_files, read_tables
-from chaos.verify import Verdict, verify
+from chaos.verify import Verdict, verify, with_records
 from tests.strategies import Case, Entry, cases, entry
 from windowing.semantics import Counts, Outcome, evaluate
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
@@ -141,6 +141,20 @@ def test_a_changed_value_is_shown_with_both_rows(tmp_path: Path) -> None:
         f"  found    {wrong}",
         "lost 0, duplicated 0, differing 1",
     ]
+
+
+def test_the_smallest_differing_window_is_shown_with_its_records(tmp_path: Path) -> None:
+    rows = lines()
+    wrong = rows[3].replace('"sum":1.0', '"sum":2.0')
+    verdict = with_records(judge(tmp_path, [*rows[:3], wrong, *rows[4:]]), P, LOG)
+    assert verdict.lines()[-4:-1] == [
+        "  its records by the definition: 2",
+        '    partition 0, offset 0: {"ts": 1, "k": "a", "x": 0.5}',
+        '    partition 1, offset 1: {"ts": 4, "k": "a", "x": 0.5}',
+    ]
+    invented = with_records(judge(tmp_path, [*rows, wrong.replace(":0,", ":99,", 1)]), P, LOG)
+    assert "  its records by the definition: none, there is no such row" in invented.lines()
+    assert with_records(judge(tmp_path, rows), P, LOG).records == ()
 
 
 def test_other_bytes_for_the_same_value_differ(tmp_path: Path) -> None:

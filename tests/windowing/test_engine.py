@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.log import read_events
-from tests.strategies import Case, Entry, cases, entry, interleavings
+from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
 from windowing.batches import batches, checked, interleave
 from windowing.local import LocalEngine, Output, run
 from windowing.output import write_output
 from windowing.semantics import evaluate
+from windowing.shard import Shard
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
 from windowing.spec.rows import dead_letter_lines, row_lines
+from windowing.state import MemoryStore
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir())
@@ -86,3 +88,37 @@ def test_a_restart_emits_the_same_rows_again(data: st.DataObject) -> None:
         engine.feed(batch)
     # A sink keeps one row per identity: repeated rows must be equal to the byte.
     assert sorted(set(lines(engine.output))) == sorted(defined(pipeline, case))
+
+
+@given(data=st.data())
+def test_what_lanes_and_shards_hold_depends_on_the_log_and_not_on_its_cut(
+    data: st.DataObject,
+) -> None:
+    case = data.draw(cases(kind=data.draw(st.sampled_from(KINDS)), records_max=20))
+    pipeline = parse_pipeline(case.pipeline)
+    read = data.draw(st.integers(0, len(case.events)))
+    engines = []
+    for _ in range(2):
+        log = [entry(event) for event in case.events[:read]]
+        engine = LocalEngine(pipeline)
+        for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
+            engine.feed(batch)
+        engines.append(engine)
+    one, other = (held(engine, pipeline) for engine in engines)
+    assert one == other
+
+
+def held(engine: LocalEngine, pipeline: Pipeline) -> tuple[object, object]:
+    snapshot, tables = engine.snapshot(), []
+    for values in snapshot.shards:
+        store = MemoryStore()
+        store.restore(values)
+        queries = Shard(pipeline).held(store)
+        frames = {
+            (query, name): frame.to_dicts()
+            for query, parts in queries.items()
+            for name, frame in parts.items()
+            if len(frame)
+        }
+        tables.append(frames)
+    return snapshot.lanes, tables

@@ -113,6 +113,14 @@ class Accumulators:
         bins = [name for name in joined.columns if is_bin(name)]
         return joined.with_columns(pl.col(bins).fill_null(0)) if bins else joined
 
+    @staticmethod
+    def trimmed(partials: pl.DataFrame) -> pl.DataFrame:
+        """The same partial states without bins that are zero in all of them."""
+        empty = [
+            name for name in partials.columns if is_bin(name) and not (partials[name] != 0).any()
+        ]
+        return partials.drop(empty)
+
     def merge(
         self,
         partials: pl.DataFrame,

@@ -5,7 +5,7 @@ and no order of evaluation. It imports `windowing.spec` and nothing of the engin
 cannot share a bug. Read `definition` first; each rule it uses has a file of its own.
 """
 
-from windowing.semantics.definition import Counts, Outcome, evaluate
+from windowing.semantics.definition import Counts, Outcome, RowId, evaluate, held_by
 from windowing.semantics.log import BadLogError, LogEntry
 
-__all__ = ["BadLogError", "Counts", "LogEntry", "Outcome", "evaluate"]
+__all__ = ["BadLogError", "Counts", "LogEntry", "Outcome", "RowId", "evaluate", "held_by"]

@@ -22,7 +22,7 @@ from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.windows import definition_of
 from windowing.spec.fields import Aggregate, Kind
 from windowing.spec.pipeline import Pipeline, Query, Source
-from windowing.spec.rows import DeadLetter, Row, Value, dead_letter_order, row_order
+from windowing.spec.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,20 @@ class Outcome:
     progress: dict[str, int | float | None]
 
 
+@dataclass(frozen=True)
+class RowId:
+    """Which row: query, window, key and revision."""
+
+    query: str
+    window_id: int
+    key: Key
+    revision: int
+
+
+Place = tuple[int, int]
+"""Partition and offset of a record."""
+
+
 def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     """Return the rows, dead letters and counts that this log has under this pipeline.
 
@@ -73,14 +87,9 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
         BadLogError: not a log of this pipeline.
         IntSumError: a sum of ints in some row leaves 64 bits.
     """
-    source, reader = pipeline.source, ValueReader(pipeline)
-    arrivals: list[Arrival] = []
-    lanes: list[Lane] = []
-    for partition, entries in enumerate(split_lanes(source, log)):
-        lane = Lane(source.lane(partition), source.disorder)
-        arrivals += follow(lane, entries, reader)
-        lanes.append(lane)
-    items = [item for arrival in arrivals if (item := _item(source, arrival)) is not None]
+    source = pipeline.source
+    arrivals, lanes = _followed(pipeline, log)
+    items = _items(source, arrivals)
     bad = [_dead(source, a, None, a.content) for a in arrivals if isinstance(a.content, str)]
     dead = list(bad)
     rows: list[Row] = []
@@ -98,6 +107,41 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
             lane.name: None if lane.progress == -math.inf else lane.progress for lane in lanes
         },
     )
+
+
+def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Place]:
+    """Return the places of the records that a row is made of; none where there is no such row.
+
+    Args:
+        pipeline: what is computed.
+        log: the whole log, as for `evaluate`.
+        row: which row.
+
+    Raises:
+        BadLogError: not a log of this pipeline.
+    """
+    query = next(query for query in pipeline.queries if query.name == row.query)
+    arrivals, lanes = _followed(pipeline, log)
+    for shown in revisions(query, _items(pipeline.source, arrivals), lanes):
+        if RowId(query.name, shown.wid, _key(query, shown), shown.revision) == row:
+            return [(item.partition, item.offset) for item in shown.holds]
+    return []
+
+
+def _followed(pipeline: Pipeline, log: Iterable[LogEntry]) -> tuple[list[Arrival], list[Lane]]:
+    """Every data record with its lane's progress before it, and the lanes at the end."""
+    source, reader = pipeline.source, ValueReader(pipeline)
+    arrivals: list[Arrival] = []
+    lanes: list[Lane] = []
+    for partition, entries in enumerate(split_lanes(source, log)):
+        lane = Lane(source.lane(partition), source.disorder)
+        arrivals += follow(lane, entries, reader)
+        lanes.append(lane)
+    return arrivals, lanes
+
+
+def _items(source: Source, arrivals: Iterable[Arrival]) -> list[Item]:
+    return [item for arrival in arrivals if (item := _item(source, arrival)) is not None]
 
 
 def _item(source: Source, arrival: Arrival) -> Item | None:
@@ -137,26 +181,30 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
     offsets: dict[str, list[int]] = defaultdict(list)
     for item in shown.holds:
         offsets[item.lane].append(item.offset)
-    key = shown.group if query.window.pattr is None else (shown.part, *shown.group)
     kinds = {name: type_.kind for name, type_ in source.fields.items()}
     try:
         values = {spec.name: value_of(spec, kinds, shown) for spec in query.aggregates}
     except IntSumError as error:
         extent = f"[{shown.start}, {shown.end})"
-        msg = f"query {query.name}, window {shown.wid} {extent}, key {list(key)}: {error}"
+        key = list(_key(query, shown))
+        msg = f"query {query.name}, window {shown.wid} {extent}, key {key}: {error}"
         raise IntSumError(msg) from None
     return Row(
         query=query.name,
         window_id=shown.wid,
         window_start_us=shown.start,
         window_end_us=shown.end,
-        key=key,
+        key=_key(query, shown),
         pane="full" if shown.revision == 0 else "late",
         revision=shown.revision,
         records=len(shown.holds),
         offsets={lane: (min(held), max(held)) for lane, held in offsets.items()},
         values=values,
     )
+
+
+def _key(query: Query, shown: Shown) -> Key:
+    return shown.group if query.window.pattr is None else (shown.part, *shown.group)
 
 
 def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:

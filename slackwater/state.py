@@ -1,0 +1,97 @@
+"""The command `state`: what a run keeps, lane by lane and shard by shard."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from slackwater.console import USAGE, complain, err, say
+from slackwater.files import PipelineFile
+
+_ROWS_SHOWN = 10
+_WIDTH = 200
+"""In characters, where no terminal sets it."""
+_LEAST_US = -(2**63)
+_ENDED_US = 2**63 - 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(state)
+
+
+def state(
+    pipeline: PipelineFile,
+    run: Annotated[
+        str | None, typer.Option(help="Which run; by default the one submitted last.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A checkpoint, instead of a run's.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=0, help="As of the end of this batch; else the newest.")
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option(help="One lane or shard only, as in --part 'shard 3'.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="All rows, one table a line, as JSON.")
+    ] = False,
+) -> None:
+    """Show what lanes and shards keep, of a running or a stopped job."""
+    from jobs import state as states
+    from jobs.file_run import own_session
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    where = checkpoint or _checkpoint_of(spec, run)
+    if not (where / "commits").is_dir():
+        complain(f"{where} holds no committed batch: has the job begun? is it a checkpoint?")
+        raise typer.Exit(USAGE)
+    with err.status("reading"), own_session("slackwater state") as spark:
+        for line in states.read_state(spark, where, spec, batch):
+            if part not in (None, line["part"]):
+                continue
+            text = states.as_json(line)
+            if as_json:
+                say(text)
+            else:
+                _show(json.loads(text))
+
+
+def _checkpoint_of(spec: Any, run: str | None) -> Path:
+    from infra import stack
+    from jobs import runs
+
+    endpoints = stack.endpoints(only=[])
+    found = runs.find(endpoints, spec, run) if run else runs.newest(endpoints, spec)
+    if found is None:
+        msg = f"pipeline {spec.name} has no run: submit it first"
+        raise runs.RunError(msg)
+    return found.checkpoint
+
+
+def _show(line: dict[str, Any]) -> None:
+    """One table of a lane or a shard, its first rows."""
+    rows = [row if isinstance(row, dict) else {"": row} for row in line["rows"]]
+    title = f"{line['part']}: {line['table']}, {len(rows)} rows"
+    if len(rows) > _ROWS_SHOWN:
+        title += f", the first {_ROWS_SHOWN} of them"
+    table = Table(title=title, title_justify="left", box=SIMPLE)
+    for name in rows[0] if rows else ():
+        table.add_column(name.removeprefix("="), no_wrap=True)
+    for row in rows[:_ROWS_SHOWN]:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console(highlight=False, width=None if err.is_terminal else _WIDTH).print(table)
+
+
+def _cell(value: object) -> str:
+    if value == _LEAST_US:
+        return "-∞"
+    return "ended" if value == _ENDED_US else str(value)

@@ -1,0 +1,63 @@
+"""What Spark's state reader finds in checkpoints: a function of the log, and of nothing else."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chaos.log import read_events
+from windowing.batches import batches, checked
+from windowing.errors import CheckpointMismatch
+from windowing.spec import Pipeline, load_pipeline, parse_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CASE = Path(__file__).parent.parent / "data" / "pipelines" / "exact-floats"
+
+
+def checkpoint(
+    spark: SparkSession, pipeline: Pipeline, folder: Path, records: int, batch_rows: int
+) -> Path:
+    from jobs.file_run import finish, one_file_a_batch
+    from windowing.spark.plan import emissions
+    from windowing.spark.sinks import MemorySink
+
+    folder.mkdir()
+    log = islice(checked(read_events(CASE / "events.jsonl"), pipeline), records)
+    raw = one_file_a_batch(spark, batches(log, batch_rows), folder)
+    finish(emissions(raw, pipeline), MemorySink(pipeline).write, folder)
+    return folder / "checkpoint"
+
+
+@pytest.mark.spark
+def test_two_cuts_of_one_log_leave_the_same_state(spark: SparkSession, tmp_path: Path) -> None:
+    from jobs.state import as_json, read_state
+
+    pipeline = load_pipeline(CASE / "pipeline.yml")
+
+    def states(found: Path, batch: int | None = None) -> list[str]:
+        return [as_json(line) for line in read_state(spark, found, pipeline, batch)]
+
+    fine = checkpoint(spark, pipeline, tmp_path / "fine", 40, 10)
+    coarse = checkpoint(spark, pipeline, tmp_path / "coarse", 40, 25)
+    found = states(fine)
+    assert found == states(coarse)
+    assert any("/partials" in line for line in found)
+    # As of an earlier batch it is that of the log so far.
+    assert states(fine, 1) == states(checkpoint(spark, pipeline, tmp_path / "half", 20, 20))
+    assert states(fine, 1) != found
+
+
+@pytest.mark.spark
+def test_the_state_of_another_pipeline_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    from jobs.state import read_state
+
+    pipeline = load_pipeline(CASE / "pipeline.yml")
+    found = checkpoint(spark, pipeline, tmp_path / "run", 10, 10)
+    other: Any = parse_pipeline(pipeline.text + "\nshards: 3\n")
+    with pytest.raises(CheckpointMismatch):
+        list(read_state(spark, found, other))
