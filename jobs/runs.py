@@ -18,7 +18,7 @@ from windowing.spec import Pipeline
 
 FAILURE_FILE = "failure.json"
 _NOTE_FILE = "run.json"
-_SCRIPT = Path(__file__).resolve().parent / "pipeline.py"
+_SCRIPT = "jobs/pipeline.py"
 _RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
 
 
@@ -118,7 +118,7 @@ def submit(
             args += [option, json.dumps({str(lane): offset for lane, offset in offsets.items()})]
     submission_id = spark_rest.submit(
         endpoints,
-        _SCRIPT,
+        endpoints.code / _SCRIPT,
         args,
         name=_name(pipeline, run),
         conf=conf,
