@@ -43,9 +43,11 @@ nightly: setup  ## all that takes hours: fuzzing, 10,000 simulated runs, every f
 test-slow: setup  ## the fixtures for users' tests, on the real stack (five minutes)
 	@$(VENV)/python -m pytest tests/slow
 
-test-containers: setup  ## the tests that need a Docker engine, on our own images
-	@infra/images/build
-	@$(VENV)/python -m pytest tests/containers
+# An engine that answers is used and left alone; one that was started for the tests is stopped.
+test-containers: setup  ## tests in containers; installs and starts a Docker engine where it may
+	@if $(VENV)/python -m infra.containers start; then infra/images/build kafka postgres spark; fi
+	@$(VENV)/python -m pytest tests/containers -m "not nightly"; code=$$?; \
+	  $(VENV)/python -m infra.containers stop; exit $$code
 
 test-ui: setup  ## the pages that people look at, in a real browser (Debian: chromium, chromium-driver)
 	@$(VENV)/python -m pytest tests/ui

@@ -12,5 +12,15 @@ HYPOTHESIS_PROFILE=nightly "$VENV/python" -m pytest -n 2 tests/windowing/test_cl
 for plan in chaos/plans/*.yml; do
   "$VENV/slackwater" chaos run "$plan" --seed "$SEED" --report "$REPORTS/$(basename "$plan" .yml)" || failed=1
 done
+if "$VENV/python" -m infra.containers start && infra/images/build; then
+  "$VENV/python" -m pytest tests/containers -m nightly || failed=1
+  for plan in chaos/plans/containers/*.yml; do
+    name=containers-$(basename "$plan" .yml)
+    "$VENV/slackwater" chaos run "$plan" --stack containers --seed "$SEED" --report "$REPORTS/$name" || failed=1
+  done
+  "$VENV/python" -m infra.containers stop || failed=1
+else
+  failed=1
+fi
 "$VENV/slackwater" chaos contents "$REPORTS" || failed=1
 exit "$failed"

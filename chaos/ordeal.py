@@ -66,11 +66,10 @@ class Ordeal:
         self._job = Target(self.pipeline, file, self._endpoints, name, max_offsets)
         self._watch = Watch(self._job.checkpoint, History(), began_s, self._job.dead)
         self._scene = Scene(
-            layout=layout,
             endpoints=self._endpoints,
             topic=name,
             checkpoint=self._job.checkpoint,
-            reach=LocalReach(),
+            reach=LocalReach(layout),
             rng=random.Random(seed),
             stop_job=self._job.stop,
             submit_job=self._job.submit,

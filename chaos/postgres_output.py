@@ -6,7 +6,8 @@ The connection is libpq's, from the environment: PGHOST, PGPORT, PGUSER, PGPASSW
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, LiteralString
 
 import psycopg
@@ -25,7 +26,9 @@ from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_line, row_line
 
 # As whole numbers: Python's datetimes end with the year 9999, and PostgreSQL's do not.
-_MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"
+MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"
+"""An instant in microseconds since 1970."""
+
 _COUNTED = ("read", "applied", "outside", "dropped")
 
 
@@ -40,26 +43,49 @@ def read_postgres(pipeline: Pipeline, run: str | None = None) -> Output:
         OutputError: the pipeline has no such sink, no data base answers, a table or column is
             missing, no such run, or several to choose from.
     """
+    with reading(pipeline, run) as (connection, chosen):
+        schema = schema_of(pipeline)
+        dead = list(_dead_letters(connection, schema, chosen))
+        rows = [
+            line for query in pipeline.queries for line in _rows(connection, schema, query, chosen)
+        ]
+        counted = _counted(connection, schema, chosen)
+    counts = tally(counted, dead, pipeline)
+    return Output(rows, dead, counts, ordered=False, name=f"PostgreSQL {schema} run {chosen}")
+
+
+def schema_of(pipeline: Pipeline) -> str:
+    """The schema of a pipeline's tables.
+
+    Raises:
+        OutputError: it has no PostgreSQL sink.
+    """
     if pipeline.sink is None or pipeline.sink.postgres is None:
         msg = f"pipeline {pipeline.name} writes to no data base: it has no sink: {{postgres: NAME}}"
         raise OutputError(msg)
-    schema = pipeline.sink.postgres
+    return pipeline.sink.postgres
+
+
+@contextmanager
+def reading(pipeline: Pipeline, run: str | None) -> Iterator[tuple[psycopg.Connection, str]]:
+    """A connection that sees one moment of all tables, while the job goes on writing; and a run.
+
+    Args:
+        pipeline: whose tables.
+        run: which run; None where the tables hold only one.
+
+    Raises:
+        OutputError: as `read_postgres`; of errors in the block too.
+    """
+    schema = schema_of(pipeline)
     try:
         with psycopg.connect(options="-c TimeZone=UTC") as connection:
-            # One moment for all tables, while the job goes on writing.
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            run = _choose(connection, schema, run)
-            dead = list(_dead_letters(connection, schema, run))
-            rows = [
-                line for query in pipeline.queries for line in _rows(connection, schema, query, run)
-            ]
-            counted = _counted(connection, schema, run)
+            yield connection, _choose(connection, schema, run)
     except psycopg.Error as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
         msg = f"PostgreSQL, schema {schema}: {said[0]}: set PGHOST, PGUSER, …; has the job run?"
         raise OutputError(msg) from None
-    counts = tally(counted, dead, pipeline)
-    return Output(rows, dead, counts, ordered=False, name=f"PostgreSQL {schema} run {run}")
 
 
 def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str:
@@ -87,8 +113,8 @@ def _rows(
         "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
         " where run = %s and pane <> 'early'"
     ).format(
-        sql.SQL(_MICROSECONDS).format(sql.Identifier("window_start")),
-        sql.SQL(_MICROSECONDS).format(sql.Identifier("window_end")),
+        sql.SQL(MICROSECONDS).format(sql.Identifier("window_start")),
+        sql.SQL(MICROSECONDS).format(sql.Identifier("window_end")),
         sql.SQL(", ").join(_mark(mark, query) for mark in ("op", "absorbed_by")),
         columns,
         sql.Identifier(schema, query.name),
@@ -106,7 +132,7 @@ def _rows(
         absorbed_by,
         *values,
     ) in connection.execute(statement, [run]):
-        spread = [_restored(value) for value in values]
+        spread = [restored(value) for value in values]
         key, results = dict(zip(fields, spread, strict=False)), spread[len(fields) :]
         row = Row(
             query=name,
@@ -151,10 +177,10 @@ def _counted(connection: psycopg.Connection, schema: str, run: str) -> list[tupl
     return [(query, numbers) for query, *numbers in connection.execute(statement, [run])]
 
 
-def _restored(value: Any) -> Any:
+def restored(value: Any) -> Any:
     """Text as it was: `␀0` stands for U+0000, which PostgreSQL cannot hold, `␀␀` for `␀`."""
     if isinstance(value, str):
         return re.sub("␀(.)", lambda found: "\0" if found[1] == "0" else found[1], value)
     if isinstance(value, list):
-        return [_restored(element) for element in value]
+        return [restored(element) for element in value]
     return value

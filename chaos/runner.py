@@ -1,4 +1,4 @@
-"""Runs a plan on the local stack: workload, faults, history, checks.
+"""Runs a plan on a stack: workload, faults, history, checks.
 
 The job is a real one under supervision, the faults are real, and the judge sees the log, the tables
 and the files of the checkpoint only. Victims and moments are drawn from the seed.
@@ -10,8 +10,6 @@ import random
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,14 +22,12 @@ from chaos.history import History
 from chaos.log import read_topics
 from chaos.output import read_tables
 from chaos.plan import Plan
-from chaos.siege import News, Siege
+from chaos.siege import Siege
+from chaos.site import News, StackKind, site
 from chaos.table_history import note_tables
 from chaos.target import Target
 from chaos.verify import verify, with_records
-from infra import stack
-from infra.endpoints import Endpoints
 from infra.layout import ROOT, Layout
-from infra.proxy import Proxy
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
 from windowing.spec import Pipeline
@@ -68,7 +64,14 @@ class Report:
 
 
 def run_plan(
-    plan: Plan, file: Path, *, seed: int, layout: Layout, folder: Path, news: News
+    plan: Plan,
+    file: Path,
+    *,
+    seed: int,
+    layout: Layout,
+    folder: Path,
+    news: News,
+    kind: StackKind = "local",
 ) -> Report:
     """Run a plan on a stack of its own, and stop the stack.
 
@@ -79,6 +82,7 @@ def run_plan(
         layout: where the stack's state lies; another's stack there is used, and stopped.
         folder: an existing folder, gets `history.jsonl`.
         news: told what happens.
+        kind: of processes on this machine, or of containers.
 
     Raises:
         InfraError: the stack does not start.
@@ -94,14 +98,16 @@ def run_plan(
     history = History(path=history_file)
     commit = _commit()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
+    proxied = any(FAULTS[step.fault].proxied for step in plan.faults)
     layout = _with_pipeline(pipeline, layout, folder)
-    with _stack(plan, layout, news) as endpoints, _network(plan, endpoints) as (seen, proxy):
-        job = Target(pipeline, pipeline_file, seen, name, plan.workload.max_offsets)
-        siege = Siege(plan, job, layout, history, began_s, random.Random(seed), news, proxy)
+    with site(kind, layout, news, components=plan.components, proxied=proxied) as place:
+        job = Target(pipeline, pipeline_file, place.seen, name, plan.workload.max_offsets)
+        siege = Siege(plan, job, place, history, began_s, random.Random(seed), news)
         siege.run()
         news("comparing with the definition")
-        found = _judge(plan, job, history, siege, endpoints)
+        found = _judge(plan, job, history, siege, place.look().kafka_bootstrap)
     command = f"slackwater chaos run {file} --seed {seed}"
+    command += "" if kind == "local" else f" --stack {kind}"
     began = datetime.fromtimestamp(began_s, UTC).isoformat(timespec="seconds")
     return Report(plan, seed, command, commit, began, history, found)
 
@@ -115,36 +121,15 @@ def _with_pipeline(pipeline: Pipeline, layout: Layout, folder: Path) -> Layout:
     return replace(layout, pipelines=pipelines)
 
 
-@contextmanager
-def _stack(plan: Plan, layout: Layout, news: News) -> Iterator[Endpoints]:
-    def told(component: str, message: str, seconds: float) -> None:
-        news(f"{component}: {message} ({seconds:.0f} s)")
-
-    try:
-        yield stack.up(told, only=plan.components, layout=layout)
-    finally:
-        stack.down(layout=layout)
-
-
-@contextmanager
-def _network(plan: Plan, endpoints: Endpoints) -> Iterator[tuple[Endpoints, Proxy | None]]:
-    """The stack as the job sees it: behind a proxy where a fault of the plan wants one."""
-    if not any(FAULTS[step.fault].proxied for step in plan.faults):
-        yield endpoints, None
-        return
-    with Proxy(endpoints.kafka_proxy, endpoints.kafka_proxied) as proxy:
-        yield replace(endpoints, kafka_bootstrap=endpoints.kafka_proxy), proxy
-
-
 def _judge(
-    plan: Plan, job: Target, history: History, siege: Siege, endpoints: Endpoints
+    plan: Plan, job: Target, history: History, siege: Siege, bootstrap: str
 ) -> tuple[Check, ...]:
     pipeline = job.pipeline
     note_tables(history, job.table, pipeline, job.run)
     output = read_tables(job.table, pipeline, job.run)
     log: list[LogEntry]
     if siege.scene.log is None:
-        log = [*read_topics(endpoints.kafka_bootstrap, pipeline.source)]
+        log = [*read_topics(bootstrap, pipeline.source)]
     else:
         # Records are gone since; the answer up to what the job has committed must be right.
         _, read = committed_offsets(job.checkpoint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -18,19 +18,13 @@ from chaos.faults.fault import (
     Scene,
     Unsupported,
 )
-from chaos.faults.reach import LocalReach
 from chaos.history import History
 from chaos.plan import Plan, Step
+from chaos.site import News, Site
 from chaos.target import Target
 from chaos.watch import JobFailed, Watch
-from infra import stack
-from infra.layout import Layout
-from infra.proxy import Proxy
 from jobs.runs import committed_offsets
 from jobs.topics import BrokerError
-
-News = Callable[[str], None]
-"""Told in a few words what happens, for whoever waits."""
 
 
 @dataclass
@@ -40,23 +34,21 @@ class Siege:
     Attributes:
         plan: which faults.
         job: on which job.
-        layout: the folders of the stack.
+        site: the stack that it runs on.
         history: where all is noted.
         began_s: when the run began, in seconds since 1970.
         rng: draws victims and moments.
         news: told what happens.
-        proxy: between the job and its broker; None where no fault needs one.
         drained: when the job had taken in all but the log's ends; None before.
     """
 
     plan: Plan
     job: Target
-    layout: Layout
+    site: Site
     history: History
     began_s: float
     rng: random.Random
     news: News
-    proxy: Proxy | None = None
     scene: Scene = field(init=False)
     watch: Watch = field(init=False)
     drained: Drained | None = field(default=None, init=False)
@@ -68,17 +60,16 @@ class Siege:
         self.watch = Watch(checkpoint, self.history, self.began_s, self.job.dead)
         self._part = workload.feed(self.plan.workload, self.plan.reserve)
         self.scene = Scene(
-            layout=self.layout,
-            endpoints=stack.endpoints(layout=self.layout, only=self.plan.components),
+            endpoints=self.site.look(),
             topic=self.job.pipeline.source.topic,
             checkpoint=checkpoint,
-            reach=LocalReach(),
+            reach=self.site.reach,
             rng=self.rng,
             stop_job=self.job.stop,
             submit_job=self.job.submit,
-            restart=self._restart,
+            restart=self.site.restart,
             job_error=self.job.dead,
-            proxy=self.proxy,
+            proxy=self.site.proxy,
             deployable=self._deployable,
             release=self._release,
         )
@@ -220,18 +211,15 @@ class Siege:
         self.news(f"    a new batch after {took_s:.1f} s")
         return True
 
-    def _restart(self, component: str) -> None:
-        stack.up(only=[component], layout=self.layout)
-
     @property
     def _deployable(self) -> Deployable | None:
-        if "airflow" not in self.plan.components:
+        if not self.site.look().airflow_url:
             return None
         return Deployable(self.job.pipeline.name, self.job.run, self.plan.workload.max_offsets)
 
     @property
     def _bootstrap(self) -> str:
-        return stack.endpoints(layout=self.layout, only=["kafka"], check=False).kafka_bootstrap
+        return self.site.look().kafka_bootstrap
 
     def _release(self, partitions: Collection[int]) -> dict[int, int]:
         sent = workload.send_reserve(self.job.pipeline, self._bootstrap, self._part, partitions)

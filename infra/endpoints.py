@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from infra.layout import ROOT
+
 
 @dataclass(frozen=True)
 class Endpoints:
@@ -20,6 +22,7 @@ class Endpoints:
         jars: the jars of Spark's Kafka source, separated by commas.
         kafka_proxied: `host:port` of the broker for a proxy in front of it.
         kafka_proxy: where such a proxy must listen; nothing does unless somebody starts one.
+        code: the folder of the platform's code, as the machines of the cluster see it.
     """
 
     kafka_bootstrap: str
@@ -33,3 +36,4 @@ class Endpoints:
     jars: str
     kafka_proxied: str = ""
     kafka_proxy: str = ""
+    code: Path = ROOT

@@ -45,6 +45,18 @@ def pick(preferred: int, avoid: Collection[int] = ()) -> int:
     raise InfraError(text)
 
 
+def free_port() -> int:
+    """Gives a port that is free now, above those that daemons of ours like; the system picks."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def port_of(address: str) -> int:
+    """Gives the port of `host:port`, or of a URL that ends with one."""
+    return int(address.rpartition(":")[2])
+
+
 def answers(port: int, timeout_s: float = 1.0) -> bool:
     """Says whether something accepts connections on `port` of the loopback address."""
     try:

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -240,11 +240,12 @@ def _perform(step: Step, stamp: str) -> float:
     return time.monotonic() - began
 
 
-def install(say: Callable[[str], None]) -> int:
+def install(say: Callable[[str], None], leave: Collection[str] = ()) -> int:
     """Runs the steps that are not done yet, as many at a time as their order allows.
 
     Args:
         say: gets one line when a step starts and one when it is done.
+        leave: names of steps that are left out; nothing else may need them.
 
     Returns:
         How many steps ran.
@@ -255,7 +256,8 @@ def install(say: Callable[[str], None]) -> int:
     stamps: dict[str, str] = {}
     for step in steps():
         stamps[step.name] = _wanted(step, stamps)
-    todo = [step for step in steps() if not _is_done(step, stamps[step.name])]
+    wanted = [step for step in steps() if step.name not in leave]
+    todo = [step for step in wanted if not _is_done(step, stamps[step.name])]
     if not todo:
         return 0
     check_machine()
@@ -294,7 +296,11 @@ def main() -> int:
     """Runs the set-up, or re-locks the requirements with `--lock`; returns the exit code."""
     parser = argparse.ArgumentParser(description="Install what the project needs.")
     parser.add_argument("--lock", action="store_true", help="resolve the requirements again")
+    parser.add_argument(
+        "--without-airflow", action="store_true", help="leave Airflow's environment out"
+    )
     arguments = parser.parse_args()
+    leave = ("airflow",) if arguments.without_airflow else ()
 
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
@@ -303,11 +309,11 @@ def main() -> int:
     began = time.monotonic()
     try:
         with _only_one():
-            ran = install(say)
+            ran = install(say, leave)
             if arguments.lock:
                 say("lock   resolving uv.in, main.in, airflow.in …")
                 lock_requirements(LOGS / "lock.log")
-                ran += install(say)
+                ran += install(say, leave)
     except SetupError as error:
         sys.stderr.write(f"setup failed: {error}\n")
         return 1

@@ -139,6 +139,19 @@ def check_worker(ports: Ports, web: int) -> None:
     _get(f"http://{HOST}:{web}/json/")
 
 
+def alive_workers(page: str) -> int:
+    """Counts the workers that the master relies on.
+
+    Args:
+        page: base URL of the master's page.
+
+    Raises:
+        NotReady: the master does not answer.
+    """
+    workers = _get(f"{page}/json/").get("workers", [])
+    return sum(1 for worker in workers if worker["state"] == "ALIVE")
+
+
 def _get(url: str) -> dict:  # type: ignore[type-arg]
     try:
         with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:

@@ -112,10 +112,18 @@ def _sink(pipeline: Pipeline, args: argparse.Namespace) -> PostgresSink | TableS
     return TableSink(pipeline, Path(args.table), args.run)
 
 
+def _folder(place: str) -> Path:
+    """The folder of a checkpoint; a store without folders has no atomic rename either."""
+    if "://" in place:
+        msg = f"{place} is no folder that driver and executors share: see infra/cluster/README.md"
+        raise argparse.ArgumentTypeError(msg)
+    return Path(place)
+
+
 def run(args: argparse.Namespace) -> None:
     """Run the pipeline until it is stopped, or until the topic's end with `--available-now`."""
     pipeline = load_pipeline(args.pipeline)
-    checkpoint = Path(args.checkpoint)
+    checkpoint = args.checkpoint
     examine(checkpoint)
     spark = session(f"slackwater {pipeline.name}", parallelism=args.parallelism)
     sink = _sink(pipeline, args)
@@ -127,7 +135,7 @@ def run(args: argparse.Namespace) -> None:
         .writeStream.queryName(pipeline.name)
         .foreachBatch(sink.write)
         .outputMode("append")
-        .option("checkpointLocation", args.checkpoint)
+        .option("checkpointLocation", str(checkpoint))
     )
     for batch in mend(checkpoint, lambda: writer.trigger(once=True).start().awaitTermination()):
         sys.stderr.write(f"the commit of batch {batch} was lost: it was run again\n")
@@ -140,8 +148,9 @@ def main(argv: list[str]) -> int:
     """Parse the arguments and run; 0 also after a failure that a restart cannot mend."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pipeline")
-    for name in ("--run", "--bootstrap", "--checkpoint", "--table"):
+    for name in ("--run", "--bootstrap", "--table"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--checkpoint", required=True, type=_folder)
     parser.add_argument("--max-offsets", type=int)
     parser.add_argument("--available-now", action="store_true")
     parser.add_argument("--parallelism", type=int, default=PARALLELISM)
@@ -162,7 +171,7 @@ def main(argv: list[str]) -> int:
 
 def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
     """Leave the reason where whoever asks for the run's progress finds it."""
-    failure = Path(args.checkpoint).parent / FAILURE_FILE
+    failure = args.checkpoint.parent / FAILURE_FILE
     failure.write_text(json.dumps({"error": reason}), encoding="utf-8")
     sys.stderr.write(f"{trace}\na restart cannot mend this: {reason}\n")
 

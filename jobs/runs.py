@@ -19,7 +19,7 @@ from windowing.spec.source import Source
 
 FAILURE_FILE = "failure.json"
 _NOTE_FILE = "run.json"
-_SCRIPT = Path(__file__).resolve().parent / "pipeline.py"
+_SCRIPT = "jobs/pipeline.py"
 _RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
 
 
@@ -98,9 +98,11 @@ def submit(
     """
     folder = folder_of(endpoints, pipeline, run)
     folder.mkdir(parents=True, exist_ok=True)
-    # One job per pipeline: another run's would keep the cores and write beside this one.
-    stop(endpoints, pipeline, keep=run)
-    (folder / FAILURE_FILE).unlink(missing_ok=True)
+    # One job per pipeline: another run's would keep the cores and write beside this one. And a job
+    # that has given up may still be on its way out: nobody must attach to it.
+    failure = folder / FAILURE_FILE
+    stop(endpoints, pipeline, keep=None if failure.exists() else run)
+    failure.unlink(missing_ok=True)
     copied = folder / file.name
     copied.write_text(pipeline.text, encoding="utf-8")
     checkpoint, table = folder / "checkpoint", table_of(endpoints, pipeline)
@@ -117,7 +119,7 @@ def submit(
             args += [option, json.dumps({str(lane): offset for lane, offset in offsets.items()})]
     submission_id = spark_rest.submit(
         endpoints,
-        _SCRIPT,
+        endpoints.code / _SCRIPT,
         args,
         name=_name(pipeline, run),
         conf=conf,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -32,6 +32,10 @@ def run(
             metavar="DIR", help="State of the stack that is started for it, and stopped afterwards."
         ),
     ] = None,
+    stack: Annotated[
+        Literal["local", "containers"],
+        typer.Option(help="Of processes on this machine, or of containers."),
+    ] = "local",
 ) -> None:
     """Run a plan: faults on a stack of its own, or cuts of one log; checks and report."""
     from chaos.checks import Outcome
@@ -54,7 +58,15 @@ def run(
         from chaos.report import write_report
         from chaos.runner import run_plan
 
-        found = run_plan(load_plan(plan), plan, seed=seed, layout=layout, folder=folder, news=tell)
+        found = run_plan(
+            load_plan(plan),
+            plan,
+            seed=seed,
+            layout=layout,
+            folder=folder,
+            news=tell,
+            kind=stack,
+        )
         page = write_report(found, folder)
     for check in found.checks:
         say(f"{check.outcome:<8} {check.name}: {check.detail}")

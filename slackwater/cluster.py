@@ -180,9 +180,10 @@ def quality(pipeline: PipelineFile, run: RunName) -> None:
 
     spec = load_pipeline(pipeline)
     endpoints = stack.endpoints(only=["kafka"])
+    in_postgres = spec.sink is not None and spec.sink.postgres is not None
     report = check(
         spec,
-        runs.table_of(endpoints, spec),
+        None if in_postgres else runs.table_of(endpoints, spec),
         run,
         read_topics(endpoints.kafka_bootstrap, spec.source),
         Layout(endpoints.state_dir).quality / spec.name,

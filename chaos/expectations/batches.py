@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import pandas as pd
 import pyarrow as pa
@@ -22,8 +22,28 @@ from windowing.semantics import Outcome
 from windowing.spec.pipeline import Pipeline, Query
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
-_COUNTED: Final = ("read", "applied", "outside", "dropped")
+COUNTED: Final = ("read", "applied", "outside", "dropped")
+"""What the metrics of a run count; the dead are counted where they are kept."""
+
 _KEY_TYPES: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
+
+
+class RunOutput(Protocol):
+    """What a run wrote, wherever it lies."""
+
+    def rows(self, query: Query) -> pd.DataFrame:
+        """All revisions of a query, as flat columns.
+
+        Raises:
+            OutputError: they are not there, or not the pipeline's.
+        """
+
+    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
+        """What became of the records: one row per query, with read, applied, …, dead.
+
+        Raises:
+            OutputError: they are not there, or not the pipeline's.
+        """
 
 
 class RunTables:
@@ -102,14 +122,25 @@ class RunTables:
         All but `dead` are the sums of the run's own metrics; the dead are counted where they are
         kept, those that concern every query (`query` null) with each.
         """
-        metrics = to_pandas(self._arrow("metrics", ["query", *_COUNTED]))
+        metrics = to_pandas(self._arrow("metrics", ["query", *COUNTED]))
         letters = to_pandas(self._arrow("dead_letters", ["query"]))["query"]
-        rows = []
-        for query in queries:
-            sums = metrics.loc[metrics["query"].eq(query), list(_COUNTED)].sum()
-            dead = int((letters.isna() | letters.eq(query)).sum())
-            rows.append({"query": query, **{n: int(sums[n]) for n in _COUNTED}, "dead": dead})
-        return pd.DataFrame(rows)
+        return counted(metrics, letters, queries)
+
+
+def counted(metrics: pd.DataFrame, letters: pd.Series[Any], queries: Iterable[str]) -> pd.DataFrame:
+    """One row per query, with read, applied, …, dead.
+
+    Args:
+        metrics: the run's own, with the columns `query` and `COUNTED`.
+        letters: the query of each dead letter; those that concern every query have none.
+        queries: which.
+    """
+    rows = []
+    for query in queries:
+        sums = metrics.loc[metrics["query"].eq(query), list(COUNTED)].sum()
+        dead = int((letters.isna() | letters.eq(query)).sum())
+        rows.append({"query": query, **{n: int(sums[n]) for n in COUNTED}, "dead": dead})
+    return pd.DataFrame(rows)
 
 
 def final(query: Query, rows: pd.DataFrame) -> pd.DataFrame:

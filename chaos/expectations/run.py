@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow.parquet as pq
 
-from chaos.expectations.batches import RunTables, defined_windows, final
+from chaos.expectations.batches import RunOutput, RunTables, defined_windows, final
 from chaos.expectations.block import CONSERVED, WINDOW_SET, Check, read_block
 from chaos.expectations.report import QualityError, QualityReport, QualityResult
 from windowing.semantics import LogEntry, evaluate
@@ -47,7 +47,7 @@ def validate(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
 
 def check(
     pipeline: Pipeline,
-    table_dir: str | Path,
+    table_dir: str | Path | None,
     run: str,
     log: Iterable[LogEntry],
     docs_dir: str | Path,
@@ -62,7 +62,7 @@ def check(
 
     Args:
         pipeline: its `quality` block is what is expected.
-        table_dir: the run's Delta tables.
+        table_dir: the run's Delta tables; None: it wrote to the pipeline's PostgreSQL tables.
         run: which run.
         log: the whole log, from an independent reader.
         docs_dir: a folder of Great Expectations, made where there is none.
@@ -79,7 +79,7 @@ def check(
     say: Progress = progress or (lambda _: None)
     say("loading Great Expectations")
     checks = validate(pipeline, file)
-    tables = RunTables(table_dir, pipeline, run)
+    tables = _output(pipeline, table_dir, run)
     folder = Path(docs_dir).resolve()
     evidence = _evidence(pipeline, checks, log, folder, say)
     from chaos.expectations import docs, suites  # noqa: PLC0415 - seconds, wanted only here
@@ -102,6 +102,14 @@ def check(
         QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
     ]
     return QualityReport(all(result.success for result in results), results, site.publish())
+
+
+def _output(pipeline: Pipeline, table_dir: str | Path | None, run: str) -> RunOutput:
+    if table_dir is not None:
+        return RunTables(table_dir, pipeline, run)
+    from chaos.expectations.postgres_batches import PostgresRun  # noqa: PLC0415 - if wanted
+
+    return PostgresRun(pipeline, run)
 
 
 def _evidence(
@@ -158,7 +166,7 @@ def _without_dots(name: str) -> str:
     return name.replace(".", "~")
 
 
-def _frame(pipeline: Pipeline, tables: RunTables, entry: Check) -> pd.DataFrame:
+def _frame(pipeline: Pipeline, tables: RunOutput, entry: Check) -> pd.DataFrame:
     if entry.expectation == CONSERVED:
         every = [query.name for query in pipeline.queries]
         return tables.counts(every if entry.query is None else [entry.query])

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chaos.faults.fault import FaultDidNotApply, Scene
-from chaos.faults.reach import daemon_process
 from infra import kafka
 from infra.errors import NotReady
-from infra.ports import answers
+from infra.ports import answers, port_of
 from infra.process import ProcessId
 
 
@@ -24,10 +23,10 @@ class KillBroker:
 
     def inject(self, scene: Scene) -> str:
         """Kill it, and see that nothing answers any more."""
-        process = daemon_process("kafka", scene.layout)
+        process = scene.reach.daemon("kafka")
         gone = scene.reach.kill(process)
-        if answers(_port(scene)):
-            msg = f"the broker, {gone}, but something answers on its port {_port(scene)}"
+        if answers(port := port_of(scene.endpoints.kafka_bootstrap)):
+            msg = f"the broker, {gone}, but something answers on its port {port}"
             raise FaultDidNotApply(msg)
         return f"the broker, {gone}, nothing answers on its port"
 
@@ -50,10 +49,10 @@ class PauseBroker:
 
     def inject(self, scene: Scene) -> str:
         """Pause it, and see that a request stays unanswered."""
-        self._paused = daemon_process("kafka", scene.layout)
+        self._paused = scene.reach.daemon("kafka")
         stopped = scene.reach.pause(self._paused)
         try:
-            kafka.check(_port(scene))
+            kafka.check(port_of(scene.endpoints.kafka_bootstrap))
         except NotReady:
             return f"the broker, {stopped}, and a request stays unanswered"
         msg = f"the broker, {stopped}, but it answers requests"
@@ -66,7 +65,3 @@ class PauseBroker:
         evidence = scene.reach.resume(self._paused)
         scene.restart("kafka")
         return f"the broker answers again, {evidence}"
-
-
-def _port(scene: Scene) -> int:
-    return int(scene.endpoints.kafka_bootstrap.rpartition(":")[2])

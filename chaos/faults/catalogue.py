@@ -14,6 +14,12 @@ from chaos.faults.damage import DamagedFile, RewoundOffsets
 from chaos.faults.deployment import KillAirflowScheduler, KillAirflowTask
 from chaos.faults.disk import FullDisk
 from chaos.faults.fault import Attack
+from chaos.faults.isolation import (
+    DisconnectBroker,
+    DisconnectSparkWorker,
+    LosePackets,
+    PauseSparkWorker,
+)
 from chaos.faults.master import KillSparkMaster
 from chaos.faults.network import BadNetwork
 from chaos.faults.retention import DeletedRecords
@@ -53,6 +59,10 @@ FAULTS: Final[dict[str, Kind]] = {
     "kill_spark_master": Kind(KillSparkMaster, "cure"),
     "kill_broker": Kind(KillBroker, "cure"),
     "pause_broker": Kind(PauseBroker, "cure"),
+    "disconnect_broker": Kind(DisconnectBroker, "cure"),
+    "disconnect_spark_worker": Kind(DisconnectSparkWorker, "cure"),
+    "pause_spark_worker": Kind(PauseSparkWorker, "cure"),
+    "lose_packets": Kind(LosePackets, "cure"),
     "kill_airflow_task": Kind(KillAirflowTask, "cure", deploys=True),
     "kill_airflow_scheduler": Kind(KillAirflowScheduler, "cure", deploys=True),
     "slow_network": Kind(BadNetwork, "cure", proxied=True),

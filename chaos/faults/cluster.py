@@ -6,16 +6,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import httpx
-import psutil
-
 from chaos.faults.fault import FaultDidNotApply, Scene
-from chaos.faults.reach import LocalReach, await_that, daemon_process, is_paused
-from infra import stack
-from infra.cluster import ClusterProcess, Kind, cluster_processes
-from infra.errors import InfraError
-from infra.layout import Layout
-from infra.process import ProcessId, descendants, is_alive
+from chaos.faults.reach import LocalReach, Reach, await_that
+from infra import spark
+from infra.errors import NotReady
+from infra.layout import Layout, default_layout
+from infra.process import ProcessId
+from infra.spark_processes import ClusterProcess, Kind
 
 HEARTBEAT_S = 20.0
 """After so much silence an executor counts as lost, in seconds: the setting of `SETTINGS`."""
@@ -28,7 +25,9 @@ SETTINGS = {
 }
 """Spark settings of a job that chaos shoots at."""
 
-_WORKERS = ("spark-worker-1", "spark-worker-2")
+WORKERS = tuple(f"spark-worker-{number}" for number in spark.WORKERS)
+"""The daemons that start drivers and executors."""
+
 _NOTICED_S = 60.0
 
 
@@ -38,8 +37,9 @@ def kill_executor(layout: Layout | None = None) -> tuple[str, str]:
     Raises:
         FaultDidNotApply: there is no executor, or it is still there.
     """
-    victim = _youngest("executor", layout)
-    evidence = LocalReach().kill(victim.process)
+    reach = LocalReach(layout or default_layout())
+    victim = _youngest("executor", reach)
+    evidence = reach.kill(victim.process)
     return "kill executor", f"executor {victim.executor}, {evidence}"
 
 
@@ -49,8 +49,9 @@ def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
     Raises:
         FaultDidNotApply: there is no driver, or it is still there.
     """
-    victim = _youngest("driver", layout)
-    return "kill driver", f"{victim.job}, {LocalReach().kill(victim.process)}"
+    reach = LocalReach(layout or default_layout())
+    victim = _youngest("driver", reach)
+    return "kill driver", f"{victim.job}, {reach.kill(victim.process)}"
 
 
 @dataclass
@@ -88,7 +89,7 @@ class PauseExecutor:
 
     def inject(self, scene: Scene) -> str:
         """Pause one, drawn from all of them."""
-        self._others = frozenset(one.process for one in _processes("executor", scene.layout))
+        self._others = frozenset(one.process for one in processes("executor", scene.reach))
         self._victim = _draw("executor", scene)
         return f"{_name(self._victim)}, {scene.reach.pause(self._victim.process)}"
 
@@ -102,9 +103,9 @@ class PauseExecutor:
             return "nothing was paused"
         victim = self._victim.process
         try:
-            if not is_alive(victim) or self._replaced(scene):
+            if not scene.reach.is_alive(victim) or self._replaced(scene):
                 return f"given up by the cluster after {HEARTBEAT_S:.0f} s of silence"
-            still = "stopped" if is_paused(victim) else "running"
+            still = "stopped" if scene.reach.is_paused(victim) else "running"
             msg = f"{_name(self._victim)} was not given up: it is {still}, nothing replaced it"
             raise FaultDidNotApply(msg)
         finally:
@@ -112,13 +113,11 @@ class PauseExecutor:
 
     def _replaced(self, scene: Scene) -> bool:
         def another() -> bool:
-            living = {one.process for one in _processes("executor", scene.layout)}
-            return bool(living - self._others) or self._is_gone()
+            living = {one.process for one in processes("executor", scene.reach)}
+            gone = self._victim is not None and not scene.reach.is_alive(self._victim.process)
+            return bool(living - self._others) or gone
 
         return await_that(another, _NOTICED_S)
-
-    def _is_gone(self) -> bool:
-        return self._victim is not None and not is_alive(self._victim.process)
 
 
 @dataclass
@@ -133,24 +132,12 @@ class KillSparkWorker:
 
     def inject(self, scene: Scene) -> str:
         """Kill one, drawn from those that have work, and see the master miss it."""
-        daemon, process, offspring = self._victim(scene)
+        daemon, process, offspring = busy_worker(scene)
         gone = scene.reach.kill(process)
-        if not await_that(lambda: _living_workers(scene) < len(_WORKERS), _NOTICED_S):
+        if not await_that(lambda: _alive_workers(scene) < len(WORKERS), _NOTICED_S):
             msg = f"{daemon}, {gone}, but the master has not noticed for {_NOTICED_S:.0f} s"
             raise FaultDidNotApply(msg)
         return f"{daemon} with {offspring} processes, {gone}, and the master knows"
-
-    def _victim(self, scene: Scene) -> tuple[str, ProcessId, int]:
-        found = []
-        for daemon in _WORKERS:
-            process = daemon_process(daemon, scene.layout)
-            family = cluster_processes([process])
-            if any(one.kind == "executor" for one in family):
-                found.append((daemon, process, len(family)))
-        if not found:
-            msg = "no worker runs an executor: is a job running?"
-            raise FaultDidNotApply(msg)
-        return scene.rng.choice(found)
 
     def heal(self, scene: Scene) -> str:
         """Start it again."""
@@ -158,49 +145,55 @@ class KillSparkWorker:
         return "worker started again"
 
 
-def _living_workers(scene: Scene) -> int:
+def _alive_workers(scene: Scene) -> int:
     try:
-        with httpx.Client(timeout=2.0, trust_env=False) as client:
-            page = client.get(f"{scene.endpoints.spark_ui}/json/").json()
-    except (httpx.HTTPError, ValueError):
-        return len(_WORKERS)  # no answer is no evidence
-    return sum(1 for worker in page.get("workers", []) if worker["state"] == "ALIVE")
-
-
-def drivers(scene: Scene) -> list[ClusterProcess]:
-    """The driver processes that run on the cluster's workers."""
-    return _processes("driver", scene.layout)
+        return spark.alive_workers(scene.endpoints.spark_ui)
+    except NotReady:
+        return len(WORKERS)  # no answer is no evidence
 
 
 # --- victims -----------------------------------------------------------------------------------
 
 
-def _processes(kind: Kind, layout: Layout | None) -> list[ClusterProcess]:
-    workers = []
-    for daemon in _WORKERS:
-        try:
-            workers.append(stack.process_of(daemon, layout=layout))
-        except InfraError:
-            continue
-    found = [process for process in cluster_processes(workers) if process.kind == kind]
+def busy_worker(scene: Scene) -> tuple[str, ProcessId, int]:
+    """Draw a worker that runs executors: its name, its process, and how many it has started.
+
+    Raises:
+        FaultDidNotApply: no worker has any.
+    """
+    found = []
+    for daemon in WORKERS:
+        process = scene.reach.daemon(daemon)
+        family = scene.reach.offspring(daemon)
+        if any(one.kind == "executor" for one in family):
+            found.append((daemon, process, len(family)))
+    if not found:
+        msg = "no worker runs an executor: is a job running?"
+        raise FaultDidNotApply(msg)
+    return scene.rng.choice(found)
+
+
+def processes(kind: Kind, reach: Reach) -> list[ClusterProcess]:
+    """The processes of a kind that the cluster's workers run now, oldest first."""
+    found = [one for daemon in WORKERS for one in reach.offspring(daemon) if one.kind == kind]
     return sorted(found, key=lambda one: (one.process.started, one.process.pid))
 
 
-def _required(kind: Kind, layout: Layout | None) -> list[ClusterProcess]:
-    found = _processes(kind, layout)
+def _required(kind: Kind, reach: Reach) -> list[ClusterProcess]:
+    found = processes(kind, reach)
     if not found:
         msg = f"no {kind} runs under the Spark workers: is a job running?"
         raise FaultDidNotApply(msg)
     return found
 
 
-def _youngest(kind: Kind, layout: Layout | None) -> ClusterProcess:
-    return _required(kind, layout)[-1]
+def _youngest(kind: Kind, reach: Reach) -> ClusterProcess:
+    return _required(kind, reach)[-1]
 
 
 def _draw(kind: Kind, scene: Scene) -> ClusterProcess:
     """Draw a victim; of Python workers, one that is at work now if any is."""
-    candidates = _required(kind, scene.layout)
+    candidates = _required(kind, scene.reach)
     if kind == "python-worker":
         candidates = _at_work(candidates) or candidates
     return _choose(candidates, scene.rng)
@@ -212,15 +205,8 @@ def _choose(candidates: Sequence[ClusterProcess], rng: random.Random) -> Cluster
 
 def _at_work(candidates: Sequence[ClusterProcess]) -> list[ClusterProcess]:
     """Forked workers, not the daemon that forks them, which the system would not miss at once."""
-    busy = []
-    for one in candidates:
-        try:
-            running = psutil.Process(one.process.pid).status() == psutil.STATUS_RUNNING
-        except psutil.NoSuchProcess:
-            continue
-        if not descendants([one.process]):
-            busy.append((running, one))
-    return [one for running, one in busy if running] or [one for _, one in busy]
+    forked = [one for one in candidates if not one.forks]
+    return [one for one in forked if one.running] or forked
 
 
 def _name(victim: ClusterProcess) -> str:

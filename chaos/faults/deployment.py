@@ -13,9 +13,9 @@ from typing import Final
 
 import psutil
 
-from chaos.faults.cluster import drivers
+from chaos.faults.cluster import processes
 from chaos.faults.fault import Deployable, Deployed, FaultDidNotApply, Scene
-from chaos.faults.reach import await_that, daemon_process
+from chaos.faults.reach import await_that
 from infra.airflow_api import AirflowApi
 from infra.errors import InfraError
 from infra.process import ProcessId, descendants, identify
@@ -64,13 +64,13 @@ class _WhileDeploying:
         api, wanted = self._api, _wanted(scene)
 
         def through() -> bool:
-            self._most = max(self._most, len(drivers(scene)))
+            self._most = max(self._most, len(processes("driver", scene.reach)))
             state = _asked(lambda: api.tasks(wanted.pipeline, self._name).get(_SUBMIT, "none"))
             return state in ("success", "failed", "upstream_failed")
 
         await_that(through, _THROUGH_S)
         states = api.tasks(wanted.pipeline, self._name)
-        left = [one.job for one in drivers(scene)]
+        left = [one.job for one in processes("driver", scene.reach)]
         scene.deployed.append(Deployed(states.get(_SUBMIT, "none"), self._most, tuple(left)))
         # It would wait for the log's end, and hold up the next deployment.
         api.end(wanted.pipeline, self._name)
@@ -98,7 +98,7 @@ class KillAirflowScheduler(_WhileDeploying):
     """SIGKILL the scheduler; its workers and the task lose their parent, and it comes back."""
 
     def _strike(self, scene: Scene, task: ProcessId) -> str:
-        return f"the scheduler, {scene.reach.kill(daemon_process(_SCHEDULER, scene.layout))}"
+        return f"the scheduler, {scene.reach.kill(scene.reach.daemon(_SCHEDULER))}"
 
     def _restore(self, scene: Scene) -> None:
         scene.restart("airflow")
@@ -120,7 +120,7 @@ def _task_process(scene: Scene) -> ProcessId:
     found: list[ProcessId] = []
 
     def begun() -> bool:
-        found.extend(_submitting(daemon_process(_SCHEDULER, scene.layout)))
+        found.extend(_submitting(scene.reach.daemon(_SCHEDULER)))
         return bool(found)
 
     if not await_that(begun, _BEGUN_S):

@@ -11,8 +11,10 @@ from pathlib import Path
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import FaultDidNotApply, Named, Scene, Unsupported
 
-_SPARE_BYTES = 256 << 10
+_SPARE_BYTES = 16 << 10
+_ROOM_BYTES = 1 << 20
 _PAGE = 4096
+_FILLER = "filler"
 
 
 @dataclass
@@ -28,16 +30,17 @@ class FullDisk:
 
     def inject(self, scene: Scene) -> str:
         """Stop the job, move its checkpoint to a small file system in memory, submit the job."""
-        if os.geteuid() != 0:
-            msg = "a small file system can be mounted by root only"
-            raise Unsupported(msg)
+        if refusal := scene.reach.refuses_mounts(scene.checkpoint.parent):
+            raise Unsupported(refusal)
         scene.stop_job()
         place = scene.checkpoint
         self._moved = place.rename(place.with_name("checkpoint-moved"))
         place.mkdir()
-        bytes_ = _used(self._moved) + _SPARE_BYTES
+        bytes_ = _used(self._moved) + _ROOM_BYTES
         _mount("mount", "-t", "tmpfs", "-o", f"size={bytes_}", "tmpfs", str(place))
         shutil.copytree(self._moved, place, dirs_exist_ok=True)
+        # Less than the smallest batch writes, however much is there already.
+        (place / _FILLER).write_bytes(bytes(shutil.disk_usage(place).free - _SPARE_BYTES))
         scene.submit_job()
         said = await_job_error(scene)
         if said is None:
@@ -59,6 +62,7 @@ class FullDisk:
 def _bring_back(place: Path, moved: Path) -> None:
     """Copy what stands on the small file system back to the disk, and let the former go."""
     if os.path.ismount(place):
+        (place / _FILLER).unlink(missing_ok=True)
         shutil.rmtree(moved)
         shutil.copytree(place, moved)
         _mount("umount", "--lazy", str(place))

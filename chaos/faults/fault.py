@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from chaos.faults.reach import Reach
     from infra.endpoints import Endpoints
-    from infra.layout import Layout
     from infra.proxy import Proxy
     from windowing.semantics import LogEntry
 
@@ -136,11 +135,10 @@ class Scene:
     """What an attack finds: the stack, the job, and the means to hurt them.
 
     Attributes:
-        layout: the stack's folders.
-        endpoints: its addresses.
+        endpoints: the stack's addresses, as this process sees them.
         topic: the job's log.
         checkpoint: the job's checkpoint.
-        reach: how processes are reached.
+        reach: how the stack's parts are reached.
         rng: draws victims and moments; seeded.
         stop_job: ends the job by order, and waits until it is gone.
         submit_job: submits the same run again.
@@ -156,7 +154,6 @@ class Scene:
         log: the whole log, read before an attack took records from it; None where none did.
     """
 
-    layout: Layout
     endpoints: Endpoints
     topic: str
     checkpoint: Path

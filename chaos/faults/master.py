@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chaos.faults.cluster import drivers
+from chaos.faults.cluster import processes
 from chaos.faults.fault import FaultDidNotApply, Scene
-from chaos.faults.reach import await_that, daemon_process
+from chaos.faults.reach import await_that
 from infra import spark_rest
-from infra.ports import answers
+from infra.ports import answers, port_of
 
 _KNOWN_AGAIN_S = 120.0
 
@@ -29,8 +29,8 @@ class KillSparkMaster:
     def inject(self, scene: Scene) -> str:
         """Kill it, and see that nothing answers any more."""
         self._before = _living(scene)
-        gone = scene.reach.kill(daemon_process("spark-master", scene.layout))
-        port = int(scene.endpoints.spark_rest.rpartition(":")[2])
+        gone = scene.reach.kill(scene.reach.daemon("spark-master"))
+        port = port_of(scene.endpoints.spark_rest)
         if answers(port):
             msg = f"the master, {gone}, but something answers on its port {port}"
             raise FaultDidNotApply(msg)
@@ -44,7 +44,7 @@ class KillSparkMaster:
         """
         scene.restart("spark")
         await_that(lambda: _living(scene) == self._before, _KNOWN_AGAIN_S)
-        known, running = _living(scene), drivers(scene)
+        known, running = _living(scene), processes("driver", scene.reach)
         if known != self._before or len(running) > len(known):
             msg = f"drivers {self._before} before, {known} known and {len(running)} running now"
             raise FaultDidNotApply(msg)

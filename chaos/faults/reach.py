@@ -1,29 +1,46 @@
-"""What reaches a process: signals on this machine now, containers later.
+"""What reaches the parts of a stack: signals on this machine, or a Docker engine's means.
 
 Every call gives evidence, a sentence on what was seen to happen, or raises `FaultDidNotApply`.
+The container side is `chaos.faults.contained`.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Protocol
 
 import psutil
 
-from chaos.faults.fault import FaultDidNotApply
+from chaos.faults.fault import FaultDidNotApply, Unsupported
 from infra import stack
 from infra.errors import InfraError
 from infra.layout import Layout
 from infra.process import ProcessId, is_alive, send
+from infra.spark_processes import ClusterProcess, cluster_processes
 
-_EFFECT_S: Final = 10.0
+EFFECT_S: Final = 10.0
+"""How long a kill or a pause may take to be seen."""
+
 _POLL_S: Final = 0.05
 
 
 class Reach(Protocol):
-    """Ways to hurt a process."""
+    """Ways to find and to hurt the daemons of a stack, and what they have started."""
+
+    def daemon(self, name: str) -> ProcessId:
+        """The process of a daemon; in a container, the container as a whole.
+
+        Raises:
+            FaultDidNotApply: it does not run.
+        """
+
+    def offspring(self, name: str) -> list[ClusterProcess]:
+        """What a Spark worker has started and what runs of it; nothing where it does not run."""
 
     def kill(self, process: ProcessId) -> str:
         """End it at once, without a chance to tidy up.
@@ -42,25 +59,77 @@ class Reach(Protocol):
     def resume(self, process: ProcessId) -> str:
         """Let a paused process run again; one that is gone stays gone."""
 
+    def is_alive(self, process: ProcessId) -> bool:
+        """Whether this very process still runs, or could if it were not paused."""
 
+    def is_paused(self, process: ProcessId) -> bool:
+        """Whether this very process is paused."""
+
+    def cut_off(self, name: str) -> str:
+        """Take a daemon from the network.
+
+        Raises:
+            FaultDidNotApply: it does not run, or it is reached nevertheless.
+            Unsupported: it has no network of its own.
+        """
+
+    def join(self, name: str) -> str:
+        """Put a daemon back on the network, under the names that it had."""
+
+    def lose_packets(self, name: str, share: float) -> str:
+        """Drop a share of what comes in for a daemon.
+
+        Raises:
+            FaultDidNotApply: it does not run.
+            Unsupported: it has no network of its own, or the kernel lacks what that takes.
+        """
+
+    def keep_packets(self, name: str) -> int:
+        """Let everything through again; gives how many packets were dropped."""
+
+    def refuses_mounts(self, folder: Path) -> str:
+        """Why the job would not see a file system mounted below a folder; empty if it would."""
+
+
+@dataclass(frozen=True)
 class LocalReach:
-    """Signals to processes of this machine."""
+    """Signals to processes of this machine.
+
+    Attributes:
+        layout: where the stack has noted its processes.
+    """
+
+    layout: Layout
+
+    def daemon(self, name: str) -> ProcessId:
+        """What the stack has on record."""
+        try:
+            return stack.process_of(name, layout=self.layout)
+        except InfraError as error:
+            raise FaultDidNotApply(str(error)) from error
+
+    def offspring(self, name: str) -> list[ClusterProcess]:
+        """What is below the daemon in the tree of processes."""
+        try:
+            return cluster_processes([stack.process_of(name, layout=self.layout)])
+        except InfraError:
+            return []
 
     def kill(self, process: ProcessId) -> str:
         """SIGKILL, seen to be gone."""
         if not send(process, signal.SIGKILL):
-            raise _gone(process)
-        if not await_that(lambda: not is_alive(process), _EFFECT_S):
-            msg = f"process {process.pid} is alive {_EFFECT_S:.0f} s after SIGKILL"
+            raise gone(process)
+        if not await_that(lambda: not is_alive(process), EFFECT_S):
+            msg = f"process {process.pid} is alive {EFFECT_S:.0f} s after SIGKILL"
             raise FaultDidNotApply(msg)
         return f"pid {process.pid} is gone"
 
     def pause(self, process: ProcessId) -> str:
         """SIGSTOP, seen to be stopped."""
         if not send(process, signal.SIGSTOP):
-            raise _gone(process)
-        if not await_that(lambda: is_paused(process), _EFFECT_S):
-            msg = f"process {process.pid} is not stopped {_EFFECT_S:.0f} s after SIGSTOP"
+            raise gone(process)
+        if not await_that(lambda: self.is_paused(process), EFFECT_S):
+            msg = f"process {process.pid} is not stopped {EFFECT_S:.0f} s after SIGSTOP"
             raise FaultDidNotApply(msg)
         return f"pid {process.pid} is stopped"
 
@@ -70,25 +139,42 @@ class LocalReach:
             return f"pid {process.pid} goes on"
         return f"pid {process.pid} is gone meanwhile"
 
+    def is_alive(self, process: ProcessId) -> bool:
+        """By pid and start time."""
+        return is_alive(process)
 
-def daemon_process(name: str, layout: Layout) -> ProcessId:
-    """The process of a daemon of the stack.
+    def is_paused(self, process: ProcessId) -> bool:
+        """Stopped by a signal."""
+        try:
+            status = psutil.Process(process.pid).status()
+            return status == psutil.STATUS_STOPPED and is_alive(process)
+        except psutil.NoSuchProcess:
+            return False
 
-    Raises:
-        FaultDidNotApply: it does not run.
-    """
-    try:
-        return stack.process_of(name, layout=layout)
-    except InfraError as error:
-        raise FaultDidNotApply(str(error)) from error
+    def cut_off(self, name: str) -> str:
+        """Not here."""
+        raise _shared_network(name)
+
+    def join(self, name: str) -> str:
+        """It has never left."""
+        return f"{name} was never cut off"
+
+    def lose_packets(self, name: str, share: float) -> str:
+        """Not here."""
+        raise _shared_network(name)
+
+    def keep_packets(self, name: str) -> int:
+        """None was dropped."""
+        return 0
+
+    def refuses_mounts(self, folder: Path) -> str:
+        """The job runs beside us, and sees what we mount, if we may."""
+        return mount_refusal()
 
 
-def is_paused(process: ProcessId) -> bool:
-    """Whether this very process is stopped by a signal."""
-    try:
-        return is_alive(process) and psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
-    except psutil.NoSuchProcess:
-        return False
+def mount_refusal() -> str:
+    """Why this process may not mount a file system; empty if it may."""
+    return "" if os.geteuid() == 0 else "a small file system can be mounted by root only"
 
 
 def await_that(condition: Callable[[], bool], bound_s: float) -> bool:
@@ -101,5 +187,13 @@ def await_that(condition: Callable[[], bool], bound_s: float) -> bool:
     return True
 
 
-def _gone(process: ProcessId) -> FaultDidNotApply:
+def gone(process: ProcessId) -> FaultDidNotApply:
+    """What to raise where there is nothing left to hurt."""
     return FaultDidNotApply(f"process {process.pid} had ended before the fault")
+
+
+def _shared_network(name: str) -> Unsupported:
+    return Unsupported(
+        f"{name} shares this machine's network: only a container can be taken from its own "
+        "(--stack containers)"
+    )

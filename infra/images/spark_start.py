@@ -1,12 +1,14 @@
 """Starts a Spark daemon in its container, or a command of the platform: `spark_start master`.
 
-`master`; `worker URL` with WORKER_CORES and WORKER_MEMORY from the environment; anything else is
-run as it stands. The same settings as the local cluster's (infra/spark.py), other addresses.
+`master`; `worker URL` with WORKER_CORES and WORKER_MEMORY from the environment; `driver …` and
+`executor`, as Kubernetes is told by Spark to start its pods; anything else is run as it stands. The
+same settings as the local cluster's (infra/spark.py), other addresses.
 """
 
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from infra import spark
@@ -36,8 +38,36 @@ def command(arguments: list[str], host: str) -> list[str]:
             memory = os.environ.get("WORKER_MEMORY", spark.WORKER_MEMORY)
             limits = ["--cores", cores, "--memory", memory, "--work-dir", str(work)]
             return [spark.spark_class(), *daemon, "--host", host, *limits, master]
+        case ["driver", *rest]:
+            submit = str(Path(spark.spark_class()).with_name("spark-submit"))
+            address = os.environ["SPARK_DRIVER_BIND_ADDRESS"]
+            bind = ["--conf", f"spark.driver.bindAddress={address}"]
+            return [submit, *bind, "--deploy-mode", "client", *rest]
+        case ["executor"]:
+            return _kubernetes_executor(os.environ)
         case _:
             return arguments
+
+
+def _kubernetes_executor(given: Mapping[str, str]) -> list[str]:
+    """The executor of a pod, by what Spark's driver has put into its environment."""
+    numbered = (name for name in given if name.startswith("SPARK_JAVA_OPT_"))
+    options = [given[name] for name in sorted(numbered, key=lambda one: int(one.split("_")[-1]))]
+    jars = str(Path(spark.spark_class()).parents[1] / "jars" / "*")
+    path = ":".join(filter(None, (given.get("SPARK_CLASSPATH"), jars)))
+    memory = given["SPARK_EXECUTOR_MEMORY"]
+    facts = {
+        "--driver-url": "SPARK_DRIVER_URL",
+        "--executor-id": "SPARK_EXECUTOR_ID",
+        "--cores": "SPARK_EXECUTOR_CORES",
+        "--app-id": "SPARK_APPLICATION_ID",
+        "--hostname": "SPARK_EXECUTOR_POD_IP",
+        "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
+        "--podName": "SPARK_EXECUTOR_POD_NAME",
+    }
+    told = [word for option, name in facts.items() for word in (option, given[name])]
+    main_class = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
+    return ["java", *options, f"-Xms{memory}", f"-Xmx{memory}", "-cp", path, main_class, *told]
 
 
 def main(arguments: list[str]) -> None:

@@ -14,7 +14,7 @@ from chaos import faults
 from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
 from chaos.faults.catalogue import FAULTS
 from chaos.faults.checkpoint import LoseLastCommit
-from chaos.faults.reach import is_paused
+from chaos.faults.fault import Unsupported
 from chaos.plan import _LAST, FaultName
 from infra import process
 from infra.endpoints import Endpoints
@@ -30,20 +30,26 @@ def victim(tmp_path: Path) -> Iterator[ProcessId]:
     process.send(one, signal.SIGKILL)
 
 
-def test_a_killed_process_is_seen_to_be_gone(victim: ProcessId) -> None:
-    assert LocalReach().kill(victim) == f"pid {victim.pid} is gone"
+@pytest.fixture
+def reach(tmp_path: Path) -> LocalReach:
+    return LocalReach(Layout(tmp_path))
+
+
+def test_a_killed_process_is_seen_to_be_gone(reach: LocalReach, victim: ProcessId) -> None:
+    assert reach.kill(victim) == f"pid {victim.pid} is gone"
     assert not is_alive(victim)
     with pytest.raises(FaultDidNotApply, match="had ended before the fault"):
-        LocalReach().kill(victim)
+        reach.kill(victim)
 
 
-def test_a_paused_process_is_seen_to_be_stopped_and_goes_on(victim: ProcessId) -> None:
-    reach = LocalReach()
+def test_a_paused_process_is_seen_to_be_stopped_and_goes_on(
+    reach: LocalReach, victim: ProcessId
+) -> None:
     assert reach.pause(victim) == f"pid {victim.pid} is stopped"
-    assert is_paused(victim)
+    assert reach.is_paused(victim)
     assert reach.resume(victim) == f"pid {victim.pid} goes on"
     until = time.monotonic() + 5
-    while is_paused(victim):
+    while reach.is_paused(victim):
         assert time.monotonic() < until
         time.sleep(0.02)
     reach.kill(victim)
@@ -52,10 +58,20 @@ def test_a_paused_process_is_seen_to_be_stopped_and_goes_on(victim: ProcessId) -
         reach.pause(victim)
 
 
-def test_a_pid_that_belongs_to_another_now_is_not_touched(victim: ProcessId) -> None:
+def test_a_pid_that_belongs_to_another_now_is_not_touched(
+    reach: LocalReach, victim: ProcessId
+) -> None:
     with pytest.raises(FaultDidNotApply):
-        LocalReach().kill(ProcessId(victim.pid, victim.started - 1))
+        reach.kill(ProcessId(victim.pid, victim.started - 1))
     assert is_alive(victim)
+
+
+def test_a_process_of_this_machine_has_no_network_to_be_taken_from(reach: LocalReach) -> None:
+    with pytest.raises(Unsupported, match="kafka shares this machine's network"):
+        reach.cut_off("kafka")
+    with pytest.raises(Unsupported, match="--stack containers"):
+        reach.lose_packets("kafka", 0.5)
+    assert reach.keep_packets("kafka") == 0
 
 
 def test_plans_and_catalogue_have_the_same_faults() -> None:
@@ -98,11 +114,10 @@ class Job:
 def scene_of(job: Job, folder: Path) -> Scene:
     endpoints = Endpoints("", "", "", "", "", "", "", folder, "")
     return Scene(
-        layout=Layout(folder),
         endpoints=endpoints,
         topic="t",
         checkpoint=folder,
-        reach=LocalReach(),
+        reach=LocalReach(Layout(folder)),
         rng=random.Random(1),
         stop_job=job.stop,
         submit_job=job.submit,

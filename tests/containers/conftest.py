@@ -1,71 +1,83 @@
 """Containers of our own images for the tests of this folder; whatever a test starts is removed.
 
-Asked for by `make test-containers`, which has the images built; without an engine all is skipped,
-for one reason.
+`make test-containers` starts an engine and builds the images; without an engine all is skipped, for
+one reason.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
+
+from infra.containers import boxes, engine
+from infra.containers.session import Session
+from infra.containers.stack import ContainerStack
+from infra.layout import Layout
+from infra.ports import free_port
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-os.environ.setdefault("TESTCONTAINERS_RYUK_DISABLED", "true")  # its image is on no machine of ours
-os.environ.setdefault("TESTCONTAINERS_HOST_OVERRIDE", "localhost")
-
-_PG = {"POSTGRES_USER": "tester", "POSTGRES_PASSWORD": "tester", "POSTGRES_DB": "rows"}
-
-
-def _no_engine() -> str:
-    """Why there can be no container here; empty where there can."""
-    import docker
-
-    try:
-        client = docker.from_env()
-        client.ping()
-        client.images.get("slackwater/postgres:local")
-    except docker.errors.ImageNotFound:
-        return "the images are not built: run infra/images/build"
-    except docker.errors.DockerException as error:
-        return f"no Docker engine answers ({error}): install docker.io and start dockerd"
-    return ""
+PATIENCE_S = 240.0
 
 
 @pytest.fixture(scope="session")
-def engine() -> None:
+def docker_engine() -> None:
     """Skips where no engine answers – but in CI that is a failure."""
-    reason = _no_engine()
+    reason = engine.complaint()
     if reason and os.environ.get("CI"):
         pytest.fail(reason)
     if reason:
-        pytest.skip(reason)
+        pytest.skip(f"{reason}: `make test-containers` starts one where it may")
+
+
+@pytest.fixture(scope="session")
+def box_session(docker_engine: None) -> Iterator[Session]:
+    """A network, and containers on it."""
+    with Session() as session:
+        yield session
 
 
 @pytest.fixture
-def postgres(engine: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A PostgreSQL of its own, named by libpq's variables."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from testcontainers.core.container import DockerContainer
-        from testcontainers.core.wait_strategies import LogMessageWaitStrategy
-    container = DockerContainer("slackwater/postgres:local").with_exposed_ports(5432)
-    for name, value in _PG.items():
-        container = container.with_env(name, value)
-    # Its first start, which makes the data folder, listens to nobody.
-    ready = LogMessageWaitStrategy(r'listening on IPv4 address "0.0.0.0"[\s\S]*ready to accept')
-    with container.waiting_for(ready) as running:
-        monkeypatch.setenv("PGHOST", "127.0.0.1")
-        monkeypatch.setenv("PGPORT", str(running.get_exposed_port(5432)))
-        monkeypatch.setenv("PGUSER", _PG["POSTGRES_USER"])
-        monkeypatch.setenv("PGPASSWORD", _PG["POSTGRES_PASSWORD"])
-        monkeypatch.setenv("PGDATABASE", _PG["POSTGRES_DB"])
-        yield
+def postgres(box_session: Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a PostgreSQL of its own; libpq's variables lead to it."""
+    port = free_port()
+    names = {"user": "tester", "password": "tester", "database": "rows"}
+    box_session.run(boxes.postgres(port=port, **names))
+    monkeypatch.setenv("PGHOST", "127.0.0.1")
+    monkeypatch.setenv("PGPORT", str(port))
+    monkeypatch.setenv("PGUSER", names["user"])
+    monkeypatch.setenv("PGPASSWORD", names["password"])
+    monkeypatch.setenv("PGDATABASE", names["database"])
+    await_postgres()
+    yield "postgres"
+    box_session.remove("postgres")
+
+
+def await_postgres() -> None:
+    """Wait until the data base of libpq's variables answers."""
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            psycopg.connect(connect_timeout=2).close()
+            return
+        except psycopg.OperationalError:
+            assert time.monotonic() < until_s, "PostgreSQL does not answer"
+            time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    docker_engine: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ContainerStack]:
+    """A broker, a Spark master and two workers on one network, for all tests of a file."""
+    with ContainerStack(Layout(tmp_path_factory.mktemp("cluster")), print) as stack:
+        yield stack
 
 
 @pytest.fixture(scope="session")

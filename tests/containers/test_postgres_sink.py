@@ -7,9 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import psycopg
 import pytest
 
+from chaos.expectations.batches import RunTables
+from chaos.expectations.postgres_batches import PostgresRun
 from chaos.log import read_events
 from chaos.postgres_output import read_postgres
 from chaos.verify import verify
@@ -50,15 +53,15 @@ def test_a_name_that_the_tables_have_already_is_refused() -> None:
 @pytest.mark.containers
 @pytest.mark.parametrize("name", CASES)
 def test_a_batch_that_dies_in_its_transaction_is_written_once(
-    name: str, spark: SparkSession, postgres: None, tmp_path: Path
+    name: str, spark: SparkSession, postgres: str, tmp_path: Path
 ) -> None:
     from jobs import file_run
     from windowing.batches import batches, checked
     from windowing.spark.plan import RAW_SCHEMA, emissions
-    from windowing.spark.sinks import PostgresSink
+    from windowing.spark.sinks import PostgresSink, TableSink
 
     pipeline = with_sink(name)
-    sink = PostgresSink(pipeline, "out", "r1")
+    sink, tables = PostgresSink(pipeline, "out", "r1"), TableSink(pipeline, tmp_path / "t", "r1")
     died: list[int] = []
 
     def write(batch: DataFrame, batch_id: int) -> None:
@@ -81,6 +84,7 @@ def test_a_batch_that_dies_in_its_transaction_is_written_once(
             died.append(batch_id)
         for _ in range(2):
             sink.write(batch, batch_id)
+        tables.write(batch, batch_id)
         batch.unpersist()
 
     source = tmp_path / "batches"
@@ -103,3 +107,18 @@ def test_a_batch_that_dies_in_its_transaction_is_written_once(
     assert verdict.ok, "\n".join(verdict.lines())
     with psycopg.connect() as connection:
         assert connection.execute("select count(*) from out.commits").fetchone() == (1,)
+    found, wanted = PostgresRun(pipeline, "r1"), RunTables(tmp_path / "t", pipeline, "r1")
+    for query in pipeline.queries:
+        assert_same_rows(found.rows(query), wanted.rows(query))
+    names = [query.name for query in pipeline.queries]
+    assert_same_rows(found.counts(names), wanted.counts(names))
+
+
+def assert_same_rows(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
+    """Quality sees the same frames, whichever sink wrote them; tables keep no order."""
+
+    def spelled(frame: pd.DataFrame) -> list[str]:
+        return sorted(str(list(row)) for row in frame.itertuples(index=False))
+
+    assert dict(found.dtypes) == dict(wanted.dtypes)
+    assert spelled(found) == spelled(wanted)

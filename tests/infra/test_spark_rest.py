@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from infra import process, spark_rest, stack
-from infra.cluster import cluster_processes
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import Layout
+from infra.spark_processes import cluster_processes
 
 pytestmark = pytest.mark.stack
 

@@ -20,8 +20,9 @@ from windowing.spec import parse_pipeline
 from windowing.spec.rows import dead_letter_lines, row_lines
 
 _CLASSES = [kind for kind in KINDS if kind != "sliding"]
-# The sliding ones have tests of their own; eight classes share the time that one would have.
-_EXAMPLES = max(settings.default.max_examples // 5, 12) if settings.default else 12
+# The sliding ones have tests of their own; the other classes share the time that one would have.
+_EXAMPLES = max(settings.default.max_examples // 10, 8) if settings.default else 8
+_BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
 
 
 @pytest.mark.parametrize("kind", _CLASSES)
@@ -37,7 +38,7 @@ def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
     else:
         expected = [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    first_rows, second_rows = (data.draw(st.integers(1, 9)) for _ in range(2))
+    first_rows, second_rows = (data.draw(_BATCH_ROWS) for _ in range(2))
     restarted = data.draw(st.integers(0, len(log)))
     engine = LocalEngine(pipeline)
     try:

@@ -19,6 +19,7 @@ from windowing.parcel import decode_parcel, encode_parcel
 from windowing.shard import Emission, Shard
 from windowing.spark.store import MapStateStore
 from windowing.spec import Pipeline, parse_pipeline
+from windowing.state import StateStore
 from windowing.values import ValueRules
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
@@ -32,12 +33,12 @@ RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
 _chunk_schema = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=256)
 def _pipeline(text: str) -> Pipeline:
     return parse_pipeline(text)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=256)
 def _rules(text: str) -> Callable[[int], ValueRules]:
     """The rules of a lane by its number; lanes of one source share them."""
     pipeline = _pipeline(text)
@@ -86,7 +87,11 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed f
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called by Spark once for each task."""
-        self._store = MapStateStore(handle)
+        self.open(MapStateStore(handle))
+
+    def open(self, store: StateStore) -> None:
+        """Make ready to take rows, with the state in this store."""
+        self._store = store
         self._pipeline = _pipeline(self._text)
 
     def close(self) -> None:

@@ -112,6 +112,8 @@ def _read_text(text: str) -> _Clauses:
         raise _syntax(text, "a bracket is not closed")
     body = body.removeprefix("[").removesuffix("]")
     tokens = _TOKEN.findall(body.replace(",", " "))
+    if not tokens:
+        raise _syntax(text, "there is no clause")
     values: dict[str, list[str]] = {}
     current: list[str] | None = None
     for token in tokens:
@@ -230,6 +232,9 @@ def _judge(c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[s
     _check_clauses(c, ranged, types, group_by)
     kind = types[ranged]
     sliding = kind if c.wattr else "rows"
+    for clause, length, of in (("RANGE", c.range_, kind), ("SLIDE", c.slide, sliding)):
+        _check_unit(clause, length, of)
+    _check_unit("ORIGIN", c.origin, kind)
     slide = _amount("SLIDE", c.slide, sliding, positive=True)
     range_ = None if c.range_ == "LANDMARK" else _amount("RANGE", c.range_, kind, positive=True)
     origin = 0 if c.origin is None else _amount("ORIGIN", c.origin, kind, positive=False)
@@ -322,14 +327,21 @@ def _check_clauses(
         raise WindowError("E_ORIGIN", "ALIGN start goes with RANGE … SLIDE … WATTR")
 
 
+def _check_unit(
+    clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType
+) -> None:
+    wanted = {"time": "a unit of time", "rows": "the unit rows", "number": "no unit"}[kind]
+    if not isinstance(length, Length):
+        return
+    fits = {"time": length.is_time, "rows": length.unit == "rows", "number": length.unit is None}
+    if not fits[kind]:
+        raise WindowError("E_UNIT", f"{clause} {length.text}: this attribute needs {wanted}")
+
+
 def _amount(
     clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType, *, positive: bool
 ) -> int:
     assert isinstance(length, Length)  # noqa: S101 - the rules before this one saw to it
-    wanted = {"time": "a unit of time", "rows": "the unit rows", "number": "no unit"}[kind]
-    fits = {"time": length.is_time, "rows": length.unit == "rows", "number": length.unit is None}
-    if not fits[kind]:
-        raise WindowError("E_UNIT", f"{clause} {length.text}: this attribute needs {wanted}")
     exact = length.scaled()
     if exact.denominator != 1:
         whole = {"time": "microseconds", "rows": "rows"}.get(kind, "steps")

@@ -26,12 +26,16 @@ class ClusterProcess:
         job: of a driver: the submission id; of an executor: the application id; else empty.
         executor: of an executor: its number in the application; else empty.
         process: which process it is.
+        running: whether it was on a processor as we looked.
+        forks: whether it has offspring of its own.
     """
 
     kind: Kind
     job: str
     executor: str
     process: ProcessId
+    running: bool = False
+    forks: bool = False
 
 
 # Spark's own, or one of ours that a job names in `spark.python.daemon.module`.
@@ -52,19 +56,20 @@ def _classify(process: ProcessId) -> ClusterProcess | None:
     try:
         live = psutil.Process(process.pid)
         words, folder = live.cmdline(), live.cwd()
+        state = (live.status() == psutil.STATUS_RUNNING, bool(live.children()))
     except psutil.Error:  # ended meanwhile
         return None
     if identify(process.pid) != process:
         return None
     if any(word.endswith("CoarseGrainedExecutorBackend") for word in words):
         app, number = _option(words, "--app-id"), _option(words, "--executor-id")
-        return ClusterProcess("executor", app, number, process)
+        return ClusterProcess("executor", app, number, process, *state)
     if any(word.endswith("worker.DriverWrapper") for word in words):
-        return ClusterProcess("driver", Path(folder).name, "", process)
+        return ClusterProcess("driver", Path(folder).name, "", process, *state)
     if _PYTHON_DAEMONS & set(words):
-        return ClusterProcess("python-worker", "", "", process)
+        return ClusterProcess("python-worker", "", "", process, *state)
     if words and Path(words[0]).name.startswith("python"):
-        return ClusterProcess("driver-python", "", "", process)
+        return ClusterProcess("driver-python", "", "", process, *state)
     return None
 
 

@@ -1,0 +1,95 @@
+"""What a run wrote to PostgreSQL, as the pandas frames that expectations judge.
+
+The same frames as `RunTables` gives of Delta tables, column by column; the connection is libpq's,
+from the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pandas as pd
+import psycopg
+import pyarrow as pa
+from psycopg import sql
+
+from chaos.expectations.batches import COUNTED, counted, to_pandas
+from chaos.expectations.columns import ROW_COLUMNS, key_columns, value_columns
+from chaos.postgres_output import MICROSECONDS, reading, restored, schema_of
+from windowing.spec.pipeline import Pipeline, Query
+
+_TYPES: Final = {
+    "bool": pa.bool_(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+}
+_INSTANTS: Final = ("window_start", "window_end")
+_INSTANT: Final = pa.timestamp("us", tz="UTC")
+
+
+class PostgresRun:
+    """The rows and counts of one run of a pipeline, read when they are asked for.
+
+    Args:
+        pipeline: names schema and queries.
+        run: which run.
+
+    Raises:
+        OutputError: the pipeline has no such sink, no data base answers, or there is no such run.
+    """
+
+    def __init__(self, pipeline: Pipeline, run: str) -> None:
+        self._schema, self._pipeline = schema_of(pipeline), pipeline
+        with reading(pipeline, run) as (_, self._run):
+            pass
+
+    def rows(self, query: Query) -> pd.DataFrame:
+        """All revisions of a query, as flat columns.
+
+        Raises:
+            OutputError: the table or a column is missing.
+        """
+        names = {name: name for name in ROW_COLUMNS} | key_columns(query) | value_columns(query)
+        return self._frame(query.name, names)
+
+    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
+        """What became of the records: one row per query, with read, applied, …, dead.
+
+        Raises:
+            OutputError: a table or a column is missing.
+        """
+        metrics = self._frame("metrics", {name: name for name in ("query", *COUNTED)})
+        letters = self._frame("dead_letters", {"query": "query"})["query"]
+        return counted(metrics, letters, queries)
+
+    def _frame(self, table: str, names: dict[str, str]) -> pd.DataFrame:
+        """Columns of a table, under the names that expectations know them by."""
+        with reading(self._pipeline, self._run) as (connection, run):
+            found = connection.execute(
+                sql.SQL("select {} from {} where run = %s").format(
+                    sql.SQL(", ").join(map(_spelled, names)), sql.Identifier(self._schema, table)
+                ),
+                [run],
+            )
+            kinds = [_kind(connection, column) for column in found.description or ()]
+            rows = found.fetchall()
+        columns: dict[str, Any] = {}
+        for at, ((name, column), kind) in enumerate(zip(names.items(), kinds, strict=True)):
+            array = pa.array([restored(row[at]) for row in rows], kind)
+            columns[column] = array.cast(_INSTANT) if name in _INSTANTS else array
+        return to_pandas(pa.table(columns))
+
+
+def _spelled(name: str) -> sql.Composed:
+    if name in _INSTANTS:
+        return sql.SQL(MICROSECONDS).format(sql.Identifier(name))
+    return sql.SQL("{}").format(sql.Identifier(name))
+
+
+def _kind(connection: psycopg.Connection, column: psycopg.Column) -> pa.DataType | None:
+    """The type of a column; None leaves it to its values, which are lists then."""
+    known = connection.adapters.types.get(column.type_code)
+    return _TYPES.get(known.name) if known else None

@@ -1,0 +1,136 @@
+"""The containers of our images: which environment, ports and folders each wants."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra.containers.session import Box
+from infra.layout import CONNECTOR_JARS, ROOT, STATE_DIR_VARIABLE
+
+CODE = Path("/opt/slackwater")
+"""The folder of the platform's code in the images."""
+
+IMAGES = ("kafka", "postgres", "spark", "airflow")
+"""What `infra/images/build` makes, as `slackwater/NAME:local`."""
+
+INTERNAL, OUTSIDE, PROXIED = 9092, 9094, 9095
+"""The broker's ports: on the network of containers, for this machine, and for a proxy."""
+
+SPARK_REST, SPARK_UI, POSTGRES = 6066, 8080, 5432
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A folder that this machine and all containers of a cluster have under one path.
+
+    Attributes:
+        path: of checkpoints, tables, logs.
+        propagates: whether what this machine mounts below it later shows inside too.
+    """
+
+    path: Path
+    propagates: bool
+
+
+def image(name: str) -> str:
+    """The tag of an image of ours."""
+    return f"slackwater/{name}:local"
+
+
+def broker(
+    *,
+    port: int,
+    name: str = "kafka",
+    proxied: int | None = None,
+    proxy: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> Box:
+    """One broker, which is a controller too.
+
+    Args:
+        port: where it is reached on this machine; chosen beforehand, since it advertises it.
+        name: on the network.
+        proxied: where a proxy reaches it on this machine; None: there is none.
+        proxy: `host:port` that whoever comes by `proxied` is told to come to.
+        environment: what else `infra/images/kafka-start` knows, as NODE_ID or VOTERS.
+    """
+    given = {"HOST": name, "ADVERTISED": f"127.0.0.1:{port}", **(environment or {})}
+    ports = {OUTSIDE: port}
+    if proxied is not None:
+        given["PROXY"] = proxy
+        ports[PROXIED] = proxied
+    return Box(name, image("kafka"), environment=given, ports=ports)
+
+
+def postgres(*, port: int, user: str, password: str, database: str) -> Box:
+    """A PostgreSQL with one data base and its owner.
+
+    Args:
+        port: on this machine.
+        user: the owner.
+        password: the owner's.
+        database: its name.
+    """
+    given = {"POSTGRES_USER": user, "POSTGRES_PASSWORD": password, "POSTGRES_DB": database}
+    ports = {POSTGRES: port}
+    return Box("postgres", image("postgres"), environment=given, ports=ports, memory="512m")
+
+
+def spark_master(folder: Shared, *, rest: int, page: int) -> Box:
+    """The head of a Spark cluster.
+
+    Args:
+        folder: of its state.
+        rest: port of the submission server on this machine.
+        page: port of its page.
+    """
+    ports = {SPARK_REST: rest, SPARK_UI: page}
+    return _spark(folder, "spark-master", ("master",), ports=ports)
+
+
+def spark_worker(folder: Shared, number: int, *, cores: int, memory: str) -> Box:
+    """A worker of the cluster, with all that it starts.
+
+    Args:
+        folder: as the master's.
+        number: of the worker, from 1.
+        cores: how many executors and drivers may have.
+        memory: as much as they may have together, as `3g`; the daemon's own comes on top.
+    """
+    limits = {"WORKER_CORES": str(cores), "WORKER_MEMORY": memory}
+    command = ("worker", "spark://spark-master:7077")
+    return _spark(folder, f"spark-worker-{number}", command, environment=limits, memory="4g")
+
+
+def connector_jars() -> str:
+    """The jars of Spark's Kafka source, where they lie in the images, separated by commas."""
+    names = sorted(jar.name for jar in CONNECTOR_JARS.glob("*.jar"))
+    folder = CODE / CONNECTOR_JARS.relative_to(ROOT)
+    return ",".join(str(folder / name) for name in names)
+
+
+def _spark(
+    folder: Shared,
+    name: str,
+    command: tuple[str, ...],
+    *,
+    environment: Mapping[str, str] | None = None,
+    ports: Mapping[int, int] | None = None,
+    memory: str = "1g",
+) -> Box:
+    # What the cluster writes belongs to whoever started it, who must be able to change it.
+    user = os.getuid()
+    mounts = {folder.path: "rw,rslave" if folder.propagates else "rw"}
+    if user:
+        mounts[Path("/etc/passwd")] = "ro"  # Hadoop wants a name for every user
+    return Box(
+        name,
+        image("spark"),
+        command,
+        environment={STATE_DIR_VARIABLE: str(folder.path), **(environment or {})},
+        ports=ports or {},
+        mounts=mounts,
+        user=f"{user}:{os.getgid()}",
+        memory=memory,
+    )

@@ -1,0 +1,206 @@
+"""Containers on a network of their own that go when the session ends, however it ends.
+
+All of them carry a label that names the process they belong to. Whoever begins a session sweeps
+away what belongs to processes that are gone: nobody else is left to do it.
+"""
+
+import os
+import socket
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import docker
+from docker.errors import DockerException, NotFound
+from docker.models.containers import Container
+
+from infra.errors import InfraError
+from infra.process import ProcessId, identify, is_alive
+
+OWNER = "slackwater.owner"
+"""Label of everything that a session makes: host, pid and start time of its process."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A container before it is made.
+
+    Attributes:
+        name: on its network, and as the host's name inside.
+        image: what runs in it.
+        command: its arguments; empty for those of the image.
+        environment: what is added to that of the image.
+        ports: by port inside, the port on this machine's loopback address.
+        mounts: folders or files of this machine, under the same paths inside; with options.
+        tmpfs: by path inside, the size of a file system in memory there, as `64m`.
+        user: `uid:gid`; empty for that of the image.
+        memory: the limit, as `1g`.
+    """
+
+    name: str
+    image: str
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    ports: Mapping[int, int] = field(default_factory=dict)
+    mounts: Mapping[Path, str] = field(default_factory=dict)
+    tmpfs: Mapping[str, str] = field(default_factory=dict)
+    user: str = ""
+    memory: str = "1g"
+
+
+class Session:
+    """A network, and the containers on it.
+
+    The containers are testcontainers', which knows how to reach an engine in its many places, and
+    gives them its own session label besides ours.
+    """
+
+    def __init__(self) -> None:
+        # Its image is a foreign one, which many machines cannot pull; the sweep does its work.
+        os.environ.setdefault("TESTCONTAINERS_RYUK_DISABLED", "true")
+        # Ports are published on the loopback address, also where we are in a container ourselves.
+        os.environ.setdefault("TESTCONTAINERS_HOST_OVERRIDE", "localhost")
+        self._containers: dict[str, Container] = {}
+
+    def __enter__(self) -> "Session":
+        """Sweeps, and makes the network.
+
+        Raises:
+            InfraError: the engine does not answer.
+        """
+        from testcontainers.core.network import Network  # noqa: PLC0415 - reads its settings once
+
+        try:
+            sweep()
+            self.network = Network(docker_network_kw={"labels": _labels()}).create()
+        except DockerException as error:
+            text = f"the Docker engine does not do what it is asked to: {error}"
+            raise InfraError(text) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Removes the containers, their volumes, and the network."""
+        for container in self._containers.values():
+            _remove(container)
+        self.network.remove()
+
+    @property
+    def gateway(self) -> str:
+        """This machine's address on the network."""
+        with _client() as client:
+            facts = client.networks.get(self.network.name).attrs
+        return str(facts["IPAM"]["Config"][0]["Gateway"])
+
+    def run(self, box: Box) -> Container:
+        """Starts a container; it is not waited for.
+
+        Raises:
+            InfraError: the engine refuses it.
+        """
+        from testcontainers.core.container import DockerContainer  # noqa: PLC0415
+
+        made = DockerContainer(box.image).with_network(self.network).with_network_aliases(box.name)
+        if box.command:
+            made.with_command(list(box.command))
+        made.with_envs(**box.environment)
+        for shared, options in box.mounts.items():
+            made.with_volume_mapping(str(shared), str(shared), options)
+        for inside, size in box.tmpfs.items():
+            made.with_tmpfs_mount(inside, f"size={size}")
+        user: dict[str, Any] = {"user": box.user} if box.user else {}
+        # Given here, since testcontainers would publish them for everybody.
+        made.ports = {str(inside): ("127.0.0.1", port) for inside, port in box.ports.items()}  # type: ignore[misc]
+        made.with_kwargs(
+            labels=_labels(), init=True, hostname=box.name, mem_limit=box.memory, **user
+        )
+        try:
+            started = made.start().get_wrapped_container()
+        except DockerException as error:
+            text = f"container {box.name} of {box.image} does not start: {error}"
+            raise InfraError(text) from error
+        self._containers[box.name] = started
+        return started
+
+    def container(self, name: str) -> Container:
+        """A container of this session, as it is now.
+
+        Raises:
+            InfraError: it has none of this name.
+        """
+        if name not in self._containers:
+            text = f"no container {name} here: there are {', '.join(sorted(self._containers))}"
+            raise InfraError(text)
+        self._containers[name].reload()
+        return self._containers[name]
+
+    def remove(self, name: str) -> None:
+        """Removes a container before the session ends, with its volumes.
+
+        Raises:
+            InfraError: there is none of this name.
+        """
+        _remove(self.container(name))
+        del self._containers[name]
+
+    def disconnect(self, name: str) -> None:
+        """Takes a container from the network; it runs on."""
+        with _client() as client:
+            client.networks.get(self.network.name).disconnect(self.container(name), force=True)
+
+    def connect(self, name: str) -> None:
+        """Puts a container back on the network, under its name."""
+        with _client() as client:
+            client.networks.get(self.network.name).connect(self.container(name), aliases=[name])
+
+    def is_connected(self, name: str) -> bool:
+        """Whether a container is on the network."""
+        networks = self.container(name).attrs["NetworkSettings"]["Networks"]
+        return self.network.name in networks
+
+
+def sweep() -> int:
+    """Removes containers and networks whose processes are gone; gives how many.
+
+    Raises:
+        DockerException: the engine does not answer.
+    """
+    swept = 0
+    with _client() as client:
+        for container in client.containers.list(all=True, filters={"label": OWNER}):
+            if _is_orphan(container.labels[OWNER]):
+                _remove(container)
+                swept += 1
+        for network in client.networks.list(filters={"label": OWNER}):
+            if _is_orphan(network.attrs["Labels"][OWNER]):
+                network.remove()
+                swept += 1
+    return swept
+
+
+def _client() -> closing[docker.DockerClient]:
+    return closing(docker.from_env())
+
+
+def _labels() -> dict[str, str]:
+    own = identify(os.getpid())
+    started = own.started if own else 0.0
+    return {OWNER: f"{socket.gethostname()} {os.getpid()} {started}"}
+
+
+def _is_orphan(owner: str) -> bool:
+    """Whether the process of a label ran on this machine, and is gone."""
+    host, pid, started = owner.split()
+    return host == socket.gethostname() and not is_alive(ProcessId(int(pid), float(started)))
+
+
+def _remove(container: Container) -> None:
+    with suppress(NotFound):
+        container.remove(force=True, v=True)

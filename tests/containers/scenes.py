@@ -1,0 +1,28 @@
+"""Scenes of attacks on the stack of this folder's tests."""
+
+from __future__ import annotations
+
+import random
+
+from chaos.faults.contained import ContainerReach
+from chaos.faults.fault import Scene
+from infra.containers.stack import ContainerStack
+
+
+def scene_on(cluster: ContainerStack) -> Scene:
+    """A scene without a job: for attacks on the stack alone."""
+
+    def no_job() -> None:
+        msg = "this scene has no job"
+        raise AssertionError(msg)
+
+    return Scene(
+        endpoints=cluster.endpoints,
+        topic="none",
+        checkpoint=cluster.layout.state_dir / "none",
+        reach=ContainerReach(cluster),
+        rng=random.Random(1),
+        stop_job=no_job,
+        submit_job=no_job,
+        restart=cluster.restart,
+    )

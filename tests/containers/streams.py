@@ -1,0 +1,63 @@
+"""Numbers sent to a topic and read back: what a hurt broker may neither lose nor double."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import KafkaAdminClient, NewTopic
+
+
+def create(bootstrap: str, topic: str, replicas: int = 1) -> None:
+    """Make a topic of one partition."""
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    admin.create_topics([NewTopic(topic, 1, replicas)])
+    admin.close()
+
+
+class Steady:
+    """Sends numbers, one after another, until it is told to stop; none may be lost or doubled."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self._producer = KafkaProducer(
+            bootstrap_servers=bootstrap,
+            acks="all",
+            enable_idempotence=True,
+            request_timeout_ms=5_000,
+            delivery_timeout_ms=120_000,
+        )
+        self._topic = topic
+        self.sent = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._send)
+
+    def __enter__(self) -> Steady:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._producer.flush(timeout=120)
+        self._producer.close()
+
+    def _send(self) -> None:
+        while not self._over.wait(0.005):
+            self._producer.send(self._topic, str(self.sent).encode(), partition=0)
+            self.sent += 1
+
+
+def read_all(bootstrap: str, topic: str) -> Iterator[int]:
+    """Every number that is committed, in order."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap, enable_auto_commit=False, isolation_level="read_committed"
+    )
+    place = TopicPartition(topic, 0)
+    consumer.assign([place])
+    consumer.seek_to_beginning(place)
+    end = consumer.end_offsets([place])[place]
+    while consumer.position(place) < end:
+        for records in consumer.poll(timeout_ms=1000).values():
+            yield from (int(record.value) for record in records)
+    consumer.close()

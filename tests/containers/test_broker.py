@@ -1,0 +1,64 @@
+"""A producer that goes on while its broker is frozen, off the network, and killed."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from chaos.faults.broker import KillBroker, PauseBroker
+from chaos.faults.contained import ContainerReach
+from chaos.faults.fault import Attack, Scene
+from chaos.faults.isolation import DisconnectBroker, LosePackets
+from infra.containers.stack import ContainerStack
+from tests.containers.scenes import scene_on
+from tests.containers.streams import Steady, create, read_all
+
+pytestmark = pytest.mark.containers
+
+TOPIC = "endurance"
+
+
+@pytest.fixture
+def scene(cluster: ContainerStack) -> Scene:
+    return scene_on(cluster)
+
+
+def test_nothing_is_lost_or_doubled_while_the_broker_is_hurt(
+    cluster: ContainerStack, scene: Scene
+) -> None:
+    bootstrap = cluster.endpoints.kafka_bootstrap
+    create(bootstrap, TOPIC)
+    attacks: list[Attack] = [
+        PauseBroker(hold_s=3),
+        DisconnectBroker(hold_s=3),
+        LosePackets(share=0.3, hold_s=5),
+        KillBroker(hold_s=1),
+    ]
+    told = []
+    with Steady(bootstrap, TOPIC) as producer:
+        for attack in attacks:
+            before = producer.sent
+            told.append(attack.inject(scene))
+            time.sleep(attack.hold_s)  # that long it lasts
+            told.append(attack.heal(scene))
+            assert producer.sent > before
+    assert list(read_all(bootstrap, TOPIC)) == list(range(producer.sent))
+    assert [said for said in told if "container kafka" in said] == [
+        "the broker, container kafka is paused, and a request stays unanswered",
+        "the broker answers again, container kafka goes on",
+        "the broker, container kafka is off its network, and a request stays unanswered",
+        "the broker answers again, container kafka is on its network again",
+        "the broker, container kafka loses 30% of what comes in",
+        "the broker, container kafka is gone, nothing answers on its port",
+    ]
+
+
+def test_a_container_that_is_gone_cannot_be_hurt(cluster: ContainerStack) -> None:
+    reach = ContainerReach(cluster)
+    victim = reach.daemon("spark-worker-2")
+    reach.kill(victim)
+    cluster.restart("spark")
+    assert not reach.is_alive(victim)
+    assert reach.resume(victim) == "container spark-worker-2 is gone meanwhile"
+    assert reach.is_alive(reach.daemon("spark-worker-2"))

@@ -1,0 +1,33 @@
+"""A plan on containers: a real job, hurt by an engine's means, and proved by the definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaos.checks import Outcome
+from chaos.plan import load_plan
+from chaos.runner import run_plan
+from infra.layout import ROOT, Layout
+
+pytestmark = [pytest.mark.containers, pytest.mark.usefixtures("docker_engine")]
+
+
+@pytest.mark.parametrize("name", ["core", pytest.param("isolation", marks=pytest.mark.nightly)])
+def test_every_fault_leaves_evidence_and_no_window_differs(name: str, tmp_path: Path) -> None:
+    file = ROOT / "chaos" / "plans" / "containers" / f"{name}.yml"
+    plan = load_plan(file)
+    report = run_plan(
+        plan,
+        file,
+        seed=1,
+        layout=Layout(tmp_path / "state"),
+        folder=tmp_path,
+        news=print,
+        kind="containers",
+    )
+    struck = list(report.history.of("fault"))
+    assert [one["name"] for one in struck] == [step.fault for step in plan.faults]
+    assert all(one["evidence"] for one in struck)
+    assert report.outcome is Outcome.passed, [(c.name, c.detail) for c in report.checks]

@@ -1,0 +1,133 @@
+"""Three brokers, three replicas, two in sync: one may go at any moment, and nothing is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from kafka import KafkaProducer
+from kafka.admin import KafkaAdminClient
+from kafka.errors import KafkaError
+
+from infra.containers import boxes
+from infra.containers.session import Session
+from infra.ports import free_port
+from tests.containers.conftest import PATIENCE_S
+from tests.containers.streams import Steady, create, read_all
+
+pytestmark = [pytest.mark.containers, pytest.mark.nightly]
+
+NODES = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Brokers:
+    """A cluster of three; `ports` by node."""
+
+    session: Session
+    ports: dict[int, int]
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
+
+    def kill(self, node: int) -> None:
+        self.session.container(f"kafka-{node}").kill()
+
+    def restart(self, node: int) -> None:
+        """Stop a broker in good order, and start it again."""
+        self.session.container(f"kafka-{node}").stop(timeout=60)
+        self.session.container(f"kafka-{node}").start()
+
+    def facts(self, topic: str) -> tuple[int, set[int]]:
+        """The leader of the topic's partition, and who is in sync."""
+        admin = KafkaAdminClient(bootstrap_servers=self.bootstrap)
+        try:
+            (described,) = admin.describe_topics([topic])
+        finally:
+            admin.close()
+        (partition,) = described["partitions"]
+        return int(partition["leader_id"]), set(partition["isr_nodes"])
+
+    def await_in_sync(self, topic: str) -> None:
+        until_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                if self.facts(topic)[1] == set(NODES):
+                    return
+            except KafkaError:
+                pass  # whom we asked is on its way up
+            assert time.monotonic() < until_s, "not all brokers are in sync again"
+            time.sleep(0.5)
+
+
+@pytest.fixture(scope="module")
+def brokers(box_session: Session) -> Iterator[Brokers]:
+    ports = {node: free_port() for node in NODES}
+    voters = ",".join(f"{node}@kafka-{node}:9093" for node in NODES)
+    for node, port in ports.items():
+        common = {"NODE_ID": str(node), "VOTERS": voters, "REPLICAS": "3", "MIN_ISR": "2"}
+        box_session.run(boxes.broker(port=port, name=f"kafka-{node}", environment=common))
+    found = Brokers(box_session, ports)
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            create(found.bootstrap, "first", replicas=3)
+            break
+        except KafkaError:
+            assert time.monotonic() < until_s, "the brokers do not answer"
+            time.sleep(0.5)
+    found.await_in_sync("first")
+    yield found
+    for node in NODES:
+        box_session.remove(f"kafka-{node}")
+
+
+def test_the_leader_is_killed_in_the_middle_of_a_transaction(brokers: Brokers) -> None:
+    topic = "transactions"
+    create(brokers.bootstrap, topic, replicas=3)
+    brokers.await_in_sync(topic)
+    producer = KafkaProducer(
+        bootstrap_servers=brokers.bootstrap,
+        transactional_id="one",
+        transaction_timeout_ms=120_000,
+        request_timeout_ms=5_000,
+    )
+    producer.init_transactions()
+    expected: list[int] = []
+    for transaction in range(4):
+        numbers = range(transaction * 200, transaction * 200 + 200)
+        producer.begin_transaction()
+        for place, number in enumerate(numbers):
+            producer.send(topic, str(number).encode(), partition=0)
+            if place == 100 and transaction in (1, 2):
+                producer.flush()
+                victim, in_sync = brokers.facts(topic)
+                assert in_sync == set(NODES)
+                brokers.kill(victim)
+        if transaction == 2:
+            producer.abort_transaction()
+        else:
+            producer.commit_transaction()
+            expected += numbers
+        if transaction in (1, 2):
+            assert brokers.facts(topic)[0] != victim
+            brokers.session.container(f"kafka-{victim}").start()
+            brokers.await_in_sync(topic)
+    producer.close()
+    assert list(read_all(brokers.bootstrap, topic)) == expected
+
+
+def test_a_rolling_restart_under_load_loses_and_doubles_nothing(brokers: Brokers) -> None:
+    topic = "rolling"
+    create(brokers.bootstrap, topic, replicas=3)
+    brokers.await_in_sync(topic)
+    with Steady(brokers.bootstrap, topic) as producer:
+        for node in NODES:
+            before = producer.sent
+            brokers.restart(node)
+            brokers.await_in_sync(topic)
+            assert producer.sent > before
+    assert list(read_all(brokers.bootstrap, topic)) == list(range(producer.sent))
