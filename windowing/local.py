@@ -49,11 +49,9 @@ class LocalEngine:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._rules = ValueRules.of(pipeline)
-        self._lanes = [
-            (Lane(pipeline, partition), MemoryStore())
-            for partition in range(pipeline.source.partitions)
-        ]
+        numbers = range(pipeline.source.partitions)
+        self._rules = [ValueRules.of(pipeline, number) for number in numbers]
+        self._lanes = [(Lane(pipeline, number), MemoryStore()) for number in numbers]
         shard = Shard(pipeline)
         self._shards = [(shard, MemoryStore()) for _ in range(pipeline.shards)]
         self._queries = {query.name: query for query in pipeline.queries}
@@ -63,13 +61,13 @@ class LocalEngine:
         """Take one batch.
 
         Args:
-            batch: per partition, its rows in increasing offset.
+            batch: per lane, by its number, its rows in increasing offset.
             wall_us: the caller's clock, for early rows and nothing else.
         """
         sent = []
-        for partition, rows in batch.items():
-            lane, store = self._lanes[partition]
-            sent.append(lane.step(store, [pack(rows, self._rules)]))
+        for number, rows in batch.items():
+            lane, store = self._lanes[number]
+            sent.append(lane.step(store, [pack(rows, self._rules[number])]))
         for number, (shard, store) in enumerate(self._shards):
             self._collect(shard.step(store, [parcels[number] for parcels in sent], wall_us))
 

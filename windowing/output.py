@@ -65,7 +65,8 @@ def marks(frame: pl.DataFrame) -> list[pl.Expr]:
 def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
     """The dead letters of an Arrow stream that a lane made."""
     for partition, offset, query, reason in from_bytes(data).iter_rows():
-        yield DeadLetter(pipeline.source.topic, partition, offset, query, reason)
+        source, number = pipeline.source.place(partition)
+        yield DeadLetter(source.topic, number, offset, query, reason)
 
 
 def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadLetter]) -> None:

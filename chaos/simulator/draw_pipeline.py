@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 
 TOPIC = "s"
+# How often joins, sessions, and discarding or retracting rows occur.
+_JOINS, _SESSIONS, _ACCUMULATIONS = 0.2, 0.3, 0.3
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _AGGREGATES = ("count", "sum(v)", "mean(v)", "min(v)", "max(v)", "sum(x)", "mean(x)", "max(x)")
 _RICHER = (
@@ -17,8 +19,15 @@ _RICHER = (
 )
 
 
-def draw_pipeline(rng: random.Random) -> str:
-    """Draw the text of a pipeline file; lengths are small multiples of one tick."""
+def draw_pipeline(rng: random.Random, *, windows_alone: bool) -> str:
+    """Draw the text of a pipeline file; lengths are small multiples of one tick.
+
+    Args:
+        rng: decides.
+        windows_alone: no sessions, no joins, and later rows show whole windows.
+    """
+    if not windows_alone and rng.random() < _JOINS:
+        return yaml.safe_dump(_join(rng), sort_keys=False)
     unit = rng.choice(["us", "us", "ms", "s", "iso"])
     tick_us = _UNIT_US[unit] * rng.choice([1, 1, 1000])
     every = _us(rng.choice([1, 2, 3, 5, 7]) * tick_us)
@@ -39,7 +48,49 @@ def draw_pipeline(rng: random.Random) -> str:
             f"q{number}": _query(rng, every, tick_us) for number in range(rng.choice([1, 1, 2]))
         },
     }
+    if not windows_alone:
+        for query in pipeline["queries"].values():
+            query.update(_further(rng, tick_us))
     return yaml.safe_dump(pipeline, sort_keys=False)
+
+
+def _further(rng: random.Random, tick_us: int) -> dict[str, Any]:
+    """What replaces parts of a query: a session, and what later rows show."""
+    changes: dict[str, Any] = {}
+    if rng.random() < _SESSIONS:
+        changes["window"] = f"SESSION {rng.randint(1, 10) * tick_us} us WATTR ts"
+    if rng.random() < _ACCUMULATIONS:
+        changes["accumulation"] = rng.choice(["discarding", "retracting"])
+    return changes
+
+
+def _join(rng: random.Random) -> dict[str, Any]:
+    """A join of two topics."""
+    sides = {}
+    for side, topic, own in (("left", TOPIC, "v"), ("right", "t", "w")):
+        source = {
+            "topic": topic,
+            "partitions": rng.choice([1, 1, 2]),
+            "format": "json",
+            "event_time": {"field": "ts", "unit": "us"},
+            "fields": {"g": "string?", own: "int?"},
+            "disorder": rng.choice(["ordered", {"slack": _us(rng.choice([1, 3, 8]))}]),
+        }
+        window = rng.choice([{}, {"window": _us(rng.choice([0, 2, 5, 12]))}])
+        sides[side] = {"source": source, **window}
+    return {
+        "name": "simulated",
+        "join": {
+            **sides,
+            "kind": rng.choice(["inner", "left", "right", "full"]),
+            "equal": rng.choice([[], ["g"], ["g"]]),
+            "where": rng.choice([[], [], ["left.v < right.w"]]),
+            "select": {"v": "left.v", "w": "right.w"},
+        },
+        "late": _late(rng, _us(rng.choice([1, 3, 7]))),
+        "retention": _us(rng.choice([0, 2, 10, 40])),
+        "shards": rng.choice([1, 2, 3]),
+    }
 
 
 def _us(length_us: int) -> str:

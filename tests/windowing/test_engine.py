@@ -41,7 +41,7 @@ def test_recorded_pipelines_give_their_bytes(name: str, batch_rows: int, tmp_pat
         log: Iterable[Entry] = checked(read_events(DATA / name / "events.jsonl"), pipeline)
         if seed is not None:
             log = interleave(log, seed)
-        result = run(pipeline, batches(log, batch_rows))
+        result = run(pipeline, batches(log, batch_rows, pipeline))
         write_output(tmp_path / "out.jsonl", result.rows, result.dead_letters)
         for file in ("out.jsonl", "out.dead.jsonl"):
             assert (tmp_path / file).read_bytes() == (DATA / name / file).read_bytes()

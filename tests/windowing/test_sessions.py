@@ -142,7 +142,7 @@ def test_a_full_state_fails_the_batch_and_drops_nothing() -> None:
     # Windows that no late record can reach any more make room.
     assert len(output(spec, log(range(0, 400, 10)), rows=1).rows) == 40
     with pytest.raises(StateFull, match="allows 3 entries"):
-        run(spec, batches(map(entry, log([5, 15, 25, 35])), 9))
+        run(spec, batches(map(entry, log([5] * 4, "abcd")[:-1]), 9))
 
 
 def test_retention_may_count_windows() -> None:

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from windowing.semantics import joins
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival, Lane, follow
 from windowing.semantics.log import LogEntry, split_lanes
@@ -21,6 +22,7 @@ from windowing.semantics.units import Item, Shown
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.windows import definition_of
 from windowing.spec.fields import Aggregate, Kind
+from windowing.spec.join import JoinedSource
 from windowing.spec.pipeline import Pipeline, Query, Source
 from windowing.spec.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
 
@@ -89,13 +91,16 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     """
     source = pipeline.source
     arrivals, lanes = _followed(pipeline, log)
-    items = _items(source, arrivals)
-    bad = [_dead(source, a, None, a.content) for a in arrivals if isinstance(a.content, str)]
+    items = _items(arrivals)
+    bad = [_dead(a, None, a.content) for a in arrivals if isinstance(a.content, str)]
     dead = list(bad)
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
     for query in pipeline.queries:
-        rows += (_row(query, source, shown) for shown in revisions(query, items, lanes))
+        if isinstance(source, JoinedSource):
+            rows += joins.rows(query, source, items, lanes)
+        else:
+            rows += (_row(query, source, shown) for shown in revisions(query, items, lanes))
         refused, tally = _refused(query, items)
         dead += refused
         counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
@@ -121,8 +126,10 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
         BadLogError: not a log of this pipeline.
     """
     query = next(query for query in pipeline.queries if query.name == row.query)
+    if isinstance(pipeline.source, JoinedSource):
+        return []  # the key of a pair says it
     arrivals, lanes = _followed(pipeline, log)
-    for shown in revisions(query, _items(pipeline.source, arrivals), lanes):
+    for shown in revisions(query, _items(arrivals), lanes):
         if RowId(query.name, shown.wid, _key(query, shown), shown.revision) == row:
             return [(item.partition, item.offset) for item in shown.holds]
     return []
@@ -130,27 +137,27 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
 
 def _followed(pipeline: Pipeline, log: Iterable[LogEntry]) -> tuple[list[Arrival], list[Lane]]:
     """Every data record with its lane's progress before it, and the lanes at the end."""
-    source, reader = pipeline.source, ValueReader(pipeline)
+    source = pipeline.source
     arrivals: list[Arrival] = []
     lanes: list[Lane] = []
-    for partition, entries in enumerate(split_lanes(source, log)):
-        lane = Lane(source.lane(partition), source.disorder)
-        arrivals += follow(lane, entries, reader)
+    for number, entries in enumerate(split_lanes(source, log)):
+        lane = Lane(source.lane(number), source.place(number)[0].disorder)
+        arrivals += follow(lane, entries, ValueReader(pipeline, number))
         lanes.append(lane)
     return arrivals, lanes
 
 
-def _items(source: Source, arrivals: Iterable[Arrival]) -> list[Item]:
-    return [item for arrival in arrivals if (item := _item(source, arrival)) is not None]
+def _items(arrivals: Iterable[Arrival]) -> list[Item]:
+    return [item for arrival in arrivals if (item := _item(arrival)) is not None]
 
 
-def _item(source: Source, arrival: Arrival) -> Item | None:
+def _item(arrival: Arrival) -> Item | None:
     record = arrival.content
     if not isinstance(record, Record):
         return None
     return Item(
         value=record.ts_us,
-        source=source.topic,
+        source=_topic(arrival),
         partition=arrival.partition,
         offset=arrival.offset,
         progress=arrival.progress,
@@ -226,5 +233,9 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
     return aggregate(spec, kinds[spec.field], values)
 
 
-def _dead(source: Source, arrival: Arrival, query: str | None, reason: str) -> DeadLetter:
-    return DeadLetter(source.topic, arrival.partition, arrival.offset, query, reason)
+def _dead(arrival: Arrival, query: str | None, reason: str) -> DeadLetter:
+    return DeadLetter(_topic(arrival), arrival.partition, arrival.offset, query, reason)
+
+
+def _topic(arrival: Arrival) -> str:
+    return arrival.lane.rpartition("/")[0]

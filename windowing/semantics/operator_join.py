@@ -16,10 +16,19 @@ from windowing.semantics.operator_log import Met, follow, release
 from windowing.spec.operator import JoinSpec, Side
 from windowing.spec.operator_rows import Bound, Pair, Place, Progress, Record, place_of
 
+Timed = tuple[int, Met]
+"""A record and the instant at which it is delivered."""
+
 
 @dataclass(frozen=True)
-class _Sent:
-    """A row and what its place among the rows follows from."""
+class Sent:
+    """A row and what its place among the rows follows from.
+
+    Attributes:
+        instant: when it is sent.
+        left, right: the records; None: the other one is alone.
+        retracts: it takes back that a record was alone.
+    """
 
     instant: Progress
     left: Met | None
@@ -28,6 +37,7 @@ class _Sent:
 
     @property
     def row(self) -> Pair:
+        """The row as an operator sends it."""
         left, right = (None if met is None else met.record for met in (self.left, self.right))
         return Pair(left, right, retracts=self.retracts)
 
@@ -45,7 +55,7 @@ def pairs_of(
 ) -> tuple[list[Pair], list[Pair], list[Record]]:
     """The rows that progress has reached, in their order; all rows; the refused records."""
     read = follow(spec, log)
-    sides: dict[Side, list[tuple[int, Met]]] = {"left": [], "right": []}
+    sides: dict[Side, list[Timed]] = {"left": [], "right": []}
     side_of: dict[str, Side] = {lane.name: lane.side or "left" for lane in spec.lanes}
     refused = []
     for met in read.met:
@@ -62,20 +72,33 @@ def pairs_of(
     progress: Progress = read.progress
     if spec.axis == "rows" and progress < math.inf:
         progress = min(len(own) for own in sides.values())
-    pairs = [
-        _Sent(max(one, other), left, right)
-        for one, left in sides["left"]
-        for other, right in sides["right"]
-        if _matches(spec, left, right)
-    ]
-    rows = sorted([*pairs, *_alone(spec, sides, pairs)], key=lambda sent: sent.order)
+    rows = rows_of(spec, sides)
     reached = [sent.row for sent in rows if sent.instant <= progress]
     return reached, [sent.row for sent in rows], refused
 
 
+def rows_of(spec: JoinSpec, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
+    """All rows that two sides' records ever send, in their order.
+
+    Args:
+        spec: of the join; of late records it says nothing here.
+        sides: the accepted records of each side.
+    """
+    by_key: dict[str | None, list[Timed]] = defaultdict(list)
+    for other in sides["right"]:
+        by_key[other[1].record.key if spec.equality else None].append(other)
+    pairs = [
+        Sent(max(one, other), left, right)
+        for one, left in sides["left"]
+        for other, right in by_key[left.record.key if spec.equality else None]
+        if _matches(spec, left, right)
+    ]
+    return sorted([*pairs, *_alone(spec, sides, pairs)], key=lambda sent: sent.order)
+
+
 def _alone(
-    spec: JoinSpec, sides: Mapping[Side, Sequence[tuple[int, Met]]], pairs: Iterable[_Sent]
-) -> Iterable[_Sent]:
+    spec: JoinSpec, sides: Mapping[Side, Sequence[Timed]], pairs: Iterable[Sent]
+) -> Iterable[Sent]:
     """The rows of records without a partner on time, and those that take them back."""
     first: dict[int, Progress] = defaultdict(lambda: math.inf)
     for pair in pairs:
@@ -89,9 +112,9 @@ def _alone(
             paired = first[id(met)]
             if paired == math.inf or paired > due:
                 left, right = (met, None) if side == "left" else (None, met)
-                yield _Sent(due, left, right)
+                yield Sent(due, left, right)
                 if paired < math.inf:
-                    yield _Sent(paired, left, right, retracts=True)
+                    yield Sent(paired, left, right, retracts=True)
 
 
 def _taken(spec: JoinSpec, late: Met) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol, cast
 
 from windowing.semantics import (
+    joins,
     landmark,
     sessions,
     slide_by_n,
@@ -23,7 +24,7 @@ from windowing.spec.window import Window, WindowClass
 
 
 class Definition(Protocol):
-    """The definition of one class of windows; of sessions, `takes` and `lateness` alone."""
+    """The definition of one class of windows; of sessions and joins, the last two alone."""
 
     def extent(self, window: Window, wid: int) -> tuple[int, int]:
         """Start and end; which of them belongs to the window depends on the class."""
@@ -53,6 +54,7 @@ _CLASSES = {
     WindowClass.SLIDE_BY_N: slide_by_n,
     WindowClass.SLIDE_BY_RANK: slide_by_rank,
     WindowClass.SESSION: sessions,
+    WindowClass.JOIN: joins,
 }
 
 

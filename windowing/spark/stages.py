@@ -39,8 +39,18 @@ def _pipeline(text: str) -> Pipeline:
 
 
 @lru_cache(maxsize=256)
-def _rules(text: str) -> ValueRules:
-    return ValueRules.of(_pipeline(text))
+def _rules(text: str) -> Callable[[int], ValueRules]:
+    """The rules of a lane by its number; lanes of one source share them."""
+    pipeline = _pipeline(text)
+
+    @lru_cache(maxsize=2)
+    def of_source(first: int) -> ValueRules:
+        return ValueRules.of(pipeline, first)
+
+    def of_lane(number: int) -> ValueRules:
+        return of_source(number - pipeline.source.place(number)[1])
+
+    return of_lane
 
 
 def packer(
@@ -60,7 +70,7 @@ def packer(
                 ordered = part.sort("offset")
                 rows = RawRows(*(ordered[name].to_list() for name in _RAW_COLUMNS))
                 partitions.append(partition)
-                chunks.append(to_bytes(pack(rows, rules)))
+                chunks.append(to_bytes(pack(rows, rules(int(partition)))))
             yield pa.RecordBatch.from_pydict(
                 {"partition": partitions, "chunk": chunks}, schema=_chunk_schema
             )

@@ -9,10 +9,18 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from windowing.spec.disorder import Unordered
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.emission import (
     Accumulation,
@@ -23,12 +31,16 @@ from windowing.spec.emission import (
 )
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
 from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import check_gaps, check_late, check_progress_key
 from windowing.spec.source import EventTime, Name, Source, SpecModel, known_fields
 from windowing.spec.window import ROW_NUM, Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
+
+# What stands for the source of a join that cannot be read.
+_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 0, "fields": {}, "disorder": Unordered()}
 
 __all__ = ["EventTime", "Pipeline", "Query", "Sink", "Source", "load_pipeline", "parse_pipeline"]
 
@@ -110,9 +122,11 @@ class Sink(SpecModel):
 
 
 class Pipeline(SpecModel):
-    """A pipeline: one source stream and its queries.
+    """A pipeline: one source stream and its queries, or a join of two.
 
     Attributes:
+        source: the stream; of a join, both as one.
+        join: the two streams and what of them matches, instead of `source` and `queries`.
         shards: how many parts the keys are spread over; fixed for the pipeline's life.
         schedule: `continuous`, or a cron expression for increments.
         quality: expectations by name and arguments.
@@ -120,16 +134,41 @@ class Pipeline(SpecModel):
 
     name: Name
     source: Source
+    join: Join | None = None
     late: Late = Late()
     retention: Kept | None = None
     early: Early | None = None
     accumulation: Accumulation = "accumulating"
     shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
-    query_files: dict[Name, _QueryFile] = Field(alias="queries", min_length=1)
+    query_files: dict[Name, _QueryFile] = Field(alias="queries", default_factory=dict)
     sink: Sink | None = None
     schedule: str = "continuous"
     quality: list[dict[str, Any]] = Field(default_factory=list)
     _text: str = PrivateAttr(default="")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _source_of_join(cls, data: Any) -> Any:
+        """Make the source of a join out of its section."""
+        if not isinstance(data, dict) or "join" not in data:
+            return data
+        odd = [name for name in ("source", "queries", "early", "accumulation") if name in data]
+        if odd:
+            msg = f"{odd[0]} does not go with join: its sources stand under left and right"
+            raise ValueError(msg)
+        try:
+            join = Join.model_validate(data["join"])
+        except ValidationError:
+            # The section is read again as a field, which tells where its problems stand.
+            return {**data, "source": Source.model_construct(**_UNKNOWN)}
+        return {**data, "join": join, "source": JoinedSource.of(join)}
+
+    @model_validator(mode="after")
+    def _some_query(self) -> Self:
+        if not self.query_files and self.join is None:
+            msg = "queries: there is none: add one, with window and aggregates"
+            raise ValueError(msg)
+        return self
 
     @field_validator("query_files")
     @classmethod
@@ -147,7 +186,9 @@ class Pipeline(SpecModel):
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
-        """The queries, validated against the source, in the order of the file."""
+        """The queries in the order of the file, validated against the source; a join's own one."""
+        if isinstance(self.source, JoinedSource):
+            return (_pairs(self, self.source),)
         return tuple(_resolve(self, name, query) for name, query in self.query_files.items())
 
     @cached_property
@@ -156,6 +197,12 @@ class Pipeline(SpecModel):
         decisive = repr((self.source, self.shards, self.queries))
         return hashlib.sha256(decisive.encode()).hexdigest()[:16]
 
+    def key_fields(self, number: int) -> frozenset[str]:
+        """The fields of a lane's records that some row's key is made of."""
+        if isinstance(self.source, JoinedSource):
+            return frozenset(self.source.join.key_fields(self.source.side_of(number)))
+        return frozenset(field for query in self.queries for field in query.key)
+
 
 class _FieldError(ValueError):
     """A rule broken across fields; carries the path of the field to blame."""
@@ -163,6 +210,32 @@ class _FieldError(ValueError):
     def __init__(self, path: tuple[str | int, ...], message: str) -> None:
         self.path = path
         super().__init__(message)
+
+
+def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
+    """What stands for a query where two streams are joined."""
+    late, retention = pipeline.late, pipeline.retention or Retention()
+    if late.policy == "update" and retention.time_us is None:
+        msg = "late: {policy: update} needs a retention, as retention: 12 hours"
+        raise _FieldError(("late",), msg)
+    if retention.windows is not None:
+        raise _FieldError(("retention",), "a join has no windows to count: give a time")
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        try:
+            check_postgres_names(PAIRS, [*source.key, *source.join.select])
+        except ValueError as error:
+            raise _FieldError(("join", "select"), str(error)) from None
+    return Query(
+        name=PAIRS,
+        window=source.window,
+        group_by=source.key,
+        aggregates=source.shown,
+        late=late,
+        retention_us=retention.time_us if late.policy == "update" else None,
+        entries_max=retention.entries,
+        # A late partner takes back that a record was alone.
+        accumulation="accumulating" if source.join.kind == "inner" else "retracting",
+    )
 
 
 def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from windowing.spec.operator_rows import lane_order
+
 Scalar = int | float | str | None
 Key = tuple[Scalar, ...]
 Value = Scalar | Sequence[Scalar]
@@ -89,7 +91,7 @@ def dead_letter_order(letter: DeadLetter) -> tuple[object, ...]:
 
 def row_line(row: Row) -> str:
     """Spell a row as one line of OUT.jsonl, without the line's end."""
-    lanes = sorted(row.offsets, key=lambda lane: int(lane.rpartition("/")[2]))
+    lanes = sorted(row.offsets, key=lane_order)
     return _spell(
         {
             "query": row.query,

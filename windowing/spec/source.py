@@ -124,9 +124,33 @@ class Source(SpecModel):
         known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
         return {**known, self.event_time.field: "time"}
 
-    def lane(self, partition: int) -> str:
-        """The name of a partition's lane."""
-        return f"{self.topic}/{partition}"
+    @property
+    def parts(self) -> tuple[Source, ...]:
+        """The logs that it is made of: one, but for joins."""
+        return (self,)
+
+    def place(self, number: int) -> tuple[Source, int]:
+        """The source and the partition of a lane."""
+        return self, number
+
+    def lane(self, number: int) -> str:
+        """The name of a lane, `topic/partition`."""
+        source, partition = self.place(number)
+        return f"{source.topic}/{partition}"
+
+    def number(self, topic: str, partition: int) -> int | None:
+        """The number of a partition's lane; None: it is not read."""
+        before = 0
+        for part in self.parts:
+            if part.topic == topic and 0 <= partition < part.partitions:
+                return before + partition
+            before += part.partitions
+        return None
+
+    @property
+    def lanes(self) -> str:
+        """The lanes in words, for messages."""
+        return ", ".join(f"{p.topic}/0 to {p.topic}/{p.partitions - 1}" for p in self.parts)
 
 
 def known_fields(source: Source) -> str:

@@ -29,7 +29,7 @@ _RANK = re.compile(r"rank\s*\(\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\)", re.IGNORECASE
 
 
 class WindowClass(StrEnum):
-    """The classes of the window language, by how a record finds its windows."""
+    """The classes of the window language, by how a record finds its windows; and joins."""
 
     SLIDING = "sliding"
     LANDMARK = "landmark"
@@ -38,6 +38,7 @@ class WindowClass(StrEnum):
     SLIDE_BY_N = "slide_by_n"
     SLIDE_BY_RANK = "slide_by_rank"
     SESSION = "session"
+    JOIN = "join"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ class BatchRows:
     """
 
     def __init__(self, pipeline: Pipeline, run: str) -> None:
-        self._pipeline, self._run = pipeline, run
+        self._pipeline, self._run, source = pipeline, run, pipeline.source
+        self._lanes = {number: source.lane(number) for number in range(source.partitions)}
 
     def tables(self, frames: Sequence[Row], batch_id: int) -> dict[str, pa.Table]:
         """The tables that get rows from a batch, by name.
@@ -100,9 +101,8 @@ class BatchRows:
         )
 
     def _offsets(self, offsets: pl.Series) -> pa.Array:
-        lane = pl.lit(f"{self._pipeline.source.topic}/") + pl.element().struct["partition"].cast(
-            pl.String
-        )
+        number = pl.element().struct["partition"]
+        lane = number.replace_strict(self._lanes, return_dtype=pl.String)
         named = offsets.list.eval(
             pl.struct(
                 lane=lane,
@@ -113,11 +113,16 @@ class BatchRows:
         return named.to_arrow()
 
     def _passed(self, name: str, parts: Sequence[pl.DataFrame], batch_id: int) -> pa.Table:
+        number = pl.col("partition")
+        places = {n: self._pipeline.source.place(n) for n in self._lanes}
+        topics = {n: source.topic for n, (source, _) in places.items()}
+        partitions = {n: partition for n, (_, partition) in places.items()}
         frame = pl.concat(parts).with_columns(
             run=pl.lit(self._run),
             batch_id=pl.lit(batch_id, dtype=pl.Int64),
-            source=pl.lit(self._pipeline.source.topic),
-            lane=pl.lit(f"{self._pipeline.source.topic}/") + pl.col("partition").cast(pl.String),
+            source=number.replace_strict(topics, return_dtype=pl.String),
+            lane=number.replace_strict(self._lanes, return_dtype=pl.String),
+            partition=number.replace_strict(partitions, return_dtype=pl.Int32),
         )
         schema = schemas(self._pipeline)[name]
         return frame.select(schema.names).to_arrow().cast(schema)
