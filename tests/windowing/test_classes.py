@@ -29,7 +29,7 @@ _BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
-    case = data.draw(cases(kind=kind))
+    case = data.draw(cases(kind=kind, wide=True))
     pipeline = parse_pipeline(case.pipeline)
     try:
         outcome = evaluate(pipeline, map(entry, case.events))
