@@ -18,9 +18,9 @@ if "$VENV/python" -m infra.containers start && infra/images/build; then
     name=containers-$(basename "$plan" .yml)
     "$VENV/slackwater" chaos run "$plan" --stack containers --seed "$SEED" --report "$REPORTS/$name" || failed=1
   done
-  "$VENV/python" -m infra.containers stop || failed=1
 else
   failed=1
 fi
+"$VENV/python" -m infra.containers stop || failed=1  # if it is ours
 "$VENV/slackwater" chaos contents "$REPORTS" || failed=1
 exit "$failed"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
 
 from windowing import errors
 
@@ -11,8 +14,8 @@ _RAISED = re.compile(r"windowing\.errors\.(\w+): (.+)")
 _FINAL_MARKS = (
     "offset was changed",
     "Some data may have been lost",
-    "No space left on device",
 )
+_NO_SPACE = "No space left on device"
 _STATE_FILE = re.compile(r"[\w./:-]*/state/\d+/\d+/[\w.-]+\.(?:changelog|zip|sst)")
 _STATE_MARKS = ("does not exist", "FileNotFoundException", "NoSuchFile", "Checksum error")
 _GONE = re.compile(r"Could not read records in offset \[(\d+), (\d+)\) for topic partition (\S+)")
@@ -27,8 +30,13 @@ def windowing_error(text: str) -> errors.WindowingError | None:
     return None
 
 
-def final_reason(text: str) -> str | None:
-    """Why a restart would fail in the same way; None where it is worth a try."""
+def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:
+    """Why a restart would fail in the same way; None where it is worth a try.
+
+    Args:
+        text: the message of the failed query.
+        places: folders that the job writes to; the system says that one is full, and not which.
+    """
     error = windowing_error(text)
     if error is not None:
         return str(error)
@@ -44,5 +52,8 @@ def final_reason(text: str) -> str | None:
             f"the state file {state.group()} is missing or damaged: put it back from a copy of the "
             "checkpoint, or start a new run to replay"
         )
+    if _NO_SPACE in text:
+        left = [f"{place} has {shutil.disk_usage(place).free} bytes left" for place in places]
+        return f"{'; '.join([_NO_SPACE, *left])}: make room, then submit the run again"
     lines = [line.strip() for line in text.splitlines()]
     return next((line for line in lines for mark in _FINAL_MARKS if mark in line), None)

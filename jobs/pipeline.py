@@ -160,13 +160,18 @@ def main(argv: list[str]) -> int:
     try:
         run(args)
     except StreamingQueryException as error:
-        reason = final_reason(str(error))
+        reason = final_reason(str(error), _written(args))
         if reason is None:
             raise
         _give_up(args, reason, str(error))
     except CheckpointDamaged as error:
         _give_up(args, str(error), "")
     return 0
+
+
+def _written(args: argparse.Namespace) -> list[Path]:
+    """The folders that the job writes to; tables are there only where the sink made some."""
+    return [place for place in (args.checkpoint, Path(args.table)) if place.exists()]
 
 
 def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:

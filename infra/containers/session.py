@@ -4,6 +4,7 @@ All of them carry a label that names the process they belong to. Whoever begins 
 away what belongs to processes that are gone: nobody else is left to do it.
 """
 
+import ipaddress
 import os
 import socket
 from collections.abc import Mapping
@@ -11,14 +12,18 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import docker
 from docker.errors import DockerException, NotFound
 from docker.models.containers import Container
+from docker.types import IPAMConfig, IPAMPool
 
 from infra.errors import InfraError
 from infra.process import ProcessId, identify, is_alive
+
+if TYPE_CHECKING:
+    from testcontainers.core.network import Network
 
 OWNER = "slackwater.owner"
 """Label of everything that a session makes: host, pid and start time of its process."""
@@ -64,6 +69,7 @@ class Session:
         # Ports are published on the loopback address, also where we are in a container ourselves.
         os.environ.setdefault("TESTCONTAINERS_HOST_OVERRIDE", "localhost")
         self._containers: dict[str, Container] = {}
+        self._lent: dict[str, str] = {}
 
     def __enter__(self) -> "Session":
         """Sweeps, and makes the network.
@@ -75,7 +81,12 @@ class Session:
 
         try:
             sweep()
-            self.network = Network(docker_network_kw={"labels": _labels()}).create()
+            found = Network(docker_network_kw={"labels": _labels()}).create()
+            # Addresses can be asked for only where the subnet was: the engine has found a free one.
+            pool = IPAMPool(subnet=self._addresses(found)["Subnet"])
+            found.remove()
+            options = {"labels": _labels(), "ipam": IPAMConfig(pool_configs=[pool])}
+            self.network = Network(docker_network_kw=options).create()
         except DockerException as error:
             text = f"the Docker engine does not do what it is asked to: {error}"
             raise InfraError(text) from error
@@ -95,9 +106,8 @@ class Session:
     @property
     def gateway(self) -> str:
         """This machine's address on the network."""
-        with _client() as client:
-            facts = client.networks.get(self.network.name).attrs
-        return str(facts["IPAM"]["Config"][0]["Gateway"])
+        subnet = ipaddress.ip_network(self._addresses(self.network)["Subnet"])
+        return str(next(subnet.hosts()))
 
     def run(self, box: Box) -> Container:
         """Starts a container; it is not waited for.
@@ -152,18 +162,30 @@ class Session:
 
     def disconnect(self, name: str) -> None:
         """Takes a container from the network; it runs on."""
+        container = self.container(name)
+        # Servers inside are bound to it, and would not hear of another one.
+        self._lent[name] = self._networks(name)[self.network.name]["IPAddress"]
         with _client() as client:
-            client.networks.get(self.network.name).disconnect(self.container(name), force=True)
+            client.networks.get(self.network.name).disconnect(container, force=True)
 
     def connect(self, name: str) -> None:
-        """Puts a container back on the network, under its name."""
+        """Puts a container back on the network, under its name and its address."""
+        address = self._lent.pop(name)
         with _client() as client:
-            client.networks.get(self.network.name).connect(self.container(name), aliases=[name])
+            client.networks.get(self.network.name).connect(
+                self.container(name), aliases=[name], ipv4_address=address
+            )
 
     def is_connected(self, name: str) -> bool:
         """Whether a container is on the network."""
-        networks = self.container(name).attrs["NetworkSettings"]["Networks"]
-        return self.network.name in networks
+        return self.network.name in self._networks(name)
+
+    def _networks(self, name: str) -> dict[str, Any]:
+        return dict(self.container(name).attrs["NetworkSettings"]["Networks"])
+
+    def _addresses(self, network: "Network") -> dict[str, str]:
+        with _client() as client:
+            return dict(client.networks.get(network.name).attrs["IPAM"]["Config"][0])
 
 
 def sweep() -> int:

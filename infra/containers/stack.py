@@ -168,6 +168,7 @@ def build(names: tuple[str, ...], news: News) -> None:
         InfraError: it fails; with the last words of the build.
     """
     began = time.monotonic()
+    news(f"building the images {', '.join(names)}")
     done = subprocess.run(
         [ROOT / "infra" / "images" / "build", *names],
         stdin=subprocess.DEVNULL,

@@ -14,7 +14,11 @@ from infra.containers.stack import ContainerStack
 from tests.containers.scenes import scene_on
 from tests.containers.streams import Steady, create, read_all
 
-pytestmark = pytest.mark.containers
+pytestmark = [
+    pytest.mark.containers,
+    # The client leaves sockets open where no broker answers.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 TOPIC = "endurance"
 

@@ -11,7 +11,12 @@ from chaos.plan import load_plan
 from chaos.runner import run_plan
 from infra.layout import ROOT, Layout
 
-pytestmark = [pytest.mark.containers, pytest.mark.usefixtures("docker_engine")]
+pytestmark = [
+    pytest.mark.containers,
+    pytest.mark.usefixtures("docker_engine"),
+    # The client leaves sockets open where no broker answers.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.mark.parametrize("name", ["core", pytest.param("isolation", marks=pytest.mark.nightly)])

@@ -17,7 +17,12 @@ from infra.ports import free_port
 from tests.containers.conftest import PATIENCE_S
 from tests.containers.streams import Steady, create, read_all
 
-pytestmark = [pytest.mark.containers, pytest.mark.nightly]
+pytestmark = [
+    pytest.mark.containers,
+    pytest.mark.nightly,
+    # The client leaves sockets open where no broker answers.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 NODES = (1, 2, 3)
 

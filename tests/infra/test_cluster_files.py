@@ -65,7 +65,7 @@ def test_all_of_the_application_is_there() -> None:
 def test_spark_submit_understands_what_a_script_says(script: str, tmp_path: Path) -> None:
     given = {
         "HADOOP_CONF_DIR": str(tmp_path),
-        "API": "https://127.0.0.1:1",
+        "API": "127.0.0.1:1",
         "BOOTSTRAP": "broker:9092",
         "SHARED": str(tmp_path),
         "IMAGE": "slackwater/spark:local",

@@ -1,5 +1,6 @@
 """What a job says of a checkpoint that lacks something, before and after Spark has looked."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,13 @@ def test_a_state_file_is_named(why: str) -> None:
     assert file in said
     assert "put it back" in said
     assert final_reason("a broker was not available") is None
+
+
+def test_a_full_disk_is_said_with_the_places_that_may_be_full(tmp_path: Path) -> None:
+    said = final_reason(
+        "Caused by: FSError: java.io.IOException: No space left on device", [tmp_path]
+    )
+    assert said is not None
+    assert re.fullmatch(
+        rf"No space left on device; {tmp_path} has \d+ bytes left: make room, then submit .*", said
+    )

@@ -11,6 +11,9 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.expected_conditions import presence_of_element_located, url_contains
+from selenium.webdriver.support.ui import WebDriverWait
 
 from infra import stack
 from infra.endpoints import Endpoints
@@ -31,6 +34,25 @@ ARGUMENTS = (
     "--disable-sync",
     "--window-size=1400,1000",
 )
+
+
+PATIENCE_S = 60.0
+
+
+def log_in(browser: webdriver.Chrome, url: str, user: str, password: str) -> None:
+    """Log in to Airflow by its form."""
+    browser.get(url)
+    wait = WebDriverWait(browser, PATIENCE_S)
+    wait.until(presence_of_element_located((By.NAME, "username"))).send_keys(user)
+    browser.find_element(By.NAME, "password").send_keys(password)
+    browser.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
+    wait.until_not(url_contains("/login"))
+
+
+def shows(browser: webdriver.Chrome, text: str) -> None:
+    """Wait until the page shows a text."""
+    path = f"//*[normalize-space(text())='{text}']"
+    WebDriverWait(browser, PATIENCE_S).until(presence_of_element_located((By.XPATH, path)), text)
 
 
 @pytest.fixture

@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.expected_conditions import (
-    frame_to_be_available_and_switch_to_it,
-    presence_of_element_located,
-    url_contains,
-)
+from selenium.webdriver.support.expected_conditions import frame_to_be_available_and_switch_to_it
 from selenium.webdriver.support.ui import WebDriverWait
 
 from chaos.expectations import check
@@ -19,9 +15,9 @@ from infra.endpoints import Endpoints
 from infra.layout import Layout
 from tests.chaos.test_expectations import LOG, OUTCOME, P
 from tests.chaos.test_verify import write_tables
+from tests.ui.conftest import PATIENCE_S, log_in, shows
 
 DAG = "flight_delays"
-PATIENCE_S = 60.0
 
 pytestmark = [
     pytest.mark.ui,
@@ -30,21 +26,10 @@ pytestmark = [
 ]
 
 
-def shows(browser: webdriver.Chrome, text: str) -> None:
-    """Wait until the page shows a text."""
-    path = f"//*[normalize-space(text())='{text}']"
-    WebDriverWait(browser, PATIENCE_S).until(presence_of_element_located((By.XPATH, path)), text)
-
-
 @pytest.fixture
 def logged_in(browser: webdriver.Chrome, airflow: Endpoints) -> webdriver.Chrome:
     """A browser whose user has logged in by the form."""
-    browser.get(airflow.airflow_url)
-    wait = WebDriverWait(browser, PATIENCE_S)
-    wait.until(presence_of_element_located((By.NAME, "username"))).send_keys(airflow.airflow_user)
-    browser.find_element(By.NAME, "password").send_keys(airflow.airflow_password)
-    browser.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
-    wait.until_not(url_contains("/login"))
+    log_in(browser, airflow.airflow_url, airflow.airflow_user, airflow.airflow_password)
     return browser
 
 

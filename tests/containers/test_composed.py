@@ -1,0 +1,130 @@
+"""The composed stack: from nothing to all healthy, the flights end to end, and what people see."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import docker
+import pytest
+from selenium import webdriver
+
+from infra.airflow import USER
+from infra.containers.stack import build
+from infra.layout import ROOT
+from infra.ports import free_port
+from tests.ui.conftest import SCREENSHOTS, browser, log_in, shows  # noqa: F401 - a fixture
+
+pytestmark = [pytest.mark.containers, pytest.mark.nightly]
+
+PROJECT = "slackwater-test"
+HEALTHY_S, DEMO_S = 600.0, 1800.0
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The running stack: its variables, and how long it took to get well."""
+
+    environment: dict[str, str]
+    seconds: float
+
+    @property
+    def airflow(self) -> str:
+        return f"http://127.0.0.1:{self.environment['AIRFLOW_PORT']}"
+
+
+def compose(*arguments: str, environment: dict[str, str]) -> str:
+    """Run Compose, version 2 where it is there, else 1; gives what it said."""
+    newer = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+    command = ["docker", "compose"] if newer.returncode == 0 else ["docker-compose"]
+    done = subprocess.run(
+        [*command, "-p", PROJECT, *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=DEMO_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    return done.stdout
+
+
+def services() -> dict[str, dict[str, Any]]:
+    """The state of each container of the stack, by its service."""
+    client = docker.from_env()
+    try:
+        label = f"com.docker.compose.project={PROJECT}"
+        found = client.containers.list(all=True, filters={"label": label})
+        return {
+            one.labels["com.docker.compose.service"]: {
+                **one.attrs["State"],
+                "memory_bytes": _memory(one) if one.status == "running" else 0,
+            }
+            for one in found
+        }
+    finally:
+        client.close()
+
+
+def _memory(container: Any) -> int:
+    """What `docker stats` shows: without the files that are kept in memory for speed alone."""
+    facts = container.stats(stream=False)["memory_stats"]
+    kept = facts["stats"]
+    return int(facts["usage"] - kept.get("total_inactive_file", kept.get("inactive_file", 0)))
+
+
+def is_well(state: dict[str, Any]) -> bool:
+    if "Health" in state:
+        return bool(state["Health"]["Status"] == "healthy")
+    return bool(state["Status"] == "exited" and state["ExitCode"] == 0)
+
+
+@pytest.fixture(scope="module")
+def composed(docker_engine: None) -> Iterator[Composed]:
+    build(("kafka", "postgres", "spark", "airflow"), print)
+    names = ("KAFKA_PORT", "SPARK_PORT", "AIRFLOW_PORT", "POSTGRES_PORT")
+    environment = {name: str(free_port()) for name in names}
+    began = time.monotonic()
+    try:
+        compose("up", "-d", environment=environment)
+        while not all(is_well(state) for state in services().values()):
+            assert time.monotonic() < began + HEALTHY_S, services()
+            time.sleep(1)
+        yield Composed(environment, time.monotonic() - began)
+    finally:
+        compose("--profile", "demo", "down", "-v", environment=environment)
+
+
+def test_all_get_well_and_the_flights_are_proved(composed: Composed) -> None:
+    found = services()
+    assert len(found) == 10, sorted(found)
+    report = {
+        "seconds": round(composed.seconds),
+        "memory_mib": {name: one["memory_bytes"] >> 20 for name, one in sorted(found.items())},
+    }
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    (SCREENSHOTS / "composed.json").write_text(json.dumps(report, indent=2))
+    arguments = ("--profile", "demo", "run", "--rm", "-T", "demo")
+    told = compose(*arguments, environment=composed.environment)
+    (SCREENSHOTS / "composed_demo.txt").write_text(told)
+    assert "proved: lost 0, duplicated 0, differing 0" in told
+
+
+def test_the_run_is_green_in_the_browser(
+    composed: Composed,
+    browser: webdriver.Chrome,  # noqa: F811 - the fixture
+) -> None:
+    lines = (ROOT / ".env").read_text(encoding="utf-8").splitlines()
+    password = dict(line.split("=", 1) for line in lines)["AIRFLOW_PASSWORD"]
+    log_in(browser, composed.airflow, USER, password)
+    browser.get(f"{composed.airflow}/dags/flight_delays/runs")
+    shows(browser, "Success")
+    browser.save_screenshot(str(SCREENSHOTS / "composed_airflow.png"))
