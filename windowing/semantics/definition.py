@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival, Lane, follow
 from windowing.semantics.log import LogEntry, split_lanes
-from windowing.semantics.revisions import Shown, revisions
+from windowing.semantics.revisions import Shown, key_of, revisions
 from windowing.semantics.units import Item
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.windows import definition_of
@@ -137,7 +137,7 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
     offsets: dict[str, list[int]] = defaultdict(list)
     for item in shown.holds:
         offsets[item.lane].append(item.offset)
-    key = shown.group if query.window.pattr is None else (shown.part, *shown.group)
+    key = key_of(query, shown)
     kinds = {name: type_.kind for name, type_ in source.fields.items()}
     try:
         values = {spec.name: value_of(spec, kinds, shown) for spec in query.aggregates}

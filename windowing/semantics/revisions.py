@@ -72,7 +72,7 @@ def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> lis
     """
     lanes = list(lanes)
     shown: list[Shown] = []
-    for unit in _units(query, items, lanes):
+    for unit in units_of(query, items, lanes):
         contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
         for holding in definition_of(query.window).hold(query, unit):
             content = contents[holding.wid, group_of(query, holding.item)]
@@ -90,12 +90,18 @@ def group_of(query: Query, item: Item) -> Key:
     return tuple(item.fields[name] for name in query.group_by)
 
 
-def _units(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+def key_of(query: Query, shown: Shown) -> Key:
+    """The key of a row: PATTR, then the values of GROUP BY."""
+    return shown.group if query.window.pattr is None else (shown.part, *shown.group)
+
+
+def units_of(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+    """The units of records that have windows or rows of their own; arguments as of `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
     for item in items:
         group = group_of(query, item) if window.kind in _PER_KEY else ()
-        units[_part(window, item), group].append(item)
+        units[part_of(window, item), group].append(item)
     newest = max((item.value for item in items), default=0)
     for members in units.values():
         # Progress per key goes with units of that key only, so any member knows the key.
@@ -108,7 +114,8 @@ def _units(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterat
         )
 
 
-def _part(window: Window, item: Item) -> Scalar:
+def part_of(window: Window, item: Item) -> Scalar:
+    """A record's value of PATTR."""
     return None if window.pattr is None else item.fields[window.pattr]
 
 
@@ -116,7 +123,7 @@ def _shown(query: Query, unit: Unit, wid: int, group: Key, content: _Content) ->
     window = query.window
     definition = definition_of(window)
     start, end = definition.extent(window, wid)
-    part = _part(window, unit.items[0])
+    part = part_of(window, unit.items[0])
 
     def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
         ordered = tuple(sorted(holds, key=lambda item: item.canonical))
