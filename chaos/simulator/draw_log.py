@@ -13,7 +13,8 @@ from typing import Any
 from chaos.simulator.case import Event
 from windowing.spec.disorder import Slack
 from windowing.spec.fields import FieldType
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.spec.pipeline import Pipeline, Query, Source
+from windowing.spec.window import Window, WindowClass
 
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,20 +66,31 @@ def draw_log(rng: random.Random, pipeline: Pipeline) -> tuple[tuple[Event, ...],
 def _scale(rng: random.Random, pipeline: Pipeline) -> _Scale:
     source, query = pipeline.source, rng.choice(pipeline.queries)
     window, unit = query.window, source.event_time.unit
-    length = window.range_ or window.slide
-    tick_us = max(_UNIT_US[unit], min(length, window.slide) // 12)
+    length, slide = _lengths_us(source, window)
+    tick_us = max(_UNIT_US[unit], min(length, slide) // 12)
     start = max(window.origin, source.event_time.min_us + length, _YEAR_1_US)
-    first = (start - window.origin) // window.slide + rng.choice([0, 0, 5])
-    ends = [window.origin + (first + number) * window.slide for number in range(1, 8)]
+    first = (start - window.origin) // slide + rng.choice([0, 0, 5])
+    ends = [window.origin + (first + number) * slide for number in range(1, 8)]
     edges = sorted({*ends, *(end - length for end in ends)})
     # Other generators have no slack that is known beforehand; a slide is of the right size.
-    slack_us = source.disorder.slack_us if isinstance(source.disorder, Slack) else window.slide
-    lengths = [slack_us, slack_us + tick_us, slack_us + window.slide, slack_us + length]
+    slack_us = source.disorder.slack_us if isinstance(source.disorder, Slack) else slide
+    lengths = [slack_us, slack_us + tick_us, slack_us + slide, slack_us + length]
     lengths += [slack_us + part for part in _late_lengths(query)]
     # Disorder far beyond the log's own span cannot be told from more disorder.
     span_us = edges[-1] - edges[0]
     delays = [min(delay, 2 * span_us) for delay in lengths]
     return _Scale(tuple(edges), (0, 0, 0, 0, *delays), tick_us, unit)
+
+
+def _lengths_us(source: Source, window: Window) -> tuple[int, int]:
+    """Range and slide in time; what a window counts in rows takes the size of the slack."""
+    if window.kind is WindowClass.TUPLE:
+        slack_us = source.disorder.slack_us if isinstance(source.disorder, Slack) else 0
+        length = max(slack_us, 6 * _UNIT_US[source.event_time.unit])
+        return length, length
+    if window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK):
+        return window.range_ or window.slide, window.slide
+    return window.range_ or 1, window.range_ or 1
 
 
 def _late_lengths(query: Query) -> list[int]:
