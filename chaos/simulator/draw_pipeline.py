@@ -35,7 +35,7 @@ def draw_pipeline(rng: random.Random) -> str:
             "topic": TOPIC,
             "partitions": 1 if as_they_arrive else rng.choice([1, 2, 2, 3]),
             "format": "json",
-            "event_time": _event_time(rng, unit, tick_us),
+            "event_time": _event_time(rng, unit, tick_us, bounded="landmark" in kinds),
             "fields": {"g": rng.choice(["string", "string?"]), "v": "int?", "x": "float?"},
             "disorder": rng.choice(["ordered", {"slack": _us(rng.choice([1, 3, 8]) * tick_us)}]),
         },
@@ -53,9 +53,10 @@ def _us(length_us: int) -> str:
     return f"{length_us} us"
 
 
-def _event_time(rng: random.Random, unit: str, tick_us: int) -> dict[str, Any]:
+def _event_time(rng: random.Random, unit: str, tick_us: int, *, bounded: bool) -> dict[str, Any]:
+    # A legal time in a thousand years would ask for every landmark window until then.
     rule: dict[str, Any] = {"field": "ts", "unit": unit}
-    if rng.random() < 0.4:
+    if rng.random() < 0.4 or bounded:
         rule |= {"min": "1969-12-01", "max": "1970-02-01"}
     if rng.random() < 0.4:
         rule["max_ahead"] = _us(3 * tick_us)

@@ -38,7 +38,7 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
     """
     entries = list(log)
     split_lanes(pipeline.source, entries)  # for its errors
-    items, ended = _all(pipeline, entries)
+    items, ended = followed(pipeline, entries)
     awaited = Awaited(pipeline, items, ended)
     finders = {query.name: Finder(query, items, ended) for query in pipeline.queries}
     reader, lanes = ValueReader(pipeline), _lanes(pipeline.source)
@@ -78,7 +78,7 @@ def _content(pipeline: Pipeline, entry: LogEntry, arrivals: Sequence[Arrival]) -
     return {"kind": "dead", "reason": content}
 
 
-def _all(pipeline: Pipeline, entries: Sequence[LogEntry]) -> tuple[list[Item], list[Lane]]:
+def followed(pipeline: Pipeline, entries: Sequence[LogEntry]) -> tuple[list[Item], list[Lane]]:
     """The good records of a log, and its lanes as they stand at the end."""
     reader, lanes = ValueReader(pipeline), _lanes(pipeline.source)
     items = []
