@@ -31,7 +31,7 @@ def cases(
             occur in any case).
         records_max: the greatest number of data records; at most 63.
     """
-    clock = draw(clocks())
+    clock = draw(clocks(bounded=kind == "landmark"))
     # Queries of one class are alike, and each costs as much as the whole log.
     lengths = draw(st.lists(spans(clock), min_size=1, max_size=3 if kind == "sliding" else 2))
     partitions = draw(st.integers(1, 1 if kind in AS_THEY_ARRIVE and draw(st.booleans()) else 3))
