@@ -43,6 +43,7 @@ _USAGE_ERRORS = (
     "jobs.heartbeat.HeartbeatError",
     "jobs.punctuate.PunctuateError",
     "jobs.window_picture.PictureError",
+    "windowing.semantics.trace.TraceError",
 )
 _FAILURES = (
     "windowing.errors.WindowingError",

@@ -15,13 +15,22 @@ from tests.strategies import KINDS, Entry, cases, entry, interleavings
 from windowing.batches import batches
 from windowing.local import LocalEngine
 from windowing.semantics import evaluate
-from windowing.semantics.trace import trace
+from windowing.semantics.trace import TraceError, trace
 from windowing.semantics.units import ArrivalOrderError
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 # Eight classes share the time that one would have.
 _EXAMPLES = max(settings.default.max_examples // 8, 6) if settings.default else 6
+
+
+_TRACED = [kind for kind in KINDS if "session" not in kind]
+
+
+def test_a_session_is_refused() -> None:
+    pipeline = load_pipeline(DATA / "sessions" / "pipeline.yml")
+    with pytest.raises(TraceError, match="a session is drawn by records yet to come"):
+        next(trace(pipeline, []))
 
 
 def traced(pipeline: Pipeline, log: list[Entry]) -> list[dict[str, Any]]:
@@ -32,7 +41,7 @@ def traced(pipeline: Pipeline, log: list[Entry]) -> list[dict[str, Any]]:
         raise
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", _TRACED)
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_the_engine_emits_with_each_record_what_the_trace_says(
@@ -66,7 +75,7 @@ def test_the_engine_emits_with_each_record_what_the_trace_says(
         assert {letter.query: letter.reason for letter in dead} == said
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", _TRACED)
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_slices_hold_the_records_of_the_rows(kind: str, data: st.DataObject) -> None:

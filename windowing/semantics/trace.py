@@ -16,6 +16,11 @@ from windowing.semantics.log import LogEntry, split_lanes
 from windowing.semantics.units import Item
 from windowing.semantics.values import Record, ValueReader
 from windowing.spec.pipeline import Pipeline, Source
+from windowing.spec.window import WindowClass
+
+
+class TraceError(ValueError):
+    """A pipeline with windows that no trace can be made of."""
 
 
 def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
@@ -35,7 +40,15 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
     Raises:
         BadLogError: not a log of this pipeline.
         ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+        TraceError: a query has sessions.
     """
+    for query in pipeline.queries:
+        if query.window.kind is WindowClass.SESSION:
+            msg = (
+                f"query {query.name}: a trace names the windows of each record as it comes, and a "
+                "session is drawn by records yet to come: leave this query out of the file"
+            )
+            raise TraceError(msg)
     entries = list(log)
     split_lanes(pipeline.source, entries)  # for its errors
     items, ended = followed(pipeline, entries)
