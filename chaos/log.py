@@ -20,6 +20,7 @@ from kafka.errors import KafkaError
 
 from chaos.spelling import members
 from jobs.topics import BrokerError, await_broker, broker_error
+from windowing.spec.source import Source
 
 CONTROL_HEADER: Final = "slackwater-control"
 """The Kafka header that makes a record a control record; its bytes are the control as JSON."""
@@ -118,6 +119,16 @@ def read_topic(
             raise LogError(message)
         wanted = [lane for lane in lanes if lane.partition in ends]
         yield from _read_lanes(consumer, wanted, ends, stall_s)
+
+
+def read_topics(bootstrap: str, source: Source) -> Iterator[LogRecord]:
+    """Yield the committed records of a source: of a join, of its two topics, one after the other.
+
+    Raises:
+        LogError: as of `read_topic`.
+    """
+    for part in source.parts:
+        yield from read_topic(bootstrap, part.topic)
 
 
 def _read_lanes(

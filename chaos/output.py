@@ -26,7 +26,12 @@ from windowing.spec.rows import DeadLetter, Row, dead_letter_line, row_line
 
 Identity = tuple[str, ...]
 """What at most one line may have, each part spelled as JSON: (query, window_id, key, pane,
-revision), or for a dead letter (source, partition, offset, query)."""
+revision), and "retract" if it takes that row back; for a dead letter (source, partition, offset,
+query)."""
+
+
+RETRACT = "retract"
+"""The `op` of a row that takes another one back."""
 
 
 class OutputError(ValueError):
@@ -53,7 +58,8 @@ class Output:
 
 def row_identity(row: Row) -> Identity:
     """The identity of a row, run aside."""
-    return _identity((row.query, row.window_id, row.key, row.pane, row.revision))
+    taken_back = [RETRACT] if row.retracts else []
+    return _identity((row.query, row.window_id, row.key, row.pane, row.revision, *taken_back))
 
 
 def dead_letter_identity(letter: DeadLetter) -> Identity:
@@ -128,7 +134,8 @@ def _lines(path: Path, names: tuple[str, ...]) -> Iterable[tuple[Identity, str]]
         if not isinstance(fields, dict) or any(name not in fields for name in names):
             msg = f"{path}:{number}: not a line of the format: it needs {', '.join(names)}"
             raise OutputError(msg)
-        yield _identity(fields[name] for name in names), line
+        marks = [fields["op"]] if "op" in fields else []
+        yield _identity([*(fields[name] for name in names), *marks]), line
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -205,13 +212,22 @@ _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "value
 
 
 def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
+    if query.early is not None and "pane" in table.column_names:
+        # Provisional rows are no part of what a log means.
+        table = table.filter(pc.not_equal(table["pane"], "early"))
     starts, ends = (_microseconds(table, name, place) for name in ("window_start", "window_end"))
     keys = _structs(table, "key", query.key, place) if query.key else [()] * len(table)
     plain = _columns(table, _PLAIN, place)
+    marks = dict(zip(query.marks, _columns(table, query.marks, place), strict=True))
+    nothing = [None] * len(table)
     names = [spec.name for spec in query.aggregates]
     values = _structs(table, "values", names, place)
-    columns = zip(*plain[:-1], starts, ends, keys, values, strict=True)
-    for name, wid, pane, revision, records, offsets, start_us, end_us, key, aggregates in columns:
+    columns = zip(
+        *(*plain[:-1], starts, ends, keys, values),
+        *(marks.get(mark, nothing) for mark in ("op", "absorbed_by")),
+        strict=True,
+    )
+    for name, wid, pane, revision, records, offsets, start_us, end_us, key, found, *more in columns:
         row = Row(
             query=name,
             window_id=wid,
@@ -222,7 +238,9 @@ def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Id
             revision=revision,
             records=records,
             offsets={lane["lane"]: (lane["first"], lane["last"]) for lane in offsets or ()},
-            values=dict(zip(names, aggregates, strict=True)),
+            values=dict(zip(names, found, strict=True)),
+            retracts=more[0] == RETRACT,
+            absorbed_by=more[1],
         )
         try:
             yield row_identity(row), row_line(row)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.late import PositiveDuration
-from windowing.spec.pipeline import Duration, Name
+from windowing.spec.source import Duration, Name
 from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[
@@ -94,15 +94,18 @@ class _Model(BaseModel):
 
 
 class Workload(_Model):
-    """What the job has to work on: the first flights of 2013, their poison, three ends.
+    """What the job has to work on: the first flights of 2013, their poison, ends of partitions.
 
     Attributes:
         flights: how many.
+        data: `flights`; or `departures` with tail numbers, and for a join the weather beside them,
+            without poison.
         max_offsets: offsets per batch at the most, so that the job lives long enough to be hurt.
     """
 
     flights: Annotated[int, Field(strict=True, ge=100, le=336_776)]
     max_offsets: Annotated[int, Field(strict=True, ge=10)]
+    data: Literal["flights", "departures"] = "flights"
 
 
 class Step(_Model):

@@ -13,7 +13,15 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
-from chaos.output import Identity, Output, OutputError, dead_letter_identity, row_identity, tally
+from chaos.output import (
+    RETRACT,
+    Identity,
+    Output,
+    OutputError,
+    dead_letter_identity,
+    row_identity,
+    tally,
+)
 from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_line, row_line
 
@@ -102,11 +110,12 @@ def _rows(
     fields = tuple(dict.fromkeys(query.key))  # PATTR may stand in group_by too
     columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *aggregates)))
     statement = sql.SQL(
-        "select query, window_id, {}, {}, pane, revision, records, offsets, {} from {}"
-        " where run = %s"
+        "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
+        " where run = %s and pane <> 'early'"
     ).format(
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_start")),
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_end")),
+        sql.SQL(", ").join(_mark(mark, query) for mark in ("op", "absorbed_by")),
         columns,
         sql.Identifier(schema, query.name),
     )
@@ -119,6 +128,8 @@ def _rows(
         revision,
         records,
         offsets,
+        op,
+        absorbed_by,
         *values,
     ) in connection.execute(statement, [run]):
         spread = [restored(value) for value in values]
@@ -134,8 +145,15 @@ def _rows(
             records=records,
             offsets={lane: (first, last) for lane, (first, last) in offsets.items()},
             values=dict(zip(aggregates, results, strict=True)),
+            retracts=op == RETRACT,
+            absorbed_by=absorbed_by,
         )
         yield row_identity(row), row_line(row)
+
+
+def _mark(mark: str, query: Query) -> sql.Composable:
+    """A column for a mark that only some queries' rows have."""
+    return sql.Identifier(mark) if mark in query.marks else sql.SQL("null")
 
 
 def _dead_letters(

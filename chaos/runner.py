@@ -19,7 +19,7 @@ from chaos.checks import Check, Outcome
 from chaos.clean_run import same_state
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
-from chaos.log import read_topic
+from chaos.log import read_topics
 from chaos.output import read_tables
 from chaos.plan import Plan
 from chaos.siege import Siege
@@ -129,7 +129,7 @@ def _judge(
     output = read_tables(job.table, pipeline, job.run)
     log: list[LogEntry]
     if siege.scene.log is None:
-        log = [*read_topic(bootstrap, pipeline.source.topic)]
+        log = [*read_topics(bootstrap, pipeline.source)]
     else:
         # Records are gone since; the answer up to what the job has committed must be right.
         _, read = committed_offsets(job.checkpoint)

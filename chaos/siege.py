@@ -103,7 +103,7 @@ class Siege:
             return "over with its last fault"
         if not self._finish(self._total()):
             return "not drained in time"
-        self.drained = Drained(self.watch.batches - 1, committed_offsets(self.job.checkpoint)[1])
+        self.drained = Drained(self.watch.batches - 1, self._committed())
         self._sent += workload.send_ends(self.job.pipeline, self._bootstrap, self._part)
         total = self._total()
         self.history.note(self.watch.now(), "sent", total=total)
@@ -116,6 +116,10 @@ class Siege:
             if not self._await_batches(self.watch.batches + 1):
                 return False
         return True
+
+    def _committed(self) -> dict[int, int]:
+        """Per lane, the next offset."""
+        return committed_offsets(self.job.checkpoint, self.job.pipeline.source)[1]
 
     def _total(self) -> int:
         """How many records the topic has."""

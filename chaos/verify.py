@@ -226,7 +226,8 @@ def with_records(verdict: Verdict, pipeline: Pipeline, log: Iterable[LogEntry]) 
         pipeline: what was to be computed.
         log: the whole log, once more.
     """
-    if verdict.smallest is None:
+    # The key of a pair says of which records it is made.
+    if verdict.smallest is None or pipeline.join is not None:
         return verdict
     fields, entries = _fields(verdict.smallest), list(log)
     row = RowId(fields["query"], fields["window_id"], tuple(fields["key"]), fields["revision"])

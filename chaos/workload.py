@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +10,14 @@ import polars as pl
 import yaml
 
 from chaos.plan import Workload
-from jobs import flights
+from jobs import flights, weather
 from jobs.topics import create_topics
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
 
 
 @dataclass(frozen=True)
 class Feed:
-    """What is sent to a run's topic, and when.
+    """What is sent to a run's topics, and when; `part` tells which of the source's topics.
 
     Attributes:
         body: the beginning of the log; sent before the job starts.
@@ -40,7 +40,8 @@ def own_pipeline(
     Args:
         file: the pipeline file.
         run: what to put behind the pipeline's name.
-        topic: another log to read; None: the pipeline's.
+        topic: another log to read; None: the pipeline's. For a join: what its topics' names begin
+            with.
         shards: another number of them, which decides no row; None: the pipeline's.
 
     Raises:
@@ -51,8 +52,12 @@ def own_pipeline(
     document["name"] = f"{original.name}-{run}"
     document["sink"] = {"table": f"{original.name}-{run}"}
     document.pop("quality", None)
-    if topic is not None:
+    if topic is not None and original.join is None:
         document["source"]["topic"] = topic
+    elif topic is not None:
+        for side in ("left", "right"):
+            source = document["join"][side]["source"]
+            source["topic"] = f"{topic}-{source['topic']}"
     if shards is not None:
         document["shards"] = shards
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
@@ -69,23 +74,34 @@ def feed(workload: Workload, reserve: int = 0) -> Feed:
     Raises:
         FlightsError: the data set is missing.
     """
-    log = flights.flights(workload.flights)
+    log = _log(workload)
     is_end = pl.col("control").is_not_null()
     data = log.filter(~is_end)
     body = data.height - reserve
     return Feed(body=data.head(body), reserve=data.tail(reserve), ends=log.filter(is_end))
 
 
+def _log(workload: Workload) -> pl.DataFrame:
+    """The records of all topics, with the number of their `part`."""
+    if workload.data == "flights":
+        return flights.flights(workload.flights).with_columns(part=pl.lit(0))
+    numbered = enumerate(weather.logs(workload.flights).values())
+    logs = [log.with_columns(part=pl.lit(number)) for number, log in numbered]
+    return pl.concat(logs).sort("append_us", maintain_order=True)
+
+
 def send_body(pipeline: Pipeline, bootstrap: str, part: Feed) -> int:
-    """Make the pipeline's topic and send the body; gives the number of records.
+    """Make the pipeline's topics and send the body; gives the number of records.
 
     Raises:
         BrokerError: no broker answers.
         TopicError: the topic exists and is another's.
     """
     create_topics(pipeline, bootstrap)
-    topic = pipeline.source.topic
-    return flights.publish(bootstrap, topic=topic, log=part.body).records
+    return sum(
+        flights.publish(bootstrap, topic=topic, log=rows).records
+        for topic, rows in _by_topic(pipeline, part.body)
+    )
 
 
 def send_reserve(
@@ -97,8 +113,8 @@ def send_reserve(
         BrokerError: no broker answers.
     """
     rows = part.reserve.filter(pl.col("partition").is_in(list(partitions)))
-    if rows.height:
-        flights.append(bootstrap, pipeline.source.topic, rows)
+    for topic, own in _by_topic(pipeline, rows):
+        flights.append(bootstrap, topic, own)
     return dict(rows.group_by("partition").len().iter_rows())
 
 
@@ -108,5 +124,16 @@ def send_ends(pipeline: Pipeline, bootstrap: str, part: Feed) -> int:
     Raises:
         BrokerError: no broker answers.
     """
-    flights.append(bootstrap, pipeline.source.topic, part.ends)
-    return part.ends.height
+    sent = 0
+    for topic, rows in _by_topic(pipeline, part.ends):
+        flights.append(bootstrap, topic, rows)
+        sent += rows.height
+    return sent
+
+
+def _by_topic(pipeline: Pipeline, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The rows of each topic that the pipeline reads; of others, none are sent."""
+    for number, source in enumerate(pipeline.source.parts):
+        own = rows.filter(part=number)
+        if own.height:
+            yield source.topic, own.drop("part")

@@ -86,6 +86,7 @@ def _windowed(pipeline: Pipeline, query: Query, raw: DataFrame) -> DataFrame:
     if (
         not isinstance(source.disorder, Slack)
         or window.kind is not WindowClass.SLIDING
+        or window.align == "start"
         or window.attribute != source.event_time.field
         or window.range_ is None
         or window.slide > window.range_

@@ -50,25 +50,39 @@ def departures() -> pl.DataFrame:
     Raises:
         FlightsError: the package with the data is not installed, or holds something else.
     """
+    return flight_table().select(
+        "sched_us", "actual_us", "origin", "carrier", "dep_delay", "arr_delay", "cancelled"
+    )
+
+
+def flight_table() -> pl.DataFrame:
+    """The flights as `departures` has them, with `tailnum` and `hour_us`, the scheduled hour.
+
+    Raises:
+        FlightsError: as of `departures`.
+    """
+    numbers = dict.fromkeys(("dep_delay", "arr_delay", "minute"), pl.Int64)
     table = pl.read_csv(
         io.BytesIO(_csv()),
-        columns=["dep_delay", "arr_delay", "carrier", "origin", "minute", "time_hour"],
+        columns=[*numbers, "carrier", "tailnum", "origin", "time_hour"],
         null_values=["NA", ""],
-        schema_overrides={"dep_delay": pl.Int64, "arr_delay": pl.Int64, "minute": pl.Int64},
-    )
-    hour_us = (
-        pl.col("time_hour").str.to_datetime("%Y-%m-%dT%H:%M:%SZ", time_unit="us").dt.epoch("us")
+        schema_overrides=numbers,
     )
     late_us = pl.col("dep_delay").fill_null(0) * _MINUTE_US
     return (
-        table.with_columns(sched_us=hour_us + pl.col("minute") * _MINUTE_US)
+        table.with_columns(hour_us=instant_us("time_hour"))
+        .with_columns(sched_us=pl.col("hour_us") + pl.col("minute") * _MINUTE_US)
         .with_columns(
             actual_us=pl.col("sched_us") + late_us,
             cancelled=pl.col("dep_delay").is_null().cast(pl.Int64),
         )
         .sort("actual_us", maintain_order=True)
-        .select("sched_us", "actual_us", "origin", "carrier", "dep_delay", "arr_delay", "cancelled")
     )
+
+
+def instant_us(column: str) -> pl.Expr:
+    """A column of instants as the package spells them, in microseconds UTC."""
+    return pl.col(column).str.to_datetime("%Y-%m-%dT%H:%M:%SZ", time_unit="us").dt.epoch("us")
 
 
 def flights(first: int | None = None) -> pl.DataFrame:
@@ -187,7 +201,8 @@ def events_jsonl(path: str | Path, log: pl.DataFrame | None = None) -> int:
 
     Args:
         path: where to.
-        log: what to write; default: `flights()`.
+        log: what to write; default: `flights()`. Records of other topics than the flights' have a
+            `topic`.
     """
     log = flights() if log is None else log
     target = Path(path)
@@ -204,8 +219,12 @@ def events_jsonl(path: str | Path, log: pl.DataFrame | None = None) -> int:
 
 
 def _event_lines(log: pl.DataFrame) -> Iterator[str]:
-    columns = ("partition", "offset", "append_us", "value", "control", "reason")
-    for partition, offset, append_us, value, control, reason in log.select(columns).iter_rows():
+    if "topic" not in log.columns:
+        log = log.with_columns(topic=pl.lit(TOPIC))
+    columns = ("topic", "partition", "offset", "append_us", "value", "control", "reason")
+    for topic, partition, offset, append_us, value, control, reason in log.select(
+        columns
+    ).iter_rows():
         if control is not None:
             content = f'"control":{control}'
         elif reason is not None:
@@ -213,7 +232,7 @@ def _event_lines(log: pl.DataFrame) -> Iterator[str]:
         else:
             content = f'"value":{value}'
         yield (
-            f'{{"source":"{TOPIC}","partition":{partition},"offset":{offset},'
+            f'{{"source":"{topic}","partition":{partition},"offset":{offset},'
             f'"append_us":{append_us},{content}}}\n'
         )
 

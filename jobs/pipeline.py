@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
 from jobs.checkpoint import examine
@@ -27,6 +27,7 @@ from windowing.errors import CheckpointDamaged
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spec import Pipeline, load_pipeline
+from windowing.spec.source import Source
 
 _LOG_APPEND_TIME = 1
 
@@ -47,14 +48,14 @@ def kafka_rows(
         pipeline: whose source is read, from its beginning unless a checkpoint says otherwise.
         bootstrap: of the broker.
         max_offsets: offsets per batch at the most, over all partitions; None for no limit.
-        first: per partition, where to begin; None: at the topic's beginning.
-        end: per partition, the first offset to be left out; None: all is read.
+        first: per lane, by its number, where to begin; None: at the topic's beginning.
+        end: per lane, the first offset to be left out; None: all is read.
     """
     reader = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", bootstrap)
-        .option("subscribe", pipeline.source.topic)
-        .option("startingOffsets", _starting(pipeline.source.topic, first))
+        .option("subscribe", ",".join(part.topic for part in pipeline.source.parts))
+        .option("startingOffsets", _starting(pipeline.source, first))
         .option("includeHeaders", "true")
         .option("kafka.isolation.level", "read_committed")
         # A record that retention took before we read it is an error, never a silent gap.
@@ -63,7 +64,7 @@ def kafka_rows(
     if max_offsets is not None:
         reader = reader.option("maxOffsetsPerTrigger", max_offsets)
     control = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
-    rows = reader.load()
+    rows = reader.load().withColumn("partition", _lane(pipeline.source))
     if end is not None:
         # A stream has no end of its own; what lies behind it is read and left out.
         ends = F.create_map(*(F.lit(number) for pair in end.items() for number in pair))
@@ -80,11 +81,25 @@ def kafka_rows(
     )
 
 
-def _starting(topic: str, first: Mapping[int, int] | None) -> str:
+def _lane(source: Source) -> Column:
+    """The number of the lane of a row of a topic."""
+    number, before = F.col("partition"), 0
+    for part in source.parts:
+        ours = F.col("topic") == part.topic
+        number = F.when(ours, F.col("partition") + before).otherwise(number)
+        before += part.partitions
+    return number
+
+
+def _starting(source: Source, first: Mapping[int, int] | None) -> str:
     """Where to begin, as Spark spells it."""
     if first is None:
         return "earliest"
-    return json.dumps({topic: {str(lane): offset for lane, offset in first.items()}})
+    begins: dict[str, dict[str, int]] = {}
+    for lane, offset in first.items():
+        part, partition = source.place(lane)
+        begins.setdefault(part.topic, {})[str(partition)] = offset
+    return json.dumps(begins)
 
 
 def _offsets(text: str) -> dict[int, int]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from windowing.spec import Pipeline
+from windowing.spec.source import Source
 
 FAILURE_FILE = "failure.json"
 _NOTE_FILE = "run.json"
@@ -202,9 +203,18 @@ class Progress:
         return self.behind == 0
 
 
-def progress(endpoints: Endpoints, run: Run, until: Mapping[int, int]) -> Progress:
-    """How far a run is from the offsets `until` (per partition, exclusive)."""
-    batches, committed = committed_offsets(run.checkpoint)
+def progress(
+    endpoints: Endpoints, run: Run, until: Mapping[int, int], source: Source | None = None
+) -> Progress:
+    """How far a run is from the offsets `until` (per lane, exclusive).
+
+    Args:
+        endpoints: of the stack.
+        run: the run.
+        until: by the numbers of the lanes.
+        source: numbers the lanes; None: one topic, whose partitions they are.
+    """
+    batches, committed = committed_offsets(run.checkpoint, source)
     behind = sum(max(0, end - committed.get(lane, 0)) for lane, end in until.items())
     driver = spark_rest.status(endpoints, run.submission_id)
     log = str(driver.log_dir) if driver.log_dir else None
@@ -215,10 +225,14 @@ def progress(endpoints: Endpoints, run: Run, until: Mapping[int, int]) -> Progre
     return Progress(driver.state, batches, committed, behind, log=log)
 
 
-def committed_offsets(checkpoint: Path) -> tuple[int, dict[int, int]]:
-    """What the checkpoint says is done: the number of batches, and the next offset per partition.
+def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[int, dict[int, int]]:
+    """What the checkpoint says is done: the number of batches, and the next offset per lane.
 
     The checkpoint is the only place where offsets are kept; this reads Spark's own files.
+
+    Args:
+        checkpoint: the run's.
+        source: numbers the lanes; None: one topic, whose partitions they are.
     """
     numbers = [int(path.name) for path in (checkpoint / "commits").glob("[0-9]*")]
     if not numbers:
@@ -227,6 +241,9 @@ def committed_offsets(checkpoint: Path) -> tuple[int, dict[int, int]]:
     lines = (checkpoint / "offsets" / str(last)).read_text(encoding="utf-8").splitlines()
     by_topic = json.loads(lines[-1])
     offsets: dict[int, int] = {}
-    for partitions in by_topic.values():
-        offsets.update({int(partition): int(offset) for partition, offset in partitions.items()})
+    for topic, partitions in by_topic.items():
+        for partition, offset in partitions.items():
+            number = int(partition) if source is None else source.number(topic, int(partition))
+            if number is not None:
+                offsets[number] = int(offset)
     return last + 1, offsets

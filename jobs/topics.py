@@ -19,6 +19,8 @@ from kafka.errors import (
     UnknownTopicOrPartitionError,
 )
 
+from windowing.spec.source import Source
+
 if TYPE_CHECKING:
     from windowing.spec import Pipeline
 
@@ -53,7 +55,7 @@ class Topic:
 
 
 def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
-    """Make the source topic of a pipeline, unless it is there as declared.
+    """Make the source topic of a pipeline, or the two of a join, unless there as declared.
 
     Args:
         pipeline: whose `source` names the topic and the number of its partitions.
@@ -66,8 +68,8 @@ def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
         BrokerError: no broker answers.
         TopicError: the topic exists with another number of partitions.
     """
-    source = pipeline.source
-    return [create_topic(bootstrap, source.topic, source.partitions)]
+    parts = pipeline.source.parts
+    return [create_topic(bootstrap, part.topic, part.partitions) for part in parts]
 
 
 def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
@@ -112,6 +114,27 @@ def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
         lanes = _lanes(consumer, bootstrap, topic)
         ends = consumer.end_offsets(lanes)
         return {lane.partition: ends[lane] for lane in lanes}
+
+
+def lane_ends(bootstrap: str, source: Source) -> dict[int, int]:
+    """Return, for each lane of a source by its number, the end of its partition.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: a topic does not exist, or has partitions that the pipeline does not declare.
+    """
+    found: dict[int, int] = {}
+    for part in source.parts:
+        for partition, end in end_offsets(bootstrap, part.topic).items():
+            number = source.number(part.topic, partition)
+            if number is None:
+                message = (
+                    f"topic {part.topic!r} has a partition {partition}, and the pipeline declares "
+                    f"{part.partitions}: correct the file"
+                )
+                raise TopicError(message)
+            found[number] = end
+    return found
 
 
 def last_records(bootstrap: str, topic: str) -> dict[int, tuple[int, Any]]:

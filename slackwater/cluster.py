@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,30 +22,47 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
+class Data(StrEnum):
+    """What can be published."""
+
+    flights = "flights"
+    departures = "departures"
+
+
 def produce(
+    data: Annotated[
+        Data,
+        typer.Option(help="flights; or departures with tail numbers, and the weather beside them."),
+    ] = Data.flights,
     output: Annotated[
         Path | None,
         typer.Option(metavar="EVENTS.jsonl", help="Write a file instead of the topic."),
     ] = None,
 ) -> None:
-    """Publish the flights of New York 2013; what the topic holds already is not repeated."""
+    """Publish the flights of New York 2013; what a topic holds already is not repeated."""
     from infra import stack
-    from jobs import flights
+    from jobs import flights, weather
 
+    by_topic = {flights.TOPIC: flights.flights()} if data is Data.flights else weather.logs()
     if output is not None:
-        count = flights.events_jsonl(output)
+        log = by_topic[flights.TOPIC] if data is Data.flights else weather.merged(by_topic)
+        count = flights.events_jsonl(output, log)
         say(f"{count} events written to {output}")
         return
     bootstrap = stack.endpoints(only=["kafka"]).kafka_bootstrap
-    with bar("publishing") as shown:
-        task = shown.task_ids[0]
-        published = flights.publish(
-            bootstrap, lambda done, total: shown.update(task, completed=done, total=total)
+    for topic, log in by_topic.items():
+        with bar(f"publishing {topic}") as shown:
+            task = shown.task_ids[0]
+            published = flights.publish(
+                bootstrap,
+                lambda done, total: shown.update(task, completed=done, total=total),  # noqa: B023
+                topic=topic,
+                log=log,
+            )
+        say(
+            f"{published.records} records on topic {topic}, {published.appended} appended "
+            f"in {published.seconds:.1f} s"
         )
-    say(
-        f"{published.records} records on the topic, {published.appended} appended "
-        f"in {published.seconds:.1f} s"
-    )
 
 
 def topics(pipeline: PipelineFile) -> None:
@@ -103,13 +121,13 @@ def progress(
     """Say how far a run's committed offsets are from a target."""
     from infra import stack
     from jobs import runs
-    from jobs.topics import end_offsets
+    from jobs.topics import lane_ends
     from windowing.spec import load_pipeline
 
     spec = load_pipeline(pipeline)
     endpoints = stack.endpoints(only=["kafka", "spark"])
     if until is None:
-        target = end_offsets(endpoints.kafka_bootstrap, spec.source.topic)
+        target = lane_ends(endpoints.kafka_bootstrap, spec.source)
     else:
         target = {int(lane): int(end) for lane, end in json.loads(until).items()}
     if ends:
@@ -118,7 +136,7 @@ def progress(
     if run is None:
         msg = "give the run with --run NAME"
         raise typer.BadParameter(msg)
-    found = runs.progress(endpoints, runs.find(endpoints, spec, run), target)
+    found = runs.progress(endpoints, runs.find(endpoints, spec, run), target, spec.source)
     if as_json:
         lanes = {spec.source.lane(lane): offset for lane, offset in found.committed.items()}
         say(
@@ -154,7 +172,7 @@ def stop(pipeline: PipelineFile) -> None:
 def quality(pipeline: PipelineFile, run: RunName) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     from chaos.expectations.run import check
-    from chaos.log import read_topic
+    from chaos.log import read_topics
     from infra import stack
     from infra.layout import Layout
     from jobs import runs
@@ -167,7 +185,7 @@ def quality(pipeline: PipelineFile, run: RunName) -> None:
         spec,
         None if in_postgres else runs.table_of(endpoints, spec),
         run,
-        read_topic(endpoints.kafka_bootstrap, spec.source.topic),
+        read_topics(endpoints.kafka_bootstrap, spec.source),
         Layout(endpoints.state_dir).quality / spec.name,
     )
     for result in report.results:

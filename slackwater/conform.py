@@ -26,6 +26,7 @@ class Judged(StrEnum):
     """What computes a case's output."""
 
     engine = "engine"
+    spark = "spark"
     definition = "definition"
 
 
@@ -41,14 +42,14 @@ def conform(
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one a line.")],
     by: Annotated[
-        Judged, typer.Option(help="What computes: the engine where it can, or the definition.")
+        Judged, typer.Option(help="What computes: the engine here or on Spark, or the definition.")
     ] = Judged.engine,
     interleavings: Annotated[
         int, typer.Option(min=0, help="Other orders of arrival that must give the same.")
     ] = 3,
 ) -> None:
     """Judge cases; per case pass or the first difference, and who computed it."""
-    if kind is Kind.samza and by is Judged.definition:
+    if kind is Kind.samza and by is not Judged.engine:
         complain("scenarios of the window operator are run by our operators: leave out --by")
         raise typer.Exit(USAGE)
     results = _samza(file) if kind is Kind.samza else _wid(file, by, interleavings)
@@ -65,13 +66,19 @@ def conform(
 def _wid(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
     from chaos.conform import wid
 
-    for case in wid.read_cases(file):
-        verdicts = []
-        if by is Judged.engine:
-            from slackwater import conform_engine
+    cases = wid.read_cases(file)
+    if by is Judged.spark:
+        from jobs.many_runs import run_all
+        from slackwater import conform_spark
 
-            verdicts += conform_engine.judge(case, interleavings)
-        yield verdicts or [wid.judge(case, wid.by_definition, "definition", interleavings)]
+        yield from conform_spark.judge(list(cases), interleavings, run_all)
+    elif by is Judged.engine:
+        from slackwater import conform_engine
+
+        yield from (conform_engine.judge(case, interleavings) for case in cases)
+    else:
+        for case in cases:
+            yield [wid.judge(case, wid.by_definition, "definition", interleavings)]
 
 
 def _samza(file: Path) -> Iterator[list[Verdict]]:

@@ -51,7 +51,7 @@ def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
         # What is refused when it is read is run by nobody.
         code = error.code
         return [wid.judge(case, lambda _: {"error": code}, "specification", 0)]
-    part = _engine_part(case)
+    part = engine_part(case)
     verdicts = []
     for rows in _BATCH_ROWS:
         verdict = wid.judge(
@@ -64,7 +64,7 @@ def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
 
 
 def by_engine(case: Case, batch_rows: int) -> wid.Expected:
-    """What the local engine makes of the part of a case that `_engine_part` gives."""
+    """What the local engine makes of the part of a case that `engine_part` gives."""
     pipeline = pipeline_of(case)
     try:
         output = local.run(pipeline, batches(entries_of(case), batch_rows))
@@ -142,7 +142,7 @@ def _window(window: Window) -> str:
     return " ".join(clauses)
 
 
-def _engine_part(case: Case) -> Case:
+def engine_part(case: Case) -> Case:
     """The case with what an engine's output does not say taken out of `expected`."""
     if "error" in case.expected:
         return case

@@ -61,7 +61,8 @@ def run(
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
     with bar(f"{spec.name} on {engine}") as progress:
-        counted = progress.track(cut.batches(entries, batch_rows), task_id=progress.task_ids[0])
+        batches = cut.batches(entries, batch_rows, spec)
+        counted = progress.track(batches, task_id=progress.task_ids[0])
         if engine is Engine.spark:
             from jobs.file_run import run as run_engine
         else:
@@ -95,7 +96,7 @@ def verify(
     ] = None,
 ) -> None:
     """Compare an output with the definition, row by row, and account for every record."""
-    from chaos.log import read_events, read_topic
+    from chaos.log import read_events, read_topics
     from chaos.output import read_files, read_tables
     from chaos.postgres_output import read_postgres
     from chaos.verify import verify as compare
@@ -113,7 +114,7 @@ def verify(
     def read_log() -> Iterator[LogRecord]:
         if input_ is not None:
             return read_events(input_)
-        return read_topic(bootstrap or local_broker(), spec.source.topic)
+        return read_topics(bootstrap or local_broker(), spec.source)
 
     if table is not None:
         found = read_tables(table, spec, run)

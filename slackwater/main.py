@@ -43,12 +43,12 @@ _USAGE_ERRORS = (
     "jobs.heartbeat.HeartbeatError",
     "jobs.punctuate.PunctuateError",
     "jobs.window_picture.PictureError",
-    "windowing.semantics.trace.TraceError",
 )
 _FAILURES = (
     "windowing.errors.WindowingError",
     "windowing.semantics.log.BadLogError",
     "windowing.semantics.definition.IntSumError",
+    "windowing.semantics.units.ArrivalOrderError",
     "chaos.log.LogError",
     "chaos.output.OutputError",
     "chaos.replay.run.ReplayError",

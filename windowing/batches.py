@@ -49,10 +49,10 @@ def checked(entries: Iterable[Entry], pipeline: Pipeline) -> Iterator[Entry]:
     """
     source = pipeline.source
     for number, entry in enumerate(entries, start=1):
-        if entry.source != source.topic or not 0 <= entry.partition < source.partitions:
+        if source.number(entry.source, entry.partition) is None:
             msg = (
                 f"line {number}: source {entry.source!r}, partition {entry.partition}: the "
-                f"pipeline reads {source.topic!r} with partitions 0 to {source.partitions - 1}"
+                f"pipeline reads {source.lanes}"
             )
             raise BrokenEnvelope(msg)
         if entry.control is not None:
@@ -64,39 +64,51 @@ def checked(entries: Iterable[Entry], pipeline: Pipeline) -> Iterator[Entry]:
         yield entry
 
 
-def batches(entries: Iterable[Entry], rows: int) -> Iterator[dict[int, RawRows]]:
-    """Cut a log into batches of at most `rows` entries, each by partition."""
+def batches(
+    entries: Iterable[Entry], rows: int, pipeline: Pipeline | None = None
+) -> Iterator[dict[int, RawRows]]:
+    """Cut a log into batches of at most `rows` entries, each by lane.
+
+    Args:
+        entries: the log.
+        rows: at most so many make a batch.
+        pipeline: numbers the lanes; None: by partition, as of one source.
+    """
     batch: list[Entry] = []
     for entry in entries:
         batch.append(entry)
         if len(batch) == rows:
-            yield _by_partition(batch)
+            yield _by_lane(batch, pipeline)
             batch = []
     if batch:
-        yield _by_partition(batch)
+        yield _by_lane(batch, pipeline)
 
 
-def _by_partition(batch: list[Entry]) -> dict[int, RawRows]:
+def _by_lane(batch: list[Entry], pipeline: Pipeline | None) -> dict[int, RawRows]:
     parts: dict[int, list[Entry]] = {}
     for entry in batch:
-        parts.setdefault(entry.partition, []).append(entry)
+        number: int | None = entry.partition
+        if pipeline is not None:
+            number = pipeline.source.number(entry.source, entry.partition)
+        assert number is not None  # noqa: S101 - `checked` saw to it
+        parts.setdefault(number, []).append(entry)
     return {
-        partition: RawRows(
+        number: RawRows(
             offsets=[entry.offset for entry in part],
             values=[entry.value for entry in part],
             controls=[entry.control for entry in part],
             append_us=[entry.append_us for entry in part],
         )
-        for partition, part in parts.items()
+        for number, part in parts.items()
     }
 
 
 def interleave(entries: Iterable[Entry], seed: int) -> Iterator[Entry]:
     """Shuffle a log between its lanes; inside each lane the order stays."""
-    lanes: dict[int, list[Entry]] = {}
+    lanes: dict[tuple[str, int], list[Entry]] = {}
     for entry in entries:
-        lanes.setdefault(entry.partition, []).append(entry)
-    turns = [partition for partition, lane in lanes.items() for _ in lane]
+        lanes.setdefault((entry.source, entry.partition), []).append(entry)
+    turns = [lane for lane, own in lanes.items() for _ in own]
     random.Random(seed).shuffle(turns)
-    queues = {partition: iter(lane) for partition, lane in lanes.items()}
-    return (next(queues[partition]) for partition in turns)
+    queues = {lane: iter(own) for lane, own in lanes.items()}
+    return (next(queues[lane]) for lane in turns)

@@ -14,12 +14,17 @@ import polars as pl
 from windowing import wids
 from windowing.assign.assigner import Assigner
 from windowing.assign.defined import DefinedAssigner
+from windowing.assign.joins import JoinAssigner
 from windowing.assign.ranked import RankedAssigner
+from windowing.assign.sessions import SessionAssigner
 from windowing.assign.sliding import SlidingAssigner
+from windowing.chains import GAP, LAST
 from windowing.emission.defined import DefinedEmitter
 from windowing.emission.emitter import Emitter
+from windowing.emission.joins import JoinEmitter
 from windowing.emission.landmark import LandmarkEmitter
 from windowing.emission.ranked import RankedEmitter
+from windowing.emission.sessions import SessionEmitter
 from windowing.emission.sliding import SlidingEmitter
 from windowing.spec import Pipeline, Query
 from windowing.spec.window import WindowClass
@@ -44,6 +49,8 @@ _CLASSES = {
     WindowClass.SLIDE_BY_TUPLE: EngineClass(DefinedAssigner, DefinedEmitter),
     WindowClass.SLIDE_BY_N: EngineClass(DefinedAssigner, DefinedEmitter),
     WindowClass.SLIDE_BY_RANK: EngineClass(DefinedAssigner, DefinedEmitter),
+    WindowClass.SESSION: EngineClass(SessionAssigner, SessionEmitter),
+    WindowClass.JOIN: EngineClass(JoinAssigner, JoinEmitter),
 }
 
 
@@ -60,4 +67,9 @@ def class_of(query: Query) -> EngineClass:
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that an emitter made."""
+    if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
+        # Their sum may leave 64 bits, as ends of other windows may.
+        ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
+        starts = rows["window_id"].to_list()
+        return [(start, sum(end)) for start, end in zip(starts, ends, strict=True)]
     return [wids.bounds_of(query.window, wid) for wid in rows["window_id"]]

@@ -30,6 +30,10 @@ class ResultOverflow(WindowingError):
     """A sum of integers that leaves 64 bits."""
 
 
+class StateFull(WindowingError):
+    """A batch after which a shard would hold more of a query than its retention allows."""
+
+
 class BrokenEnvelope(WindowingError):
     """An entry of a log that is no event of the pipeline's source."""
 
@@ -38,3 +42,7 @@ class ArrivalOrder(WindowingError):
     """E_ARRIVAL_ORDER: rows are counted as they arrive, and one unit arrives in several lanes."""
 
     code = "E_ARRIVAL_ORDER"
+
+
+class TooManyWindows(WindowingError):
+    """A step would have to send more windows than any machine holds."""

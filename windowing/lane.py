@@ -62,7 +62,7 @@ class Lane:
 
     Args:
         pipeline: the pipeline.
-        partition: which partition of its topic.
+        partition: the lane's number: the partition of its topic, but for joins.
         redelivered: what an offset means that the lane has passed: an `error` where the engine
             never resends, or a counted no-op (`skip`).
     """
@@ -72,9 +72,10 @@ class Lane:
     ) -> None:
         self._pipeline, self._partition, self._redelivered = pipeline, partition, redelivered
         self._name = pipeline.source.lane(partition)
+        self._source, _ = pipeline.source.place(partition)
         self._clock_ids = clocks_of(pipeline)
         self._clocks = {
-            clock: make_clock(clock, pipeline.source, self._name) for clock in self._clock_ids
+            clock: make_clock(clock, self._source, self._name) for clock in self._clock_ids
         }
         self._assigners = {
             query.name: class_of(query).assigner(query, pipeline) for query in pipeline.queries
@@ -136,7 +137,7 @@ class Lane:
                 "source and checkpoint disagree; start a new run to replay"
             )
             raise RedeliveredOffset(msg)
-        if self._pipeline.source.dense:
+        if self._source.dense:
             self._refuse_holes(fresh["offset"].to_numpy(), state.last_offset)
         return fresh
 

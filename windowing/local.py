@@ -21,10 +21,12 @@ class Output:
 
     Attributes:
         rows: results, in the order of emission.
+        early: provisional rows of windows that were open then; they are outside the promise.
         dead_letters: records that nothing took.
     """
 
     rows: list[Row] = field(default_factory=list)
+    early: list[Row] = field(default_factory=list)
     dead_letters: list[DeadLetter] = field(default_factory=list)
 
 
@@ -47,24 +49,27 @@ class LocalEngine:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._rules = ValueRules.of(pipeline)
-        self._lanes = [
-            (Lane(pipeline, partition), MemoryStore())
-            for partition in range(pipeline.source.partitions)
-        ]
+        numbers = range(pipeline.source.partitions)
+        self._rules = [ValueRules.of(pipeline, number) for number in numbers]
+        self._lanes = [(Lane(pipeline, number), MemoryStore()) for number in numbers]
         shard = Shard(pipeline)
         self._shards = [(shard, MemoryStore()) for _ in range(pipeline.shards)]
         self._queries = {query.name: query for query in pipeline.queries}
         self.output = Output()
 
-    def feed(self, batch: Mapping[int, RawRows]) -> None:
-        """Take one batch: per partition, its rows in increasing offset."""
+    def feed(self, batch: Mapping[int, RawRows], wall_us: int | None = None) -> None:
+        """Take one batch.
+
+        Args:
+            batch: per lane, by its number, its rows in increasing offset.
+            wall_us: the caller's clock, for early rows and nothing else.
+        """
         sent = []
-        for partition, rows in batch.items():
-            lane, store = self._lanes[partition]
-            sent.append(lane.step(store, [pack(rows, self._rules)]))
+        for number, rows in batch.items():
+            lane, store = self._lanes[number]
+            sent.append(lane.step(store, [pack(rows, self._rules[number])]))
         for number, (shard, store) in enumerate(self._shards):
-            self._collect(shard.step(store, [parcels[number] for parcels in sent]))
+            self._collect(shard.step(store, [parcels[number] for parcels in sent], wall_us))
 
     def snapshot(self) -> Snapshot:
         """The state after the batches so far; what was emitted is the sink's and not part of it."""
@@ -83,6 +88,9 @@ class LocalEngine:
     def _collect(self, emission: Emission) -> None:
         for query, frame in emission.results.items():
             self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
+        for query, frame in emission.early.items():
+            early = rows_of(self._queries[query], self._pipeline, frame, early=True)
+            self.output.early += early
         for data in emission.dead_letters:
             self.output.dead_letters += dead_letters_of(self._pipeline, data)
 

@@ -13,39 +13,60 @@ from windowing.spec import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_lines, row_lines
 
 
-def rows_of(query: Query, pipeline: Pipeline, frame: pl.DataFrame) -> Iterator[Row]:
-    """The rows of a frame that `windowing.emission` made for this query."""
+def rows_of(
+    query: Query, pipeline: Pipeline, frame: pl.DataFrame, *, early: bool = False
+) -> Iterator[Row]:
+    """The rows of a frame that `windowing.emission` made for this query.
+
+    Args:
+        query: whose rows they are.
+        pipeline: its pipeline.
+        frame: the rows.
+        early: they are provisional.
+    """
     names = [aggregate.name for aggregate in query.aggregates]
     keys = frame["key"].to_list() if query.key else [{}] * len(frame)
     values = frame["values"].struct.unnest().rows()
     for row, (start_us, end_us), key, value in zip(
-        frame.select("window_id", "revision", "records", "offsets").iter_rows(),
+        frame.select("window_id", "revision", "records", "offsets", *marks(frame)).iter_rows(),
         extents(query, frame),
         keys,
         values,
         strict=True,
     ):
-        window_id, revision, records, offsets = row
+        window_id, revision, records, offsets, retracts, absorbed_by = row
         yield Row(
             query=query.name,
             window_id=window_id,
             window_start_us=start_us,
             window_end_us=end_us,
             key=tuple(key[field] for field in query.key),
-            pane="late" if revision else "full",
+            pane="early" if early else "late" if revision else "full",
             revision=revision,
             records=records,
             offsets={
                 pipeline.source.lane(o["partition"]): (o["first"], o["last"]) for o in offsets
             },
             values=dict(zip(names, value, strict=True)),
+            retracts=retracts,
+            absorbed_by=absorbed_by,
         )
+
+
+def marks(frame: pl.DataFrame) -> list[pl.Expr]:
+    """The columns `retracts` and `absorbed_by` of a frame's rows, also where it has none."""
+    defaults = {"retracts": pl.lit(value=False), "absorbed_by": pl.lit(None, dtype=pl.Int64)}
+    return [
+        pl.col(name) if name in frame.columns else default.alias(name)
+        for name, default in defaults.items()
+    ]
 
 
 def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
     """The dead letters of an Arrow stream that a lane made."""
     for partition, offset, query, reason in from_bytes(data).iter_rows():
-        yield DeadLetter(pipeline.source.topic, partition, offset, query, reason)
+        source, number = pipeline.source.place(partition)
+        yield DeadLetter(source.topic, number, offset, query, reason)
 
 
 def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadLetter]) -> None:

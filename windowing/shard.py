@@ -21,6 +21,8 @@ from windowing.aggregates import Accumulators
 from windowing.assign.assigner import Tables
 from windowing.classes import class_of
 from windowing.clock import ClockId, clock_of, clocks_of, progress_of
+from windowing.early import EarlyRows
+from windowing.errors import StateFull
 from windowing.frames import from_bytes, to_bytes
 from windowing.parcel import Parcel
 from windowing.progress.reached import Progress, Reached
@@ -55,10 +57,12 @@ class Emission:
 
     Attributes:
         results: per query, rows as `windowing.emission` describes them.
+        early: per query, provisional rows, the same way.
         dead_letters, metrics: Arrow streams from the lanes, passed through.
     """
 
     results: dict[str, pl.DataFrame] = field(default_factory=dict)
+    early: dict[str, pl.DataFrame] = field(default_factory=dict)
     dead_letters: list[bytes] = field(default_factory=list)
     metrics: list[bytes] = field(default_factory=list)
 
@@ -76,14 +80,32 @@ class Shard:
         self._emitters = {
             query.name: class_of(query).emitter(query, pipeline) for query in pipeline.queries
         }
+        self._early = {
+            query.name: EarlyRows(query, query.early, self._emitters[query.name])
+            for query in pipeline.queries
+            if query.early is not None
+        }
+        self._entries_max = {
+            query.name: query.entries_max
+            for query in pipeline.queries
+            if query.entries_max is not None
+        }
 
-    def step(self, store: StateStore, parcels: Sequence[Parcel]) -> Emission:
+    def step(
+        self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
+    ) -> Emission:
         """Take one batch's parcels, in any order, at most one per lane, and emit what is due.
+
+        Args:
+            store: the shard's state.
+            parcels: what the lanes sent.
+            wall_us: the caller's clock, for early rows and nothing else.
 
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
             ArrivalOrder: rows are counted as they arrive, and a unit arrives in two lanes.
             ResultOverflow: a sum of integers leaves 64 bits.
+            StateFull: a query has more partial states than its retention allows.
         """
         state = self._load(store)
         before = self._progress(store, state)
@@ -96,6 +118,8 @@ class Shard:
             if parcel.metrics is not None:
                 emission.metrics.append(parcel.metrics)
         self._emit(store, state, before, after, emission)
+        self._emit_early(store, after, wall_us, emission)
+        self._check_entries(store, state, after)
         if state.deltas >= 4 * COMPACT_AFTER:
             self._compact(store, state, tables.read(store, self._emitters), after)
         store.put(_HEAD, msgspec.msgpack.encode(state))
@@ -194,6 +218,40 @@ class Shard:
             state.due_us[query] = emitter.next_due_us(held[query], after[clock])
         if tidy:
             self._compact(store, state, held, after)
+
+    def _emit_early(
+        self,
+        store: StateStore,
+        after: Mapping[ClockId, Progress],
+        wall_us: int | None,
+        emission: Emission,
+    ) -> None:
+        """Emit the provisional rows that are due at this batch."""
+        for query, held in tables.read(store, self._early).items() if self._early else ():
+            rows = self._early[query].rows(store, held, after[self._clocks[query]], wall_us)
+            if len(rows):
+                emission.early[query] = rows
+
+    def _check_entries(
+        self, store: StateStore, state: ShardState, after: Mapping[ClockId, Progress]
+    ) -> None:
+        """Refuse a batch that needs more state than a query may have; first make room."""
+        if not self._entries_max or not self._too_many(store):
+            return
+        self._compact(store, state, tables.read(store, self._emitters), after)
+        for query, entries in self._too_many(store).items():
+            msg = (
+                f"query {query}: a shard would hold {entries} partial states, and retention allows "
+                f"{self._entries_max[query]} entries: send bounds so that windows close, shorten "
+                "retention, spread the keys over more shards, or allow more entries"
+            )
+            raise StateFull(msg)
+
+    def _too_many(self, store: StateStore) -> dict[str, int]:
+        """The queries that have more partial states than they may, and how many."""
+        held = tables.read(store, self._entries_max)
+        entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
+        return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
     def _compact(
         self,

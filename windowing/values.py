@@ -56,13 +56,13 @@ class ValueRules:
     progress_attr: str | None = None
 
     @classmethod
-    def of(cls, pipeline: Pipeline) -> ValueRules:
-        """The rules that a pipeline file states."""
-        source = pipeline.source
+    def of(cls, pipeline: Pipeline, number: int = 0) -> ValueRules:
+        """The rules that a pipeline file states for a lane; only a join's two sides differ."""
+        source, _ = pipeline.source.place(number)
         return cls(
             event_time=source.event_time,
             fields={name: (kind.kind, kind.nullable) for name, kind in source.fields.items()},
-            key_fields=frozenset(field for query in pipeline.queries for field in query.key),
+            key_fields=pipeline.key_fields(number),
             ignore_unknown=source.unknown_fields == "ignore",
             delays=dict(source.disorder.sources) if isinstance(source.disorder, Heartbeat) else {},
             progress_attr=progress_attr(source.disorder),

@@ -1,6 +1,7 @@
 """Which windows a record enters: the arithmetic of window ids, a column at a time.
 
-Window w of `RANGE R SLIDE S ORIGIN m` is [max(m, m + (w+1)S - R), m + (w+1)S), w = 0, 1, ….
+Window w of `RANGE R SLIDE S ORIGIN m` is [max(m, m + (w+1)S - R), m + (w+1)S), w = 0, 1, …; with
+`ALIGN start` it is [m + wS, m + wS + R), w any integer, over rows 0, 1, ….
 All divisions round down, also below zero; no step leaves 64 bits for any event time.
 
 Source: Li et al., SIGMOD 2005, section 4; wids of sliding windows, ends aligned to the origin.
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
-from windowing.spec.window import Window, WindowClass
+from windowing.spec.window import ROW_NUM, Window, WindowClass
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -41,7 +42,12 @@ def grid(window: Window) -> Window:
     A record of attribute a that may be in the windows of other records is in those of all positions
     a <= w < a + R, which close at w + 1: as in windows of range R that slide by 1.
     """
-    return replace(window, slide=1, origin=0) if window.kind in DEFINED else window
+    if window.kind in DEFINED:
+        return replace(window, slide=1, origin=0)
+    if window.align == "start" and window.range_ is not None:
+        # Starts at m + kS are ends at m + kS + R: the same grid from another origin.
+        return replace(window, origin=window.origin + window.range_ - window.slide)
+    return window
 
 
 def slide_of(window: Window, ts_us: Ints) -> Ints:
@@ -52,6 +58,14 @@ def slide_of(window: Window, ts_us: Ints) -> Ints:
     lowest, highest = INT64_MIN + max(shift + 1, 0), INT64_MAX + min(shift, 0)
     quotient = np.clip(ts_us // slide, lowest, highest) - shift
     return quotient + (ts_us % slide - origin % slide) // slide
+
+
+def first_window(window: Window, ts_us: Ints) -> Ints:
+    """The first window whose extent may hold each time, in the ids of the window's own grid."""
+    first = slide_of(grid(window), ts_us)
+    # Windows of rows begin with the first row; it is by their ends that some would begin before.
+    rows_from_start = window.align == "start" and window.attribute == ROW_NUM
+    return np.maximum(first, 0) if rows_from_start else first
 
 
 def last_window(window: Window, ts_us: Ints) -> Ints:
@@ -81,6 +95,9 @@ def bounds_of(window: Window, wid: int) -> tuple[int, int]:
     """
     if window.kind in DEFINED:
         return wid - _range(window), wid
+    if window.align == "start":
+        start = window.origin + wid * window.slide
+        return start, start + _range(window)
     end = window.origin + (wid + 1) * window.slide
     start = window.origin if window.range_ is None else end - window.range_
     return max(window.origin, start), end

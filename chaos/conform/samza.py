@@ -136,7 +136,9 @@ def spell_row(row: WindowRow) -> dict[str, Any]:
 
 def spell_pair(pair: Pair) -> dict[str, Any]:
     """A row of a join."""
-    return {"left": spell_record(pair.left), "right": spell_record(pair.right)}
+    sides = {"left": pair.left, "right": pair.right}
+    spelled = {name: one and spell_record(one) for name, one in sides.items()}
+    return {"op": "retract", **spelled} if pair.retracts else spelled
 
 
 def spell_record(record: Record) -> dict[str, Any]:

@@ -16,9 +16,8 @@ from typing import Any
 
 from chaos.conform.wid_case import Case, CaseError, events_of, question_of
 from windowing.semantics.definition import value_of
-from windowing.semantics.revisions import Shown
 from windowing.semantics.stream import AfterEndError, Answer, Question, answer
-from windowing.semantics.units import ArrivalOrderError, Item
+from windowing.semantics.units import ArrivalOrderError, Item, Shown
 from windowing.spec.errors import WindowError
 from windowing.spec.rows import Value
 

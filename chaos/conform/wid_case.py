@@ -131,9 +131,9 @@ def _control(record: dict[str, Any]) -> Control:
 def _disorder(value: dict[str, Any]) -> Disorder:
     """Read a generator as cases spell it."""
     kind = value.get("kind")
-    if kind == "slack_time" and value["us"] >= 0:
+    if kind == "slack_time" and value.get("us", -1) >= 0:
         return Slack(value["us"])
-    if kind == "slack_tuples" and value["n"] >= 0:
+    if kind == "slack_tuples" and value.get("n", -1) >= 0:
         return SlackRows(value["n"])
     if kind == "ordered_per":
         members = value.get("members")

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.pipeline import Name, Pipeline, load_pipeline
+from windowing.spec.pipeline import Pipeline, load_pipeline
+from windowing.spec.source import Name
 
 Rows = Annotated[int, Field(strict=True, ge=1)]
 

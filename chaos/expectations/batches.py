@@ -85,12 +85,19 @@ class RunTables:
     def rows(self, query: Query) -> pd.DataFrame:
         """All revisions of a query, as flat columns.
 
+        What is no result is left out: provisional rows, rows that take others back, and the windows
+        that are part of other ones now.
+
         Raises:
             OutputError: the table lacks a column, or its key or values are not the pipeline's.
         """
         structs = {"key": key_columns(query), "values": value_columns(query)}
         there = [name for name, fields in structs.items() if fields]
-        table = self._arrow(query.name, [*ROW_COLUMNS, *there])
+        table = self._arrow(query.name, [*ROW_COLUMNS, *query.marks, *there])
+        wanted_rows = pc.not_equal(table["pane"], "early")
+        if "op" in query.marks:
+            wanted_rows = pc.and_(wanted_rows, pc.is_null(table["op"]))
+        table = table.filter(wanted_rows)
         columns: dict[str, Any] = {name: table[name] for name in ROW_COLUMNS}
         for struct in there:
             type_ = table[struct].type
@@ -101,7 +108,13 @@ class RunTables:
                 raise OutputError(msg)
             for field, column in structs[struct].items():
                 columns[column] = pc.struct_field(table[struct], field)
-        return to_pandas(pa.table(columns))
+        rows = to_pandas(pa.table(columns))
+        if "absorbed_by" not in query.marks:
+            return rows
+        rows["absorbed_by"] = table["absorbed_by"].is_valid().to_pandas()
+        named = rows.groupby(window_columns(query), dropna=False)["absorbed_by"]
+        there_still = ~named.transform("any")
+        return rows[there_still].drop(columns="absorbed_by").reset_index(drop=True)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
         """What became of the records: one row per query, with read, applied, …, dead.
@@ -144,9 +157,10 @@ def defined_windows(outcome: Outcome, query: Query, pipeline: Pipeline) -> pa.Ta
     """The windows that the definition gives, one row each, in columns as `rows` has them."""
     names = window_columns(query)
     kinds = [pipeline.source.fields[field].kind for field in dict.fromkeys(query.key)]
-    windows = dict.fromkeys(
-        (row.window_id, *row.key) for row in outcome.rows if row.query == query.name
-    )
+    own = [row for row in outcome.rows if row.query == query.name]
+    gone = {(row.window_id, *row.key) for row in own if row.absorbed_by is not None}
+    named = dict.fromkeys((row.window_id, *row.key) for row in own)
+    windows = [window for window in named if window not in gone]
     types = [pa.int64(), *(_KEY_TYPES[kind] for kind in kinds)]
     columns = [
         pa.array([window[at] for window in windows], type_) for at, type_ in enumerate(types)

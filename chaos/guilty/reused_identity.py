@@ -28,8 +28,10 @@ class CountingShard(Shard):
         super().__init__(pipeline)
         self._sent: Counter[str] = Counter()
 
-    def step(self, store: StateStore, parcels: Sequence[Parcel]) -> Emission:  # noqa: D102
-        emission = super().step(store, parcels)
+    def step(  # noqa: D102
+        self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
+    ) -> Emission:
+        emission = super().step(store, parcels, wall_us)
         for query, frame in emission.results.items():
             ordered = frame.sort("revision")
             numbers = [self._number(query, row) for row in ordered.iter_rows(named=True)]

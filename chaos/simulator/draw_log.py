@@ -13,7 +13,8 @@ from typing import Any
 from chaos.simulator.case import Event
 from windowing.spec.disorder import Slack
 from windowing.spec.fields import FieldType
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.spec.pipeline import Pipeline, Query, Source
+from windowing.spec.window import ROW_NUM, Window, WindowClass
 
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,20 +66,36 @@ def draw_log(rng: random.Random, pipeline: Pipeline) -> tuple[tuple[Event, ...],
 def _scale(rng: random.Random, pipeline: Pipeline) -> _Scale:
     source, query = pipeline.source, rng.choice(pipeline.queries)
     window, unit = query.window, source.event_time.unit
-    length = window.range_ or window.slide
-    tick_us = max(_UNIT_US[unit], min(length, window.slide) // 12)
+    length, slide = _lengths_us(pipeline, window)
+    tick_us = max(_UNIT_US[unit], min(length, slide) // 12)
     start = max(window.origin, source.event_time.min_us + length, _YEAR_1_US)
-    first = (start - window.origin) // window.slide + rng.choice([0, 0, 5])
-    ends = [window.origin + (first + number) * window.slide for number in range(1, 8)]
+    first = (start - window.origin) // slide + rng.choice([0, 0, 5])
+    ends = [window.origin + (first + number) * slide for number in range(1, 8)]
     edges = sorted({*ends, *(end - length for end in ends)})
     # Other generators have no slack that is known beforehand; a slide is of the right size.
-    slack_us = source.disorder.slack_us if isinstance(source.disorder, Slack) else window.slide
-    lengths = [slack_us, slack_us + tick_us, slack_us + window.slide, slack_us + length]
+    slack_us = source.disorder.slack_us if isinstance(source.disorder, Slack) else slide
+    lengths = [slack_us, slack_us + tick_us, slack_us + slide, slack_us + length]
     lengths += [slack_us + part for part in _late_lengths(query)]
     # Disorder far beyond the log's own span cannot be told from more disorder.
     span_us = edges[-1] - edges[0]
     delays = [min(delay, 2 * span_us) for delay in lengths]
     return _Scale(tuple(edges), (0, 0, 0, 0, *delays), tick_us, unit)
+
+
+def _lengths_us(pipeline: Pipeline, window: Window) -> tuple[int, int]:
+    """How long a window is, and how far apart two are; what it counts in rows takes the slack."""
+    source = pipeline.source
+    if pipeline.join is not None:
+        reaches = [side.window_us for side in (pipeline.join.left, pipeline.join.right)]
+        reach = max(2, *(us for us in reaches if us is not None), 0)
+        return reach, reach
+    if window.kind is WindowClass.TUPLE or window.attribute == ROW_NUM:
+        slack_us = source.disorder.slack_us if isinstance(source.disorder, Slack) else 0
+        length = max(slack_us, 6 * _UNIT_US[source.event_time.unit])
+        return length, length
+    if window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK):
+        return window.range_ or window.slide, window.slide
+    return window.range_ or 1, window.range_ or 1
 
 
 def _late_lengths(query: Query) -> list[int]:
@@ -92,21 +109,22 @@ def _lane(
     size = rng.randint(0, 2) if silent else rng.randint(most // 2, most - 2)
     drawn = [(scale.time_us(rng), rng.choice(scale.delays)) for _ in range(size)]
     drawn.sort(key=sum)
-    contents = [_content(rng, pipeline, scale, ts_us) for ts_us, _ in drawn]
+    source, own = pipeline.source.place(partition)
+    contents = [_content(rng, source, scale, ts_us) for ts_us, _ in drawn]
     if rng.random() < 0.75:
         contents.append({"control": {"end": True}})
         if rng.random() < 0.2:
-            contents.append(_content(rng, pipeline, scale, scale.time_us(rng)))
-    steps = [1] if pipeline.source.dense else [1, 1, 1, 2, 50]
+            contents.append(_content(rng, source, scale, scale.time_us(rng)))
+    steps = [1] if source.dense else [1, 1, 1, 2, 50]
     offset, lane = rng.choice([-1, 0, 4]), []
     for content in contents:
         offset += rng.choice(steps)
-        place = {"source": pipeline.source.topic, "partition": partition, "offset": offset}
+        place = {"source": source.topic, "partition": own, "offset": offset}
         lane.append({**place, **content})
     return tuple(lane)
 
 
-def _content(rng: random.Random, pipeline: Pipeline, scale: _Scale, ts_us: int) -> Event:
+def _content(rng: random.Random, source: Source, scale: _Scale, ts_us: int) -> Event:
     choice = rng.random()
     if choice < 0.05:
         return {"control": {"bound": ts_us}}
@@ -114,13 +132,12 @@ def _content(rng: random.Random, pipeline: Pipeline, scale: _Scale, ts_us: int) 
         return {"control": {"now": ts_us, "seen": {}}}
     if choice < 0.09:
         return {"raw": rng.choice(_RAW)}
-    source = pipeline.source
     value: dict[str, Any] = {source.event_time.field: _spell(ts_us, scale.unit)}
     for name, type_ in source.fields.items():
         if name != source.event_time.field:
             value[name] = _field(rng, type_)
     if choice < 0.16:
-        value |= _poison(rng, pipeline)
+        value |= _poison(rng, source)
     event: Event = {"value": value}
     if rng.random() < 0.5:
         behind_us = rng.choice([0, 0, 1, 9, -3, -5]) * scale.tick_us
@@ -145,9 +162,9 @@ def _field(rng: random.Random, type_: FieldType) -> object:
     return rng.choice(_FLOATS) if rng.random() < 0.6 else rng.uniform(-1e3, 1e3)
 
 
-def _poison(rng: random.Random, pipeline: Pipeline) -> dict[str, object]:
+def _poison(rng: random.Random, source: Source) -> dict[str, object]:
     """Something that spoils a value."""
-    time, fields = pipeline.source.event_time.field, [*pipeline.source.fields]
+    time, fields = source.event_time.field, [*source.fields]
     spoilt_times: tuple[object, ...] = (None, "x", 1.5, True, 10**17, -(10**30))
     spoilt_values: tuple[object, ...] = (None, True, [], 2**63)
     changes: list[dict[str, object]] = [{"slackwater_does_not_know": 1}]

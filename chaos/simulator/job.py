@@ -54,12 +54,13 @@ class Job:
 
     Args:
         pipeline: the pipeline.
-        lanes: per partition, its records in offset order.
+        lanes: per lane, its records in offset order.
         parts: the engine under test.
     """
 
     def __init__(self, pipeline: Pipeline, lanes: Sequence[Sequence[Record]], parts: Parts) -> None:
-        self._pipeline, self._rules = pipeline, ValueRules.of(pipeline)
+        self._pipeline = pipeline
+        self._rules = [ValueRules.of(pipeline, number) for number in range(len(lanes))]
         self._queries = {query.name: query for query in pipeline.queries}
         self.log = [_raw(lane) for lane in lanes]
         self._lanes: list[Task] = [("lane", number) for number in range(len(lanes))]
@@ -211,7 +212,7 @@ class Job:
         def lane(task: Task) -> list[Parcel]:
             engine = self._cluster.engine(task)
             assert isinstance(engine, Lane)  # noqa: S101 - by the task's kind
-            packed = [pack(rows, self._rules) for rows in chunks[task]]
+            packed = [pack(rows, self._rules[task[1]]) for rows in chunks[task]]
             return engine.step(self._open(task, batch), packed)
 
         sent = self._stage([*chunks], lane, "lanes")

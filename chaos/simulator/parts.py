@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from windowing.spec.pipeline import Pipeline
 
 
+OWN = "slackwater"
+"""The name of the engine as it is."""
+
+
 def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
     """Make what makes the lane of a partition, anew on every worker and restart."""
     return partial(Lane, pipeline)
@@ -34,7 +38,7 @@ class Parts:
         state, sink, cluster, job: the platform.
     """
 
-    name: str = "slackwater"
+    name: str = OWN
     lanes: Callable[[Pipeline], Callable[[int], Lane]] = lanes
     shard: Callable[[Pipeline], Shard] = Shard
     state: Callable[[], StateFiles] = StateFiles

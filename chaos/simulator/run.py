@@ -13,7 +13,7 @@ from chaos.simulator.checks import Finding, judge
 from chaos.simulator.draw_log import draw_log
 from chaos.simulator.draw_pipeline import draw_pipeline
 from chaos.simulator.draw_plan import draw_plan
-from chaos.simulator.parts import Parts
+from chaos.simulator.parts import OWN, Parts
 from windowing.spec.pipeline import Pipeline, parse_pipeline
 
 
@@ -43,7 +43,8 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
     """
     label = f"{seed}:{number}"
     rng = random.Random(label)
-    text = pipeline_text or draw_pipeline(rng)
+    # Defects are planted in windows, and every run of a guilty engine shall meet some.
+    text = pipeline_text or draw_pipeline(rng, windows_alone=parts.name != OWN)
     lanes = draw_log(rng, _pipeline(text))
     plan = draw_plan(rng, [len(lane) for lane in lanes])
     return Case(label, parts.name, text, lanes, plan)

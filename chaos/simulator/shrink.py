@@ -120,7 +120,8 @@ def _drop_queries(search: _Search) -> None:
 
 
 def _queries(search: _Search) -> dict[str, Any]:
-    queries: dict[str, Any] = yaml.safe_load(search.case.pipeline)["queries"]
+    # A join has none.
+    queries: dict[str, Any] = yaml.safe_load(search.case.pipeline).get("queries", {})
     return queries
 
 

@@ -123,12 +123,26 @@ def aggregator_cases(draw: st.DrawFn, kinds: Sequence[str] = KINDS, **fixed: Any
     return Case(AggregatorSpec.model_validate(spec | fixed), draw(_lanes(lanes)))
 
 
+_JOINS = ("inner", "left", "right", "full")
+
+
+def _below(left: Record, right: Record) -> bool:
+    """A condition that is no equality."""
+    return left.value < right.value
+
+
+def _far_apart(left: Record, right: Record) -> bool:
+    """Another, on values and times."""
+    return abs(left.value - right.value) > 5 or left.ts == right.ts
+
+
 @st.composite
 def join_cases(draw: st.DrawFn, **fixed: Any) -> Case:
     axis = draw(st.sampled_from(["ts", "ts", "rows"]))
     most = 1 if axis == "rows" else 2
     lanes = [*draw(_lane_specs(most, "left")), *draw(_lane_specs(most, "right"))]
     window = st.one_of(st.none(), st.integers(0, 10))
+    kind = "inner" if fixed.get("clock") == "wall" else draw(st.sampled_from(_JOINS))
     spec = {
         "lanes": lanes,
         "slack": draw(_slacks),
@@ -137,6 +151,8 @@ def join_cases(draw: st.DrawFn, **fixed: Any) -> Case:
         "axis": axis,
         "left": {"window": draw(window)},
         "right": {"window": draw(window)},
+        "kind": kind,
+        "condition": draw(st.sampled_from([None, None, _below, _far_apart])),
         **{
             name: draw(st.booleans())
             for name in ("equality", "time_range", "large_window", "keyed_store")

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.strategies import Case, Entry, Feed, aggregator_cases, interleaved, join_cases
-from windowing import AggregatorSpec, Bound, LaneSpec, Record, TimeWindows, WindowedAggregator
+from windowing import (
+    AggregatorSpec,
+    Bound,
+    LaneSpec,
+    Record,
+    TimeWindows,
+    WindowedAggregator,
+    WindowJoin,
+)
 from windowing.operators.errors import CallRefused, RecordAfterEnd, StoreFull, UnknownLane
 from windowing.semantics import operator_join, operator_sessions, operator_windows
 from windowing.spec.operator import JoinSpec, RowSessions, TimeSessions
@@ -140,6 +148,31 @@ def test_merged_sessions_show_what_the_surviving_start_has_not_shown(accumulatio
     merged = [row.value for row in rows if row.pane == "late" and row.records]
     new = [11, 18, 20] if accumulation == "discarding" else [0, 5, 11, 18, 20]
     assert merged == [new]
+
+
+def _join(**fixed: Any) -> JoinSpec:
+    lanes = [{"source": side[0], "partition": 0, "side": side} for side in ("left", "right")]
+    windows = {"left": {"window": 5}, "right": {"window": 0}}
+    return JoinSpec.model_validate({"lanes": lanes, "axis": "ts", **windows, **fixed})
+
+
+def test_a_late_partner_takes_back_that_a_record_was_alone() -> None:
+    left, late = Record("l/0", 0, 10, "a", 1), Record("r/0", 1, 12, "a", 2)
+    case = Case(
+        _join(kind="left", late={"every": 10}),
+        [[left, Bound("l/0", 1, 99)], [Bound("r/0", 0, 16), late, Bound("r/0", 2, 99)]],
+    )
+    operator = WindowJoin(case.spec)  # type: ignore[arg-type]
+    operator.add(case.log, wall=0)
+    alone = (left, None)
+    rows = [(row.left, row.right, row.retracts) for row in operator.get_result()]
+    assert rows == [(*alone, False), (*alone, True), (left, late, False)]
+    assert operator.get_result() == defined(case)[0]
+
+
+def test_an_outer_join_by_the_wall_clock_is_refused() -> None:
+    with pytest.raises(ValueError, match="a full join needs clock: progress"):
+        _join(kind="full", clock="wall")
 
 
 def _spec(**retention: int) -> AggregatorSpec:

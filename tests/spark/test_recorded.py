@@ -28,7 +28,7 @@ def test_recorded_pipelines_give_their_bytes_on_spark(
 
     pipeline = load_pipeline(DATA / name / "pipeline.yml")
     log = interleave(checked(read_events(DATA / name / "events.jsonl"), pipeline), seed=7)
-    result = run(pipeline, batches(log, 25), spark)
+    result = run(pipeline, batches(log, 25, pipeline), spark)
     write_output(tmp_path / "out.jsonl", result.rows, result.dead_letters)
     for file in ("out.jsonl", "out.dead.jsonl"):
         assert (tmp_path / file).read_bytes() == (DATA / name / file).read_bytes()

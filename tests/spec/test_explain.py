@@ -8,7 +8,7 @@ import pytest
 
 from jobs.window_picture import PictureError, draw_windows
 from windowing.semantics import sliding
-from windowing.spec import Pipeline, Query, parse_pipeline
+from windowing.spec import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.spec.evaluation import evaluation_of, growing, partial_bytes
 from windowing.spec.explain import explain, explain_query
 from windowing.spec.first_windows import first_windows
@@ -25,6 +25,8 @@ WINDOWS = {
     "RANGE 10 s RATTR ts SATTR row_num SLIDE 1 row": ("FCB", "slide by 1 row, range 10 s over ts"),
     "RANGE 10 s RATTR ts SATTR row_num SLIDE 3 rows": ("FCB", "slide by 3 rows, range 10 s"),
     "RANGE 10 s RATTR ts SATTR rank(ts) SLIDE 2 rows": ("FCU", "slide by 2 rows in the order of"),
+    "SESSION 30 min WATTR ts": ("FCU", "sessions over ts, parted by 30 min"),
+    "SESSION 3 rows WATTR row_num": ("FCU", "sessions over row_num, parted by 3 rows of others"),
 }
 
 
@@ -61,7 +63,15 @@ def test_every_class_is_explained(text: str, said: tuple[str, str]) -> None:
 
 
 def test_no_class_is_forgotten() -> None:
-    assert {_window(text).kind for text in WINDOWS} == set(WindowClass)
+    assert {_window(text).kind for text in WINDOWS} == set(WindowClass) - {WindowClass.JOIN}
+
+
+def test_a_join_is_explained() -> None:
+    file = Path(__file__).parents[2] / "pipelines" / "departures_weather.yml"
+    text = "\n".join(explain(load_pipeline(file)))
+    assert "topic departures and weather, 6 lanes" in text
+    assert "a pair: left.origin = right.origin and left.time_hour = right.time_hour" in text
+    assert "a record is kept for 27 h after its time" in text
 
 
 @pytest.mark.parametrize("text", [text for text in WINDOWS if "TTR ts SLIDE" not in text][:3])

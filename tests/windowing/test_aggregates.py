@@ -20,8 +20,7 @@ from windowing.aggregates.exact_int import limbs_of_square
 from windowing.aggregates.rounding import divided, root
 from windowing.aggregates.sketches import bin_middles, bin_numbers, hashes
 from windowing.semantics.definition import value_of
-from windowing.semantics.revisions import Shown
-from windowing.semantics.units import Item
+from windowing.semantics.units import Item, Shown
 from windowing.spec.fields import FieldType, parse_aggregate
 
 FLOATS = st.one_of(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import KINDS, cases, entry, interleavings
 from windowing.batches import batches
-from windowing.errors import ArrivalOrder
+from windowing.errors import ArrivalOrder, TooManyWindows
 from windowing.local import LocalEngine
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
@@ -20,15 +20,16 @@ from windowing.spec import parse_pipeline
 from windowing.spec.rows import dead_letter_lines, row_lines
 
 _CLASSES = [kind for kind in KINDS if kind != "sliding"]
-# The sliding ones have tests of their own; eight classes share the time that one would have.
-_EXAMPLES = max(settings.default.max_examples // 5, 12) if settings.default else 12
+# The sliding ones have tests of their own; the other classes share the time that one would have.
+_EXAMPLES = max(settings.default.max_examples // 10, 8) if settings.default else 8
+_BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
 
 
 @pytest.mark.parametrize("kind", _CLASSES)
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
-    case = data.draw(cases(kind=kind))
+    case = data.draw(cases(kind=kind, wide=True))
     pipeline = parse_pipeline(case.pipeline)
     try:
         outcome = evaluate(pipeline, map(entry, case.events))
@@ -37,7 +38,7 @@ def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
     else:
         expected = [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    first_rows, second_rows = (data.draw(st.integers(1, 9)) for _ in range(2))
+    first_rows, second_rows = (data.draw(_BATCH_ROWS) for _ in range(2))
     restarted = data.draw(st.integers(0, len(log)))
     engine = LocalEngine(pipeline)
     try:
@@ -60,3 +61,22 @@ def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
     ]
     assert expected is not None
     assert sorted(set(found)) == sorted(expected)
+
+
+def test_a_time_that_leaps_ahead_gives_an_error_and_not_a_billion_landmark_windows() -> None:
+    pipeline = parse_pipeline(
+        "name: leap\n"
+        "source:\n"
+        "  {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us}, fields: {},\n"
+        "   disorder: ordered}\n"
+        "queries:\n"
+        "  q: {window: RANGE LANDMARK SLIDE 6 us WATTR ts, aggregates: {n: count}}\n"
+    )
+    times = (1, 10**17)
+    log = [
+        entry({"source": "s", "partition": 0, "offset": offset, "value": {"ts": ts}})
+        for offset, ts in enumerate(times)
+    ]
+    (batch,) = batches(log, 10)
+    with pytest.raises(TooManyWindows, match=r"query q: 16,666,666,666,666,6.* max_ahead"):
+        LocalEngine(pipeline).feed(batch)

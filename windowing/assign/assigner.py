@@ -13,7 +13,7 @@ from windowing.parcel import DEAD_LETTER_SCHEMA, Parcel
 from windowing.spec import Query
 from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Source
-from windowing.spec.window import WindowClass
+from windowing.spec.rules import PER_KEY, in_log_order
 from windowing.wids import Flags, Ints
 
 Tables = dict[str, pl.DataFrame]
@@ -104,7 +104,7 @@ def route(query: Query, source: Source) -> list[str]:
     Windows of rows, and windows that records define, are of a unit and not of a key; and a shard
     must know all that was promised for the keys that it closes.
     """
-    if query.window.kind not in (WindowClass.SLIDING, WindowClass.LANDMARK):
+    if query.window.kind not in PER_KEY or in_log_order(query.window):
         return unit_columns(query)
     promised = progress_attr(source.disorder)
     return key_columns(query) if promised is None else [column(promised)]

@@ -21,6 +21,7 @@ from windowing.assign.assigner import Assigned, Scan, Tables, dead_letters, key_
 from windowing.frames import to_bytes
 from windowing.parcel import Addition, Parcel, split
 from windowing.spec import Pipeline, Query
+from windowing.spec.window import ROW_NUM
 from windowing.wids import ENDED, ON_TIME, Flags, Ints
 
 PARTIALS = "partials"
@@ -68,6 +69,9 @@ class SlidingAssigner:
         """Split the records into on-time, late, and refused."""
         outside, spans = self._spans(scan)
         taken = np.logical_or.reduce([span.chosen for span in spans])
+        if self._query.window.attribute == ROW_NUM:
+            # A row in a gap between windows had its number: it is used up, and not outside.
+            taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
         refused = ~outside & ~taken
         dead = dead_letters(self._query, scan.data, refused, scan.partition)
         return Assigned(
@@ -81,7 +85,7 @@ class SlidingAssigner:
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         """Which records are in no window, and the windows of the others: on time, and waiting."""
         query = self._query
-        first = wids.slide_of(self._grid, scan.values)
+        first = wids.first_window(query.window, scan.values)
         last = wids.last_window(self._grid, scan.values)
         outside = self._outside(scan.values) | (last < first)
         open_from = wids.slide_of(self._grid, scan.progress_us)
@@ -100,6 +104,8 @@ class SlidingAssigner:
 
     def _outside(self, values: Ints) -> Flags:
         """Which records lie before all windows."""
+        if self._query.window.align == "start":
+            return np.zeros(len(values), dtype=bool)
         return values < self._grid.origin
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:

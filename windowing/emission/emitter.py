@@ -23,7 +23,8 @@ class Emitter(Protocol):
 
     Rows are frames with `window_id`, `revision`, `records`, `offsets` (list of structs `partition`,
     `first`, `last`, by partition), `key` (struct of the fields of the row's key, absent where there
-    are none) and `values` (struct, in the order of the query).
+    are none) and `values` (struct, in the order of the query). Retracting queries have `retracts`,
+    sessions what `windowing.emission.sessions` says.
     """
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -31,6 +32,12 @@ class Emitter(Protocol):
 
         Raises:
             ResultOverflow: a sum of integers leaves 64 bits.
+        """
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """What open windows hold of records on time, as rows whose revision says nothing.
+
+        It is asked for where a query has early rows, and so of few classes.
         """
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
@@ -56,16 +63,17 @@ class Results:
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._names = {column(name): name for name in query.key}
 
-    def of(self, parts: pl.DataFrame) -> pl.DataFrame:
+    def of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
         """Merge over lanes and compute the results.
 
         Args:
             parts: partial states with the key's columns, `window_id`, `revision` and `partition`.
+            more: further columns that name a row, or are the same in all parts of it.
 
         Raises:
             ResultOverflow: a sum of integers leaves 64 bits.
         """
-        by = [*self._names, "window_id", "revision"]
+        by = [*self._names, "window_id", "revision", *more]
         offsets = pl.struct("partition", "first", "last").sort_by("partition").alias("offsets")
         merged = self._accumulators.merge(parts, by, offsets, among=["partition", "first", "last"])
         try:
@@ -78,10 +86,13 @@ class Results:
             )
             raise ResultOverflow(msg) from None
         columns = [
-            *(merged[name] for name in ("window_id", "revision", "records", "offsets")),
+            *(merged[name] for name in ("window_id", "revision", *more, "records", "offsets")),
             pl.DataFrame(values).to_struct("values"),
         ]
         if self._names:
-            key_struct = merged.select(*self._names).rename(self._names).to_struct("key")
-            columns.append(key_struct)
+            columns.append(self.key_of(merged))
         return pl.DataFrame(columns)
+
+    def key_of(self, parts: pl.DataFrame) -> pl.Series:
+        """The key of each row of a frame, as a struct of its fields."""
+        return parts.select(*self._names).rename(self._names).to_struct("key")

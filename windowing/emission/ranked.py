@@ -54,6 +54,11 @@ class RankedEmitter:
         counted = [self._counted(tables, progress) for progress in (before, after)]
         return self._numbered.rows(inner, *counted)
 
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """What open windows hold of the rows that have a number."""
+        inner = {PARTIALS: self._partials(tables, after)}
+        return self._numbered.open(inner, self._counted(tables, after))
+
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which a row gets its number."""
         rows = tables[ROWS]
@@ -99,8 +104,8 @@ class RankedEmitter:
         number = rows.select(number=rank.over(self._unit) if self._unit else rank)["number"]
         numbers = number.to_numpy() + self._numbered_before(tables, rows)
         partials = rows.drop("at").with_columns(
-            w_first=pl.Series(wids.slide_of(self._window, numbers)),
-            w_last=pl.Series(wids.last_window(self._window, numbers)),
+            w_first=pl.Series(wids.first_window(self._window, numbers)),
+            w_last=pl.Series(wids.last_window(wids.grid(self._window), numbers)),
             release=pl.lit(ON_TIME, dtype=pl.Int64),
         )
         partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))

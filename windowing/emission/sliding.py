@@ -20,11 +20,18 @@ from windowing.assign.assigner import Tables, key_columns
 from windowing.assign.sliding import PARTIALS
 from windowing.emission.emitter import Results
 from windowing.emission.intervals import content
+from windowing.errors import TooManyWindows
 from windowing.progress.reached import Progress
 from windowing.spec import Pipeline, Query
 from windowing.wids import ENDED, ON_TIME, Ints
 
+WINDOWS_MAX = 50_000_000
+"""So many windows of partial states are listed at once; a time that leaps years ahead asks more."""
+
 LATE = pl.col("release") != ON_TIME
+RETRACTS = "retracts"
+# Before all instants, that of records on time too, which is the smallest number there is.
+_EVER = pl.lit(None, dtype=pl.Int64)
 # Columns that say where a partial state counts, and are no part of it.
 _PLACE = ("w_first", "w_last", "release", "instant", "epoch", "before", "after")
 
@@ -54,7 +61,22 @@ class SlidingEmitter:
         if self._query.late.policy == "update":
             parts.append(self._revisions(tables, before, after))
         parts = [part for part in parts if len(part)]
-        return self._results.of(Accumulators.concat(parts)) if parts else pl.DataFrame()
+        if not parts:
+            return pl.DataFrame()
+        joined = Accumulators.concat(parts)
+        if RETRACTS not in joined.columns:
+            return self._results.of(joined)
+        joined = joined.with_columns(pl.col(RETRACTS).fill_null(value=False))
+        return self._results.of(joined, RETRACTS)
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """What open windows hold of records on time, as rows whose revision says nothing."""
+        on_time = tables[PARTIALS].filter(~LATE)
+        ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
+        first = pl.max_horizontal("w_first", column(ended + 1))
+        still = on_time.with_columns(w_first=first).filter(pl.col("w_first") <= pl.col("w_last"))
+        parts = self._merge(self._expanded(still), [*self._group, "partition"])
+        return self._results.of(parts.with_columns(revision=pl.lit(0, dtype=pl.Int64)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which these partials may ask for a row; never later than it."""
@@ -109,7 +131,7 @@ class SlidingEmitter:
         if (due["w_last"] > due["w_first"]).any():
             # Slices that enter the same of these windows are merged once, not once per window.
             due = self._merge(due, [*self._keys, "w_first", "w_last", "partition"])
-        merged = self._merge(expanded(due), [*self._group, "partition"])
+        merged = self._merge(self._expanded(due), [*self._group, "partition"])
         return merged.with_columns(revision=pl.lit(0, dtype=pl.Int64))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -118,22 +140,41 @@ class SlidingEmitter:
         # Null keys are keys like any other; join and rank must take them so.
         epochs = late.select(*self._group, "instant", "before").unique().sort("instant")
         epochs = epochs.with_columns(
-            revision=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(self._group)
+            revision=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(self._group),
+            previous=pl.col("instant").shift(1).over(self._group).fill_null(ON_TIME),
         ).filter(pl.col("instant") > pl.col("before"))
         if not len(epochs):
             return epochs
         on_time = self._on_time_at(tables, epochs.select(self._group).unique())
         shown_before = on_time.with_columns(instant=pl.lit(ON_TIME, dtype=pl.Int64))
         held = Accumulators.concat([part for part in (late, shown_before) if len(part)])
-        due = epochs.drop("before").rename({"instant": "epoch"})
+        due, named = self._sent(epochs), [*self._group, "revision", RETRACTS, "partition"]
         shown = due.join(held, on=self._group, how="inner", nulls_equal=True)
-        shown = shown.filter(pl.col("instant") <= pl.col("epoch"))
-        return self._merge(shown, [*self._group, "revision", "partition"])
+        new = pl.col("previous").is_null() | (pl.col("instant") > pl.col("previous"))
+        shown = shown.filter((pl.col("instant") <= pl.col("epoch")) & new).drop("previous")
+        return self._merge(shown, [name for name in named if name in shown.columns])
+
+    def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
+        """The rows that epochs send; each shows what has its instant in (`previous`, `epoch`]."""
+        due = epochs.drop("before").rename({"instant": "epoch"})
+        match self._query.accumulation:
+            case "discarding":
+                return due
+            case "accumulating":
+                return due.with_columns(previous=_EVER)
+        taken_back = due.with_columns(
+            epoch=pl.col("previous"),
+            revision=pl.col("revision") - 1,
+            previous=_EVER,
+            retracts=pl.lit(value=True),
+        )
+        again = due.with_columns(previous=_EVER, retracts=pl.lit(value=False))
+        return pl.concat([taken_back, again])
 
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Late partials and their windows, with the `instant` at which they are shown there."""
         late = stamped(tables[PARTIALS].filter(LATE), before=before, after=after)
-        pairs = expanded(late.filter(pl.col("release") <= pl.col("after")))
+        pairs = self._expanded(late.filter(pl.col("release") <= pl.col("after")))
         pairs = pairs.with_columns(instant=self._boundary(pairs, "window_id"))
         return pairs.filter(pl.col("instant") <= pl.col("after"))
 
@@ -172,6 +213,24 @@ class SlidingEmitter:
         """What windows hold of some partials, for each key and lane apart."""
         return content(self._accumulators, partials, windows, unit, [*self._keys, "partition"])
 
+    def _expanded(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """One row for each partial and each of its windows.
+
+        Raises:
+            TooManyWindows: there are more than fit any machine.
+        """
+        last, first = (partials[name].cast(pl.Float64) for name in ("w_last", "w_first"))
+        many = int((last - first + 1).sum())
+        if many > WINDOWS_MAX:
+            msg = (
+                f"query {self._query.name}: {many:,} windows are due at once, more than "
+                f"{WINDOWS_MAX:,}: if a record's time leaps ahead, give event_time a max or a "
+                "max_ahead, which make it a dead letter; else choose a longer slide"
+            )
+            raise TooManyWindows(msg)
+        ids = pl.int_ranges("w_first", pl.col("w_last") + 1, dtype=pl.Int64)
+        return partials.with_columns(window_id=ids).explode("window_id")
+
     def _merge(self, partials: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         among = sorted({*_PLACE} & {*partials.columns} - {*by})
         return self._accumulators.merge(partials, by, among=among)
@@ -185,9 +244,3 @@ def column(values: Ints) -> pl.Expr | pl.Series:
 def stamped(frame: pl.DataFrame, **progress: Progress) -> pl.DataFrame:
     """A frame with the progress of each row's unit, in columns of these names."""
     return frame.with_columns(**{name: column(p.of(frame)) for name, p in progress.items()})
-
-
-def expanded(partials: pl.DataFrame) -> pl.DataFrame:
-    """One row for each partial and each of its windows."""
-    ids = pl.int_ranges("w_first", pl.col("w_last") + 1, dtype=pl.Int64)
-    return partials.with_columns(window_id=ids).explode("window_id")

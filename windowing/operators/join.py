@@ -2,7 +2,7 @@
 
 A pair matches if its keys are equal and the earlier of the two lies in its own side's window, seen
 from the later one. A record is delivered at an instant of its own; a pair is sent when the later of
-the two is delivered.
+the two is delivered. `alone` adds what outer joins send of records without a partner.
 
 Source: SAMZA-552, "Join operator"; joining pairs instead of aligned windows is ours.
 """
@@ -12,21 +12,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from windowing.operators import keys
 from windowing.operators.aggregator import ANY, AnyKey
+from windowing.operators.alone import AloneIndex
 from windowing.operators.message_store import MessageStore
 from windowing.operators.shell import Operator
 from windowing.operators.ticks import Ticks
 from windowing.operators.windows import release_of
-from windowing.spec.operator import JoinSpec
+from windowing.spec.operator import JoinSpec, Side
 from windowing.spec.operator_rows import Pair, Place, Progress, Record, place_of
 from windowing.state import StateStore
 
-Side = Literal["left", "right"]
 _OTHER: dict[Side, Side] = {"left": "right", "right": "left"}
 _SIDES: tuple[Side, Side] = ("left", "right")
 
@@ -40,6 +40,8 @@ class _Joined(msgspec.Struct, array_like=True):
         instant: when it is delivered, by progress.
         late: whether it came late.
         delivered: whether it has been.
+        paired: the instant of its first pair; None: it has none.
+        alone: it was sent alone, and that row stands.
     """
 
     record: Record
@@ -47,11 +49,34 @@ class _Joined(msgspec.Struct, array_like=True):
     instant: int
     late: bool
     delivered: bool = False
+    paired: int | None = None
+    alone: bool = False
 
     @property
     def place(self) -> Place:
         """Its position."""
         return place_of(self.at, self.record.lane, self.record.offset)
+
+
+class _Due(NamedTuple):
+    """A row and where it stands among the others: the instant, and what comes first at it."""
+
+    instant: Progress
+    kind: Literal["retracts", "pair", "single"]
+    left: _Joined | None
+    right: _Joined | None
+
+    @property
+    def order(self) -> tuple[Progress, int, list[Place], list[Place]]:
+        """The sorting key; where there is no record, it comes first."""
+        left, right = ([] if one is None else [one.place] for one in (self.left, self.right))
+        return self.instant, ("retracts", "pair", "single").index(self.kind), left, right
+
+    @property
+    def row(self) -> Pair:
+        """The row as it is sent."""
+        left, right = (None if one is None else one.record for one in (self.left, self.right))
+        return Pair(left, right, retracts=self.kind == "retracts")
 
 
 def layout_of(spec: JoinSpec) -> keys.Layout:
@@ -83,6 +108,7 @@ class JoinBody:
         self.messages: dict[Side, MessageStore[_Joined]] = {
             side: MessageStore(store, self.layout, f"message/{side}/", _Joined) for side in _SIDES
         }
+        self._alone = AloneIndex(store)
 
     def take(self, record: Record, before: Progress) -> bool:
         """Keep a record until it is delivered; False: it comes too late."""
@@ -100,21 +126,45 @@ class JoinBody:
         return self._keep(side, _Joined(record, record.ts, release, True))
 
     def due(self, progress: Progress) -> list[Pair]:
-        """The pairs whose later instant progress has reached, by instant and positions."""
+        """The rows whose instant progress has reached, by instant and positions."""
         if self._spec.clock != "progress":
             return []
         at = self._progress(progress)
-        pairs = []
+        rows: list[_Due] = []
         for side in _SIDES:
             for joined in self._undelivered(side):
                 if joined.instant <= at:
                     self._deliver(side, joined)
-                    pairs += [(joined, other) for other in self._partners(side, joined)]
-        ordered = sorted(
-            ((one, other) if self._is_left(one) else (other, one) for one, other in pairs),
-            key=lambda pair: (max(j.instant for j in pair), *(j.place for j in pair)),
-        )
-        return [Pair(left.record, right.record) for left, right in ordered]
+                    for other in self._partners(side, joined):
+                        rows += self._paired(side, joined, other)
+                    self._put(side, joined)
+        for side, due, name in self._alone.pop(at):
+            joined = self.messages[side].get(name)
+            # Of a pair that is later than this the record does not know yet.
+            if joined.paired is None or joined.paired > due:
+                rows += self._singled(side, joined, due)
+                joined.alone = joined.paired is None
+                self._put(side, joined)
+        return [due.row for due in sorted(rows, key=lambda due: due.order)]
+
+    def _paired(self, side: Side, joined: _Joined, other: _Joined) -> Iterator[_Due]:
+        """A pair, and what it takes back of rows in earlier calls."""
+        left, right = (joined, other) if side == "left" else (other, joined)
+        instant = max(left.instant, right.instant)
+        for one in (left, right):
+            if one.alone:
+                one.alone = False
+                yield _Due(instant, "retracts", *((left, None) if one is left else (None, right)))
+            one.paired = instant if one.paired is None else min(one.paired, instant)
+        self._put(_OTHER[side], other)
+        yield _Due(instant, "pair", left, right)
+
+    def _singled(self, side: Side, joined: _Joined, due: Progress) -> Iterator[_Due]:
+        """A record alone, and what takes that back if a pair of this same call does."""
+        left, right = (joined, None) if side == "left" else (None, joined)
+        yield _Due(due, "single", left, right)
+        if joined.paired is not None:
+            yield _Due(joined.paired, "retracts", left, right)
 
     def tick(self, wall: int, progress: Progress) -> list[Pair]:
         """Deliver what the wall clock asks for: the left side, then the right one."""
@@ -137,13 +187,16 @@ class JoinBody:
 
     def purge(self, progress: Progress) -> None:
         """Forget delivered records that no record to come can match."""
+        expected = self._alone.messages()
         for side in _SIDES:
             reach = self._spec.reach(side)
             if reach is None:
                 continue
             undelivered = list(self._undelivered(_OTHER[side]))
             for name, joined in self.messages[side].all():
-                if not joined.delivered or not self._is_past(side, joined.at, reach, progress):
+                if name in expected or not joined.delivered:
+                    continue
+                if not self._is_past(side, joined.at, reach, progress):
                     continue
                 if not any(self._within(side, joined.at, other.at) for other in undelivered):
                     self.messages[side].delete(name)
@@ -164,7 +217,9 @@ class JoinBody:
         return retention is not None and at + reach + retention < progress
 
     def _progress(self, progress: Progress) -> Progress:
-        return min(map(self._rows, _SIDES)) if self._spec.axis == "rows" else progress
+        if self._spec.axis == "ts" or progress == math.inf:
+            return progress
+        return min(map(self._rows, _SIDES))
 
     def _rows(self, side: Side) -> int:
         data = self._state.get(f"rows/{side}")
@@ -200,21 +255,34 @@ class JoinBody:
             if other.delivered
             and self._within(side, joined.at, other.at)
             and (not self._spec.equality or other.record.key == key)
+            and self._fulfils(side, joined.record, other.record)
         ]
         return iter(sorted(matching, key=lambda other: other.place))
 
-    def _is_left(self, joined: _Joined) -> bool:
-        return self._side_of[joined.record.lane] == "left"
+    def _fulfils(self, side: Side, record: Record, other: Record) -> bool:
+        condition = self._spec.condition
+        if condition is None:
+            return True
+        return condition(record, other) if side == "left" else condition(other, record)
 
     def _keep(self, side: Side, joined: _Joined) -> bool:
+        name = self._put(side, joined)
+        self._state.put(_undelivered_name(side, joined), name.encode())
+        if self._spec.keeps(side):
+            reach = self._spec.reach(side)
+            # From then on, whatever is within reach and comes is late.
+            due = None if reach is None else max(joined.instant, joined.at + reach + 1)
+            self._alone.add(side, due, joined.place, name)
+        return True
+
+    def _put(self, side: Side, joined: _Joined) -> str:
         name = self._name(side, joined)
         self.messages[side].put(name, joined)
-        self._state.put(_undelivered_name(side, joined), name.encode())
-        return True
+        return name
 
     def _deliver(self, side: Side, joined: _Joined) -> None:
         joined.delivered = True
-        self.messages[side].put(self._name(side, joined), joined)
+        self._put(side, joined)
         self._state.delete(_undelivered_name(side, joined))
 
     def _undelivered(self, side: Side) -> Iterator[_Joined]:

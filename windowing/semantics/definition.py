@@ -13,14 +13,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from windowing.semantics import joins
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival, Lane, follow
 from windowing.semantics.log import LogEntry, split_lanes
-from windowing.semantics.revisions import Shown, revisions
-from windowing.semantics.units import Item
+from windowing.semantics.revisions import key_of, revisions
+from windowing.semantics.units import Item, Shown
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.windows import definition_of
 from windowing.spec.fields import Aggregate, Kind
+from windowing.spec.join import JoinedSource
 from windowing.spec.pipeline import Pipeline, Query, Source
 from windowing.spec.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
 
@@ -89,13 +91,16 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     """
     source = pipeline.source
     arrivals, lanes = _followed(pipeline, log)
-    items = _items(source, arrivals)
-    bad = [_dead(source, a, None, a.content) for a in arrivals if isinstance(a.content, str)]
+    items = _items(arrivals)
+    bad = [_dead(a, None, a.content) for a in arrivals if isinstance(a.content, str)]
     dead = list(bad)
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
     for query in pipeline.queries:
-        rows += (_row(query, source, shown) for shown in revisions(query, items, lanes))
+        if isinstance(source, JoinedSource):
+            rows += joins.rows(query, source, items, lanes)
+        else:
+            rows += (_row(query, source, shown) for shown in revisions(query, items, lanes))
         refused, tally = _refused(query, items)
         dead += refused
         counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
@@ -121,36 +126,38 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
         BadLogError: not a log of this pipeline.
     """
     query = next(query for query in pipeline.queries if query.name == row.query)
+    if isinstance(pipeline.source, JoinedSource):
+        return []  # the key of a pair says it
     arrivals, lanes = _followed(pipeline, log)
-    for shown in revisions(query, _items(pipeline.source, arrivals), lanes):
-        if RowId(query.name, shown.wid, _key(query, shown), shown.revision) == row:
+    for shown in revisions(query, _items(arrivals), lanes):
+        if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
             return [(item.partition, item.offset) for item in shown.holds]
     return []
 
 
 def _followed(pipeline: Pipeline, log: Iterable[LogEntry]) -> tuple[list[Arrival], list[Lane]]:
     """Every data record with its lane's progress before it, and the lanes at the end."""
-    source, reader = pipeline.source, ValueReader(pipeline)
+    source = pipeline.source
     arrivals: list[Arrival] = []
     lanes: list[Lane] = []
-    for partition, entries in enumerate(split_lanes(source, log)):
-        lane = Lane(source.lane(partition), source.disorder)
-        arrivals += follow(lane, entries, reader)
+    for number, entries in enumerate(split_lanes(source, log)):
+        lane = Lane(source.lane(number), source.place(number)[0].disorder)
+        arrivals += follow(lane, entries, ValueReader(pipeline, number))
         lanes.append(lane)
     return arrivals, lanes
 
 
-def _items(source: Source, arrivals: Iterable[Arrival]) -> list[Item]:
-    return [item for arrival in arrivals if (item := _item(source, arrival)) is not None]
+def _items(arrivals: Iterable[Arrival]) -> list[Item]:
+    return [item for arrival in arrivals if (item := _item(arrival)) is not None]
 
 
-def _item(source: Source, arrival: Arrival) -> Item | None:
+def _item(arrival: Arrival) -> Item | None:
     record = arrival.content
     if not isinstance(record, Record):
         return None
     return Item(
         value=record.ts_us,
-        source=source.topic,
+        source=_topic(arrival),
         partition=arrival.partition,
         offset=arrival.offset,
         progress=arrival.progress,
@@ -186,7 +193,7 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
         values = {spec.name: value_of(spec, kinds, shown) for spec in query.aggregates}
     except IntSumError as error:
         extent = f"[{shown.start}, {shown.end})"
-        key = list(_key(query, shown))
+        key = list(key_of(query, shown))
         msg = f"query {query.name}, window {shown.wid} {extent}, key {key}: {error}"
         raise IntSumError(msg) from None
     return Row(
@@ -194,21 +201,21 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
         window_id=shown.wid,
         window_start_us=shown.start,
         window_end_us=shown.end,
-        key=_key(query, shown),
+        key=key_of(query, shown),
         pane="full" if shown.revision == 0 else "late",
         revision=shown.revision,
         records=len(shown.holds),
+        retracts=shown.retracts,
+        absorbed_by=shown.absorbed_by,
         offsets={lane: (min(held), max(held)) for lane, held in offsets.items()},
         values=values,
     )
 
 
-def _key(query: Query, shown: Shown) -> Key:
-    return shown.group if query.window.pattr is None else (shown.part, *shown.group)
-
-
 def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
-    """One aggregate over what a revision shows."""
+    """One aggregate over what a revision shows; what is gone has none."""
+    if shown.absorbed_by is not None:
+        return None
     if spec.field is None:
         return len(shown.holds)
     if spec.function == "python":
@@ -222,5 +229,9 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
     return aggregate(spec, kinds[spec.field], values)
 
 
-def _dead(source: Source, arrival: Arrival, query: str | None, reason: str) -> DeadLetter:
-    return DeadLetter(source.topic, arrival.partition, arrival.offset, query, reason)
+def _dead(arrival: Arrival, query: str | None, reason: str) -> DeadLetter:
+    return DeadLetter(_topic(arrival), arrival.partition, arrival.offset, query, reason)
+
+
+def _topic(arrival: Arrival) -> str:
+    return arrival.lane.rpartition("/")[0]

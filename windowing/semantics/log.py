@@ -84,19 +84,19 @@ def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]
     last = [-1] * source.partitions
     for entry in log:
         place = f"{entry.source}/{entry.partition} offset {entry.offset}"
-        if entry.source != source.topic or not 0 <= entry.partition < source.partitions:
-            declared = f"{source.topic}/0 to {source.topic}/{source.partitions - 1}"
-            msg = f"{place}: the pipeline has no such lane (it declares {declared})"
+        number = source.number(entry.source, entry.partition)
+        if number is None:
+            msg = f"{place}: the pipeline has no such lane (it declares {source.lanes})"
             raise BadLogError(msg)
-        lane, previous = lanes[entry.partition], last[entry.partition]
+        lane, previous = lanes[number], last[number]
         if entry.offset <= previous:
             _check_redelivery(lane.get(entry.offset), entry, place, previous)
             continue
-        if source.dense and lane and entry.offset != previous + 1:
+        if source.place(number)[0].dense and lane and entry.offset != previous + 1:
             msg = f"{place}: offset {previous + 1} is missing, and the source is declared dense"
             raise BadLogError(msg)
         lane[entry.offset] = entry
-        last[entry.partition] = entry.offset
+        last[number] = entry.offset
     return [list(lane.values()) for lane in lanes]
 
 

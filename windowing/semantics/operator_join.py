@@ -1,22 +1,62 @@
-"""The join of two streams, by definition: every left record beside every right one."""
+"""The join of two streams, by definition: every left record beside every right one.
+
+A pair has the instant of the later of its records. In an outer join a record of a side that is kept
+is sent alone at the instant at which every partner on time has come, unless it has a pair by then;
+the first pair that comes later takes that row back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from windowing.semantics.operator_log import Met, follow, release
-from windowing.spec.operator import JoinSpec, SideSpec
-from windowing.spec.operator_rows import Bound, Pair, Progress, Record, place_of
+from windowing.spec.operator import JoinSpec, Side
+from windowing.spec.operator_rows import Bound, Pair, Place, Progress, Record, place_of
+
+Timed = tuple[int, Met]
+"""A record and the instant at which it is delivered."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A row and what its place among the rows follows from.
+
+    Attributes:
+        instant: when it is sent.
+        left, right: the records; None: the other one is alone.
+        retracts: it takes back that a record was alone.
+    """
+
+    instant: Progress
+    left: Met | None
+    right: Met | None
+    retracts: bool = False
+
+    @property
+    def row(self) -> Pair:
+        """The row as an operator sends it."""
+        left, right = (None if met is None else met.record for met in (self.left, self.right))
+        return Pair(left, right, retracts=self.retracts)
+
+    @property
+    def order(self) -> tuple[Progress, int, list[Place], list[Place]]:
+        """By instant: what is taken back, pairs, what is alone; then by places, nothing first."""
+        alone = self.left is None or self.right is None
+        kind = 0 if self.retracts else 2 if alone else 1
+        left, right = ([] if met is None else [met.place] for met in (self.left, self.right))
+        return self.instant, kind, left, right
 
 
 def pairs_of(
     spec: JoinSpec, log: Iterable[Record | Bound]
 ) -> tuple[list[Pair], list[Pair], list[Record]]:
-    """The pairs that progress has reached, in their order; all pairs; the refused records."""
+    """The rows that progress has reached, in their order; all rows; the refused records."""
     read = follow(spec, log)
-    sides: dict[str, list[tuple[int, Met]]] = {"left": [], "right": []}
-    side_of = {lane.name: lane.side or "" for lane in spec.lanes}
+    sides: dict[Side, list[Timed]] = {"left": [], "right": []}
+    side_of: dict[str, Side] = {lane.name: lane.side or "left" for lane in spec.lanes}
     refused = []
     for met in read.met:
         own = sides[side_of[met.record.lane]]
@@ -30,17 +70,51 @@ def pairs_of(
         else:
             refused.append(met.record)
     progress: Progress = read.progress
-    if spec.axis == "rows":
+    if spec.axis == "rows" and progress < math.inf:
         progress = min(len(own) for own in sides.values())
-    matching = [
-        ((max(one, other), left.place, right.place), Pair(left.record, right.record))
+    rows = rows_of(spec, sides)
+    reached = [sent.row for sent in rows if sent.instant <= progress]
+    return reached, [sent.row for sent in rows], refused
+
+
+def rows_of(spec: JoinSpec, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
+    """All rows that two sides' records ever send, in their order.
+
+    Args:
+        spec: of the join; of late records it says nothing here.
+        sides: the accepted records of each side.
+    """
+    by_key: dict[str | None, list[Timed]] = defaultdict(list)
+    for other in sides["right"]:
+        by_key[other[1].record.key if spec.equality else None].append(other)
+    pairs = [
+        Sent(max(one, other), left, right)
         for one, left in sides["left"]
-        for other, right in sides["right"]
+        for other, right in by_key[left.record.key if spec.equality else None]
         if _matches(spec, left, right)
     ]
-    matching.sort(key=lambda pair: pair[0])
-    reached = [pair for (instant, *_), pair in matching if instant <= progress]
-    return reached, [pair for _, pair in matching], refused
+    return sorted([*pairs, *_alone(spec, sides, pairs)], key=lambda sent: sent.order)
+
+
+def _alone(
+    spec: JoinSpec, sides: Mapping[Side, Sequence[Timed]], pairs: Iterable[Sent]
+) -> Iterable[Sent]:
+    """The rows of records without a partner on time, and those that take them back."""
+    first: dict[int, Progress] = defaultdict(lambda: math.inf)
+    for pair in pairs:
+        for met in (pair.left, pair.right):
+            first[id(met)] = min(first[id(met)], pair.instant)
+    for side, records in sides.items():
+        for instant, met in records if spec.keeps(side) else ():
+            # From then on, whatever is within reach and comes is late.
+            reach = spec.reach(side)
+            due = math.inf if reach is None else max(instant, met.at + reach + 1)
+            paired = first[id(met)]
+            if paired == math.inf or paired > due:
+                left, right = (met, None) if side == "left" else (None, met)
+                yield Sent(due, left, right)
+                if paired < math.inf:
+                    yield Sent(paired, left, right, retracts=True)
 
 
 def _taken(spec: JoinSpec, late: Met) -> bool:
@@ -52,12 +126,14 @@ def _matches(spec: JoinSpec, left: Met, right: Met) -> bool:
     key = left.record.key
     if spec.equality and (key is None or key != right.record.key):
         return False
-    distance = abs(left.at - right.at)
+    if spec.condition is not None and not spec.condition(left.record, right.record):
+        return False
     # The earlier one must lie in its own side's window, seen from the later one.
-    return _within(spec, spec.right if left.at >= right.at else spec.left, distance)
+    return _within(spec, "right" if left.at >= right.at else "left", abs(left.at - right.at))
 
 
-def _within(spec: JoinSpec, side: SideSpec, distance: int) -> bool:
-    if side.window is None:
+def _within(spec: JoinSpec, side: Side, distance: int) -> bool:
+    window = spec.side(side).window
+    if window is None:
         return spec.retention.time is None or distance <= spec.retention.time
-    return distance <= side.window if spec.axis == "ts" else distance < side.window
+    return distance <= window if spec.axis == "ts" else distance < window

@@ -6,49 +6,25 @@ For each row key, window w holds the records that the query takes for w. Of them
     revision r  adds the late records of the r-th epoch E that has any; it exists iff P >= E,
 
 where P is the final progress of the row's key, the minimum over all declared lanes. A row shows the
-whole window as of its revision. Nothing else is said, and so nothing else can have an influence:
-neither the order between lanes nor batches nor clocks.
+whole window as of its revision, or what is new in it. Sessions have a course of their own. Nothing
+else is said, and so nothing else can have an influence: neither the order between lanes nor batches
+nor clocks.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from windowing.semantics import sessions
 from windowing.semantics.lanes import Lane
-from windowing.semantics.units import Item, Unit
+from windowing.semantics.units import Item, Shown, Unit, group_of
 from windowing.semantics.windows import definition_of
 from windowing.spec.pipeline import Query
 from windowing.spec.rows import Key, Scalar
+from windowing.spec.rules import PER_KEY, in_log_order
 from windowing.spec.window import Window, WindowClass
-
-# GROUP BY and PATTR mean the same to windows that know nothing of other records.
-_PER_KEY = (WindowClass.SLIDING, WindowClass.LANDMARK)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One revision of one window for one key.
-
-    Attributes:
-        wid: the window.
-        start, end: its extent.
-        part: the value of PATTR; None without.
-        group: the values of GROUP BY.
-        revision: its number.
-        release: the epoch that it belongs to; None for revision 0.
-        holds: all its records, in canonical order.
-    """
-
-    wid: int
-    start: int
-    end: int
-    part: Scalar
-    group: Key
-    revision: int
-    release: int | None
-    holds: tuple[Item, ...]
 
 
 @dataclass
@@ -72,30 +48,53 @@ def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> lis
     """
     lanes = list(lanes)
     shown: list[Shown] = []
-    for unit in _units(query, items, lanes):
-        contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
-        for holding in definition_of(query.window).hold(query, unit):
-            content = contents[holding.wid, group_of(query, holding.item)]
-            if holding.release is None:
-                content.on_time.append(holding.item)
-            else:
-                content.late[holding.release].append(holding.item)
-        for (wid, group), content in contents.items():
-            shown += _shown(query, unit, wid, group, content)
+    for unit in units_of(query, items, lanes):
+        if query.window.kind is WindowClass.SESSION:
+            courses = sessions.courses(query, unit)
+        else:
+            courses = list(_of_windows(query, unit))
+        for course in courses:
+            shown += accumulated(query, course)
     return shown
 
 
-def group_of(query: Query, item: Item) -> Key:
-    """A record's values of GROUP BY."""
-    return tuple(item.fields[name] for name in query.group_by)
+def accumulated(query: Query, course: Sequence[Shown]) -> Iterator[Shown]:
+    """What is sent of the revisions of one window, or session start, given in their order."""
+    before: Shown | None = None
+    for row in course:
+        if before is not None and query.accumulation == "retracting":
+            yield replace(before, retracts=True)
+        known = set() if before is None or query.accumulation != "discarding" else {*before.holds}
+        yield replace(row, holds=tuple(item for item in row.holds if item not in known))
+        before = row
 
 
-def _units(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+def _of_windows(query: Query, unit: Unit) -> Iterator[list[Shown]]:
+    """The revisions of each window and key of a unit."""
+    contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
+    for holding in definition_of(query.window).hold(query, unit):
+        content = contents[holding.wid, group_of(query, holding.item)]
+        if holding.release is None:
+            content.on_time.append(holding.item)
+        else:
+            content.late[holding.release].append(holding.item)
+    for (wid, group), content in contents.items():
+        yield list(_shown(query, unit, wid, group, content))
+
+
+def key_of(query: Query, shown: Shown) -> Key:
+    """The key of a row: PATTR, then the values of GROUP BY."""
+    return shown.group if query.window.pattr is None else (shown.part, *shown.group)
+
+
+def units_of(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+    """The units of records that have windows or rows of their own; arguments as of `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
+    per_key = window.kind in PER_KEY and not in_log_order(window)
     for item in items:
-        group = group_of(query, item) if window.kind in _PER_KEY else ()
-        units[_part(window, item), group].append(item)
+        group = group_of(query, item) if per_key else ()
+        units[part_of(window, item), group].append(item)
     newest = max((item.value for item in items), default=0)
     for members in units.values():
         # Progress per key goes with units of that key only, so any member knows the key.
@@ -108,7 +107,8 @@ def _units(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterat
         )
 
 
-def _part(window: Window, item: Item) -> Scalar:
+def part_of(window: Window, item: Item) -> Scalar:
+    """A record's value of PATTR."""
     return None if window.pattr is None else item.fields[window.pattr]
 
 
@@ -116,7 +116,7 @@ def _shown(query: Query, unit: Unit, wid: int, group: Key, content: _Content) ->
     window = query.window
     definition = definition_of(window)
     start, end = definition.extent(window, wid)
-    part = _part(window, unit.items[0])
+    part = part_of(window, unit.items[0])
 
     def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
         ordered = tuple(sorted(holds, key=lambda item: item.canonical))

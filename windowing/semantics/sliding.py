@@ -4,10 +4,13 @@ With origin m, range R and slide S, window w = 0, 1, 2, … is
 
     extent(w) = [ max(m, m + (w+1)S - R),  m + (w+1)S )
 
-so ends are aligned to the origin and the first windows are clipped at it. R < S leaves gaps.
+so ends are aligned to the origin and the first windows are clipped at it. R < S leaves gaps. With
+ALIGN start, w is any integer and
+
+    extent(w) = [ m + wS, m + wS + R )
 
 Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
-SIGMOD 2005, section 3.
+SIGMOD 2005, section 3; ALIGN start is the alignment of SAMZA-552.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from windowing.spec.window import Window
 
 def extent(window: Window, wid: int) -> tuple[int, int]:
     """Return start and end of window `wid`, half-open, in the attribute's unit."""
+    if window.align == "start":
+        start = window.origin + wid * window.slide
+        return start, start + _range(window)
     end = window.origin + (wid + 1) * window.slide
     return max(window.origin, end - _range(window)), end
 
@@ -27,6 +33,10 @@ def extent(window: Window, wid: int) -> tuple[int, int]:
 def wids(window: Window, value: int) -> range:
     """Return the ids of the windows whose extent holds `value`, the inverse of `extent`."""
     since_origin = value - window.origin
+    if window.align == "start":
+        return range(
+            (since_origin - _range(window)) // window.slide + 1, since_origin // window.slide + 1
+        )
     if since_origin < 0:
         return range(0)
     first = since_origin // window.slide

@@ -14,8 +14,8 @@ from typing import Literal
 from windowing.semantics import sliding
 from windowing.semantics.lanes import Lane
 from windowing.semantics.log import Control
-from windowing.semantics.revisions import Shown, revisions
-from windowing.semantics.units import Item, Lateness
+from windowing.semantics.revisions import revisions
+from windowing.semantics.units import Item, Lateness, Shown
 from windowing.semantics.windows import definition_of
 from windowing.spec.disorder import Disorder
 from windowing.spec.pipeline import Query
@@ -132,7 +132,7 @@ def _follow(window: Window, lanes: Sequence[Lane], events: Iterable[Event]) -> l
 def _outside(window: Window, value: int) -> OutsideReason | None:
     if window.kind not in (WindowClass.SLIDING, WindowClass.LANDMARK):
         return None
-    if value < window.origin:
+    if value < window.origin and window.align == "end":
         return "before_origin"
     in_gap = window.kind is WindowClass.SLIDING and not sliding.wids(window, value)
     return "gap" if in_gap else None

@@ -2,6 +2,8 @@
 
     extent(w) = { i : max(0, (w+1)S - R) <= i < (w+1)S },   or from 0 on with LANDMARK
 
+With ALIGN start, extent(w) = { i : wS <= i < wS + R }, so the first window is a whole one.
+
 ORDER log: a record's number is its position in the one lane that carries its unit.
 ORDER event_time: its rank in canonical order over all lanes, among those on time, and known once
 progress has passed it. One that its lane's progress had passed gets no number.
@@ -20,6 +22,8 @@ from windowing.spec.window import Window
 
 def extent(window: Window, wid: int) -> tuple[int, int]:
     """Return the first row number of window `wid` and the one after its last."""
+    if window.align == "start" and window.range_ is not None:
+        return wid * window.slide, wid * window.slide + window.range_
     end = (wid + 1) * window.slide
     return 0 if window.range_ is None else max(0, end - window.range_), end
 
@@ -32,6 +36,8 @@ def wids(window: Window, number: int, last_number: int) -> range:
     first = number // window.slide
     if window.range_ is None:
         return range(first, last_number // window.slide + 1)
+    if window.align == "start":
+        return range(max(0, (number - window.range_) // window.slide + 1), first + 1)
     return range(first, max(first, (number + window.range_) // window.slide))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from windowing.semantics.lanes import Progress
-from windowing.spec.rows import Scalar
+from windowing.spec.pipeline import Query
+from windowing.spec.rows import Key, Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +76,35 @@ class Holding:
     release: int | None
 
 
+@dataclass(frozen=True)
+class Shown:
+    """One revision of one window for one key.
+
+    Attributes:
+        wid: the window; of a session its start.
+        start, end: its extent.
+        part: the value of PATTR; None without.
+        group: the values of GROUP BY.
+        revision: its number.
+        release: the epoch that it belongs to; None for revision 0.
+        holds: the records that it shows, in canonical order: all of its window's, or, where rows
+            are discarding, those that the row before did not show.
+        retracts: it repeats the row before it, to take it back.
+        absorbed_by: of a session that is part of another one now: the start of that one.
+    """
+
+    wid: int
+    start: int
+    end: int
+    part: Scalar
+    group: Key
+    revision: int
+    release: int | None
+    holds: tuple[Item, ...]
+    retracts: bool = False
+    absorbed_by: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Lateness:
     """For which windows a record is late.
@@ -88,6 +118,11 @@ class Lateness:
     whole: bool
     first: int | None = None
     last: int | None = None
+
+
+def group_of(query: Query, item: Item) -> Key:
+    """A record's values of GROUP BY."""
+    return tuple(item.fields[name] for name in query.group_by)
 
 
 class ArrivalOrderError(ValueError):

@@ -61,15 +61,20 @@ class Record:
 
 
 class ValueReader:
-    """Reads the values of one pipeline's source."""
+    """Reads the values of one pipeline's source.
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        source = pipeline.source
+    Args:
+        pipeline: the pipeline.
+        number: whose lane's; only lanes of a join's two sides differ.
+    """
+
+    def __init__(self, pipeline: Pipeline, number: int = 0) -> None:
+        source, _ = pipeline.source.place(number)
         self._time = source.event_time
         self._types = source.fields
         self._known = {*source.fields, source.event_time.field}
         self._ignore_unknown = source.unknown_fields == "ignore"
-        grouping = {name for query in pipeline.queries for name in query.key}
+        grouping = pipeline.key_fields(number)
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
 
     def read(self, value: bytes | None, append_us: int | None) -> Record | Reason:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Protocol, cast
 
 from windowing.semantics import (
+    joins,
     landmark,
+    sessions,
     slide_by_n,
     slide_by_rank,
     slide_by_tuple,
@@ -22,7 +24,7 @@ from windowing.spec.window import Window, WindowClass
 
 
 class Definition(Protocol):
-    """The definition of one class of windows."""
+    """The definition of one class of windows; of sessions and joins, the last two alone."""
 
     def extent(self, window: Window, wid: int) -> tuple[int, int]:
         """Start and end; which of them belongs to the window depends on the class."""
@@ -51,6 +53,8 @@ _CLASSES = {
     WindowClass.SLIDE_BY_TUPLE: slide_by_tuple,
     WindowClass.SLIDE_BY_N: slide_by_n,
     WindowClass.SLIDE_BY_RANK: slide_by_rank,
+    WindowClass.SESSION: sessions,
+    WindowClass.JOIN: joins,
 }
 
 

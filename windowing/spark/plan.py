@@ -48,7 +48,7 @@ def emissions(raw: DataFrame, pipeline: Pipeline) -> DataFrame:
         pipeline: the pipeline.
 
     Returns:
-        a stream of `EMISSION_SCHEMA`: Arrow frames tagged `result` (with their query),
+        a stream of `EMISSION_SCHEMA`: Arrow frames tagged `result` or `early` (with their query),
         `dead_letter` or `metric`, for a sink that writes all frames of a batch under its id.
     """
     chunks = raw.mapInArrow(packer(pipeline.text), CHUNK_SCHEMA)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -18,6 +19,7 @@ from windowing.parcel import decode_parcel, encode_parcel
 from windowing.shard import Emission, Shard
 from windowing.spark.store import MapStateStore
 from windowing.spec import Pipeline, parse_pipeline
+from windowing.state import StateStore
 from windowing.values import ValueRules
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
@@ -26,19 +28,29 @@ PARCEL_SCHEMA = "shard int, parcel binary"
 EMISSION_SCHEMA = "kind string, query string, frame binary"
 
 # Kinds of emitted frames.
-RESULT, DEAD_LETTER, METRIC = "result", "dead_letter", "metric"
+RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
 
 _chunk_schema = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=256)
 def _pipeline(text: str) -> Pipeline:
     return parse_pipeline(text)
 
 
-@lru_cache(maxsize=4)
-def _rules(text: str) -> ValueRules:
-    return ValueRules.of(_pipeline(text))
+@lru_cache(maxsize=256)
+def _rules(text: str) -> Callable[[int], ValueRules]:
+    """The rules of a lane by its number; lanes of one source share them."""
+    pipeline = _pipeline(text)
+
+    @lru_cache(maxsize=2)
+    def of_source(first: int) -> ValueRules:
+        return ValueRules.of(pipeline, first)
+
+    def of_lane(number: int) -> ValueRules:
+        return of_source(number - pipeline.source.place(number)[1])
+
+    return of_lane
 
 
 def packer(
@@ -58,7 +70,7 @@ def packer(
                 ordered = part.sort("offset")
                 rows = RawRows(*(ordered[name].to_list() for name in _RAW_COLUMNS))
                 partitions.append(partition)
-                chunks.append(to_bytes(pack(rows, rules)))
+                chunks.append(to_bytes(pack(rows, rules(int(partition)))))
             yield pa.RecordBatch.from_pydict(
                 {"partition": partitions, "chunk": chunks}, schema=_chunk_schema
             )
@@ -75,7 +87,11 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed f
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called by Spark once for each task."""
-        self._store = MapStateStore(handle)
+        self.open(MapStateStore(handle))
+
+    def open(self, store: StateStore) -> None:
+        """Make ready to take rows, with the state in this store."""
+        self._store = store
         self._pipeline = _pipeline(self._text)
 
     def close(self) -> None:
@@ -110,13 +126,16 @@ class ShardStage(_Stage):
     ) -> Iterator[pd.DataFrame]:
         """Take all parcels of one shard in this batch."""
         parcels = [decode_parcel(parcel) for frame in rows for parcel in frame["parcel"]]
-        emission = Shard(self._pipeline).step(self._store, parcels)
+        # The clock is read here, outside the engine, and only for rows outside the promise.
+        emission = Shard(self._pipeline).step(self._store, parcels, time.time_ns() // 1_000)
         yield pd.DataFrame(_tagged(emission), columns=["kind", "query", "frame"])
 
 
 def _tagged(emission: Emission) -> Iterator[tuple[str, str | None, bytes]]:
     for query, frame in emission.results.items():
         yield RESULT, query, to_bytes(frame)
+    for query, frame in emission.early.items():
+        yield EARLY, query, to_bytes(frame)
     for data in emission.dead_letters:
         yield DEAD_LETTER, None, data
     for data in emission.metrics:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from windowing.spec.disorder import Slack
 from windowing.spec.fields import SIGNATURES, Aggregate
 from windowing.spec.pipeline import Pipeline, Query, Source
+from windowing.spec.rules import in_log_order
 from windowing.spec.window import Window, WindowClass
 
 _WORD_BYTES = 8
@@ -82,7 +83,22 @@ def evaluation_of(query: Query, pipeline: Pipeline) -> Evaluation:
                 None,
                 "records between progress and the newest, besides slices by row number",
             )
+        case WindowClass.SESSION:
+            return _sessions(window)
     return _by_record(window)
+
+
+def _sessions(window: Window) -> Evaluation:
+    what = "rows of other keys" if in_log_order(window) else "time"
+    return Evaluation(
+        "FCU",
+        "forward context aware, unbounded: a session ends when a gap has passed, and a late record "
+        "may merge two",
+        "chains of records, pre-aggregated in the lane; the shard draws sessions through them",
+        f"records of a key with less than a gap of {what} between them are in one session for ever",
+        None,
+        "sessions that a record can still reach, times the epochs of their late records",
+    )
 
 
 def _by_record(window: Window) -> Evaluation:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windowing.spec.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
+from windowing.spec.emission import Early
 from windowing.spec.evaluation import Evaluation, evaluation_of, growing, partial_bytes
+from windowing.spec.explain_join import explain_join
 from windowing.spec.fields import SIGNATURES, Aggregate
 from windowing.spec.first_windows import BY_RECORD, example_step, first_windows, speller
 from windowing.spec.lengths import spell_us
 from windowing.spec.pipeline import Pipeline, Query, Source
+from windowing.spec.rules import in_log_order
 from windowing.spec.window import WindowClass
 
 _WIDTH = 60
@@ -19,8 +22,17 @@ def explain(pipeline: Pipeline) -> Iterator[str]:
     """The lines of an explanation: lanes, then each query with its first windows to scale."""
     source = pipeline.source
     lanes = f"{source.partitions} lane" + "s" * (source.partitions > 1)
-    yield f"{pipeline.name}: topic {source.topic}, {lanes}, {pipeline.shards} shards"
-    yield f"  progress of a lane: {_progress(source)}; of the stream: the smallest of its lanes"
+    topics = " and ".join(part.topic for part in source.parts)
+    yield f"{pipeline.name}: topic {topics}, {lanes}, {pipeline.shards} shards"
+    for part in source.parts:
+        of_lane = "of a lane" if len(source.parts) == 1 else f"of a lane of {part.topic}"
+        yield f"  progress {of_lane}: {_progress(part)}; of the stream: the smallest of its lanes"
+    if pipeline.join is not None:
+        (query,) = pipeline.queries
+        yield ""
+        yield from explain_join(pipeline.join, query)
+        yield f"  late: {_late(query)}"
+        return
     for query in pipeline.queries:
         yield ""
         yield from explain_query(query, pipeline)
@@ -36,13 +48,21 @@ def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
     yield f"  key: {', '.join(_key(query)) or 'none: one row per window'}"
     yield from _state(query, pipeline, chosen)
     yield f"  late: {_late(query)}"
-    yield from _picture(query, pipeline.source)
+    if query.early is not None:
+        yield f"  early: {_early(query.early)}; provisional, and no part of the result"
+    if query.accumulation != "accumulating":
+        yield f"  later rows: {_ACCUMULATION[query.accumulation]}"
+    if query.entries_max is not None:
+        yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
+    # Sessions lie where records lie; there is no picture of them before there is one of these.
+    if query.window.kind is not WindowClass.SESSION:
+        yield from _picture(query, pipeline.source)
 
 
 def title(query: Query, source: Source) -> str:
     """A window's class and lengths, as people say them."""
     window, spell = query.window, speller(query.window, source)
-    over = f"over {window.attribute}"
+    over, over_rows = f"over {window.attribute}", in_log_order(window)
     rows = f"{window.slide} row" + "s" * (window.slide != 1)
     match window.kind:
         case WindowClass.SLIDING | WindowClass.TUPLE if window.range_ is not None:
@@ -51,6 +71,12 @@ def title(query: Query, source: Source) -> str:
             return f"{shape} {over}, {lengths}"
         case WindowClass.SLIDING | WindowClass.TUPLE | WindowClass.LANDMARK:
             return f"landmark {over}, slide {spell(window.slide)}"
+        case WindowClass.SESSION:
+            # Of rows, one row more than may lie between parts two records.
+            gap = f"{(window.range_ or 1) - 1} rows of others"
+            gap = gap if over_rows else spell(window.range_ or 0)
+            own = f", {len(window.gaps)} keys with gaps of their own" if window.gaps else ""
+            return f"sessions {over}, parted by {gap}{own}"
     counted = "" if window.kind is not WindowClass.SLIDE_BY_RANK else " in the order of event time"
     return f"slide by {rows}{counted}, range {spell(window.range_ or 0)} {over}"
 
@@ -119,9 +145,21 @@ def _progress(source: Source) -> str:
             return "the largest bound of its control records"
 
 
+_ACCUMULATION = {
+    "discarding": "what is new since the row before",
+    "retracting": "the whole window, after the row before was taken back",
+}
+
+
+def _early(early: Early) -> str:
+    if early.records is not None:
+        return f"a row at every batch that brings a window {early.records} records more"
+    return f"a row of what changed, every {spell_us(early.every_us or 0)}"
+
+
 def _late(query: Query) -> str:
     late = query.late
-    if query.window.kind is WindowClass.TUPLE and query.window.order == "log":
+    if in_log_order(query.window):
         return "no record is: rows count in the order of the log"
     if late.policy == "update":
         return (

@@ -42,6 +42,9 @@ def first_windows(window: Window, count: int = 4) -> list[Extent]:
         range_, every = window.range_ or 1, window.slide
         ends = [every * (number + 1) * example_step(window) for number in range(count)]
         return [Extent(end, end - range_, end) for end in ends]
+    if window.align == "start":
+        starts = [wid * window.slide for wid in range(count)]
+        return [Extent(n, start, start + (window.range_ or 0)) for n, start in enumerate(starts)]
     ends = [(wid + 1) * window.slide for wid in range(count)]
     range_ = ends[-1] if window.range_ is None else window.range_
     return [Extent(wid, max(0, end - range_), end) for wid, end in enumerate(ends)]

@@ -21,8 +21,7 @@ _US_PER_UNIT = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
-_ALIASES = {
-    "sec": "s",
+_WORDS = {
     "microsecond": "us",
     "millisecond": "ms",
     "second": "s",
@@ -30,7 +29,13 @@ _ALIASES = {
     "hour": "h",
     "day": "d",
     "row": "rows",
-    "rows": "rows",
+}
+# The words of the language and no others, in any case.
+_UNITS = {
+    **{unit: unit for unit in _US_PER_UNIT},
+    "sec": "s",
+    **_WORDS,
+    **{f"{word}s": unit for word, unit in _WORDS.items()},
 }
 _LENGTH = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)?\s*")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,14 +65,6 @@ class Length:
         return self.number * _US_PER_UNIT.get(self.unit or "", 1)
 
 
-def canonical_unit(word: str) -> str | None:
-    """Return the canonical name of a unit word in any case, singular or plural; None if unknown."""
-    low = word.lower()
-    if low in _US_PER_UNIT:
-        return low
-    return _ALIASES.get(low) or (_ALIASES.get(low[:-1]) if low.endswith("s") else None)
-
-
 def parse_length(text: str) -> Length:
     """Read `number [unit]`.
 
@@ -79,7 +76,7 @@ def parse_length(text: str) -> Length:
         msg = f"{text!r} is not a length: write a number and a unit, such as 30 seconds"
         raise ValueError(msg)
     number, word = match.groups()
-    unit = canonical_unit(word) if word else None
+    unit = _UNITS.get(word.lower()) if word else None
     if word and unit is None:
         msg = f"{text!r} has the unknown unit {word!r}: use us, ms, s, min, h, d or rows"
         raise ValueError(msg)

@@ -8,15 +8,19 @@ Source: SAMZA-552, "Operator and runtime for window", sections on the aggregator
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from windowing.spec.operator_rows import Record
 
 AggregateName = Literal["count", "sum", "min", "max", "first", "last", "collect", "median"]
 HOLISTIC: tuple[AggregateName, ...] = ("collect", "median")
 """Aggregates that need every record of a window, and so a message store."""
 
 Accumulation = Literal["accumulating", "discarding", "retracting"]
+Side = Literal["left", "right"]
 DEFAULT_LATE_EVERY_US = 10_000_000
 
 _Length = Annotated[int, Field(strict=True, ge=1)]
@@ -258,21 +262,27 @@ class SideSpec(_Model):
 
 
 class JoinSpec(_OperatorSpec):
-    """An inner join of two streams.
+    """A join of two streams.
 
     Attributes:
         axis: event time, or the row number within the lane.
         left, right: the sides.
+        kind: whose records are also sent alone, once no partner on time can come any more: nobody's
+            (`inner`), one side's, or (`full`) both sides'.
         clock: pairs in the order of progress, a function of the log; or by the wall clock.
         equality: keys must be equal, and None equals nothing; else every key goes with every one.
+        condition: what else a left and a right record must fulfil, a function of the two and of
+            nothing else; None: nothing.
         time_range, large_window, keyed_store: what decides the layout of the message keys.
     """
 
     axis: Literal["ts", "rows"]
     left: SideSpec
     right: SideSpec
+    kind: Literal["inner", "left", "right", "full"] = "inner"
     clock: Literal["progress", "wall"] = "progress"
     equality: bool = True
+    condition: Callable[[Record, Record], bool] | None = None
     time_range: bool = False
     large_window: bool = False
     keyed_store: bool = False
@@ -289,13 +299,23 @@ class JoinSpec(_OperatorSpec):
         if self.retention.windows is not None:
             msg = "a join has no step: give its retention as time, not as windows"
             raise ValueError(msg)
+        if self.kind != "inner" and self.clock == "wall":
+            msg = (
+                f"a {self.kind} join needs clock: progress: by the wall clock nobody knows when no "
+                "partner can come any more"
+            )
+            raise ValueError(msg)
         return self
 
-    def side(self, name: Literal["left", "right"]) -> SideSpec:
+    def keeps(self, name: Side) -> bool:
+        """Whether a side's records are sent alone if they have no partner."""
+        return self.kind in (name, "full")
+
+    def side(self, name: Side) -> SideSpec:
         """One of the sides."""
         return self.left if name == "left" else self.right
 
-    def reach(self, name: Literal["left", "right"]) -> int | None:
+    def reach(self, name: Side) -> int | None:
         """The largest distance at which a record of a side is still in its window."""
         window = self.side(name).window
         if window is None:

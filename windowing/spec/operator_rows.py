@@ -65,10 +65,16 @@ class WindowRow:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One row of a join; the two records are its identity."""
+    """One row of a join; the two records are its identity.
 
-    left: Record
-    right: Record
+    Attributes:
+        left, right: the records; None: the other one has no partner.
+        retracts: a late partner has come for a record that was sent alone: that row is taken back.
+    """
+
+    left: Record | None
+    right: Record | None
+    retracts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

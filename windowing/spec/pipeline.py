@@ -7,160 +7,59 @@ are those of the file; times are integer microseconds, with the unit in the name
 from __future__ import annotations
 
 import hashlib
-import re
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
+    ValidationError,
     field_validator,
     model_validator,
 )
 
-from windowing.spec.disorder import (
-    Disorder,
-    Heartbeat,
-    OrderedPer,
-    Punctuation,
-    parse_disorder,
-)
+from windowing.spec.disorder import Unordered
 from windowing.spec.documents import parse_document, read_text
-from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.fields import (
-    Aggregate,
-    FieldType,
-    check_aggregate,
-    parse_aggregate,
-    parse_field_type,
+from windowing.spec.emission import (
+    Accumulation,
+    Early,
+    Retention,
+    check_early,
+    parse_retention,
 )
+from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
-from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.spec.postgres_names import check_postgres_names
-from windowing.spec.rules import check_late, check_progress_key
-from windowing.spec.window import ROW_NUM, AttributeType, Window, parse_window
+from windowing.spec.rules import check_gaps, check_late, check_progress_key
+from windowing.spec.source import EventTime, Name, Source, SpecModel, known_fields
+from windowing.spec.window import ROW_NUM, Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
+# What stands for the source of a join that cannot be read.
+_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 0, "fields": {}, "disorder": Unordered()}
+
+__all__ = ["EventTime", "Pipeline", "Query", "Sink", "Source", "load_pipeline", "parse_pipeline"]
+
+Kept = Annotated[Retention, BeforeValidator(parse_retention)]
 
 
-def _named(value: object) -> object:
-    if isinstance(value, str) and not _NAME.fullmatch(value):
-        msg = f"{value!r} is not a name: use letters, digits, _ . - (not first)"
-        raise ValueError(msg)
-    return value
-
-
-Name = Annotated[str, BeforeValidator(_named)]
-Instant = Annotated[int, BeforeValidator(instant_us)]
-Duration = Annotated[int, BeforeValidator(duration_us)]
-Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, arbitrary_types_allowed=True, ignored_types=(cached_property,)
-    )
-
-
-class EventTime(_Model):
-    """Where a record's event time stands and which instants are legal.
-
-    Attributes:
-        field: name of the field; it need not stand in `fields`.
-        unit: `us`, `ms`, `s` (a JSON integer) or `iso` (text).
-        min_us, max_us: legal is `min_us <= ts_us < max_us`.
-        max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not judged.
-    """
-
-    field: str
-    unit: Literal["us", "ms", "s", "iso"]
-    min_us: Instant = Field(default=INT64_MIN, alias="min")
-    max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
-    max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> EventTime:
-        if self.min_us >= self.max_us:
-            msg = "min must lie before max, as min: '1970-01-01', max: '2100-01-01'"
-            raise ValueError(msg)
-        return self
-
-
-class Source(_Model):
-    """The log that a pipeline reads.
-
-    Attributes:
-        topic: name of the topic; lanes are named `topic/partition`.
-        partitions: how many lanes there are; fixed for the pipeline's life.
-        fields: the fields of a record beside the event time, and their types.
-        disorder: the generator that turns a lane's records into progress.
-        unknown_fields: what becomes of a record with a field that is not declared.
-        dense: offsets have no holes; a gap is then an error.
-    """
-
-    topic: Name
-    partitions: Annotated[int, Field(strict=True, ge=1, le=100_000)]
-    format: Literal["json"]
-    event_time: EventTime
-    fields: dict[str, Type]
-    disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
-    unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
-    dense: bool = False
-
-    @model_validator(mode="after")
-    def _known_names(self) -> Source:
-        """What the generator names, fields and lanes, must exist."""
-        generator = self.disorder
-        attr = generator.attr if isinstance(generator, OrderedPer | Punctuation) else None
-        if attr is not None and attr not in self.fields:
-            msg = f"E_DISORDER: attr {attr!r} is not under source.fields ({known_fields(self)})"
-            raise ValueError(msg)
-        named: tuple[str, ...] | None = None
-        if isinstance(generator, Heartbeat):
-            named = tuple(lane for lane, _ in generator.sources)
-        elif isinstance(generator, OrderedPer) and generator.members is not None:
-            named = tuple(lane for lane, _ in generator.members)
-            kind = {"int": int, "string": str}.get(self.fields[generator.attr].kind)
-            for member in (value for _, values in generator.members for value in values):
-                if type(member) is not kind:
-                    msg = f"E_DISORDER: {member!r} is no value of {generator.attr}"
-                    raise ValueError(msg)
-        lanes = {self.lane(partition) for partition in range(self.partitions)}
-        if named is not None and set(named) != lanes:
-            odd = sorted(set(named) ^ lanes)[0]
-            wrong = f"{odd} is missing" if odd in lanes else f"there is no lane {odd}"
-            msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
-            raise ValueError(msg)
-        return self
-
-    @property
-    def attributes(self) -> dict[str, AttributeType]:
-        """The fields that a window may name, with their types in the window language."""
-        known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
-        return {**known, self.event_time.field: "time"}
-
-    def lane(self, partition: int) -> str:
-        """The name of a partition's lane."""
-        return f"{self.topic}/{partition}"
-
-
-class _QueryFile(_Model):
+class _QueryFile(SpecModel):
     """A query as it stands in the file."""
 
     window: str | dict[str, Any]
-    group_by: list[str] = []
+    group_by: list[str] = Field(default_factory=list)
     aggregates: dict[str, Any]
     late: Late | None = None
-    retention_us: Duration | None = Field(default=None, alias="retention")
+    retention: Kept | None = None
+    early: Early | None = None
+    accumulation: Accumulation | None = None
 
 
-class Query(_Model):
+class Query(SpecModel):
     """One window over the stream and the aggregates of its extents; all defaults applied.
 
     Attributes:
@@ -170,6 +69,9 @@ class Query(_Model):
         aggregates: in the order of the file.
         late: what becomes of late records.
         retention_us: how long after its end a window takes late records; None unless `update`.
+        entries_max: how many partial states a shard may hold of it; None: any number.
+        early: provisional rows, if any.
+        accumulation: what later revisions show.
     """
 
     name: str
@@ -178,14 +80,24 @@ class Query(_Model):
     aggregates: tuple[Aggregate, ...]
     late: Late
     retention_us: int | None
+    entries_max: int | None = None
+    early: Early | None = None
+    accumulation: Accumulation = "accumulating"
 
     @property
     def key(self) -> tuple[str, ...]:
         """The fields that make up a row's key: PATTR, then those of `group_by`."""
         return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The columns that tables have for marks which only some rows have."""
+        by_session = self.window.kind is WindowClass.SESSION
+        retracting = self.accumulation == "retracting"
+        return (*(["op"] if retracting else []), *(["absorbed_by"] if by_session else []))
 
-class Sink(_Model):
+
+class Sink(SpecModel):
     """Where rows go: one of these.
 
     Attributes:
@@ -209,10 +121,12 @@ class Sink(_Model):
         return self.table or self.postgres or ""
 
 
-class Pipeline(_Model):
-    """A pipeline: one source stream and its queries.
+class Pipeline(SpecModel):
+    """A pipeline: one source stream and its queries, or a join of two.
 
     Attributes:
+        source: the stream; of a join, both as one.
+        join: the two streams and what of them matches, instead of `source` and `queries`.
         shards: how many parts the keys are spread over; fixed for the pipeline's life.
         schedule: `continuous`, or a cron expression for increments.
         quality: expectations by name and arguments.
@@ -220,14 +134,41 @@ class Pipeline(_Model):
 
     name: Name
     source: Source
+    join: Join | None = None
     late: Late = Late()
-    retention_us: Duration | None = Field(default=None, alias="retention")
+    retention: Kept | None = None
+    early: Early | None = None
+    accumulation: Accumulation = "accumulating"
     shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
-    query_files: dict[Name, _QueryFile] = Field(alias="queries", min_length=1)
+    query_files: dict[Name, _QueryFile] = Field(alias="queries", default_factory=dict)
     sink: Sink | None = None
     schedule: str = "continuous"
-    quality: list[dict[str, Any]] = []
+    quality: list[dict[str, Any]] = Field(default_factory=list)
     _text: str = PrivateAttr(default="")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _source_of_join(cls, data: Any) -> Any:
+        """Make the source of a join out of its section."""
+        if not isinstance(data, dict) or "join" not in data:
+            return data
+        odd = [name for name in ("source", "queries", "early", "accumulation") if name in data]
+        if odd:
+            msg = f"{odd[0]} does not go with join: its sources stand under left and right"
+            raise ValueError(msg)
+        try:
+            join = Join.model_validate(data["join"])
+        except ValidationError:
+            # The section is read again as a field, which tells where its problems stand.
+            return {**data, "source": Source.model_construct(**_UNKNOWN)}
+        return {**data, "join": join, "source": JoinedSource.of(join)}
+
+    @model_validator(mode="after")
+    def _some_query(self) -> Self:
+        if not self.query_files and self.join is None:
+            msg = "queries: there is none: add one, with window and aggregates"
+            raise ValueError(msg)
+        return self
 
     @field_validator("query_files")
     @classmethod
@@ -245,7 +186,9 @@ class Pipeline(_Model):
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
-        """The queries, validated against the source, in the order of the file."""
+        """The queries in the order of the file, validated against the source; a join's own one."""
+        if isinstance(self.source, JoinedSource):
+            return (_pairs(self, self.source),)
         return tuple(_resolve(self, name, query) for name, query in self.query_files.items())
 
     @cached_property
@@ -254,6 +197,12 @@ class Pipeline(_Model):
         decisive = repr((self.source, self.shards, self.queries))
         return hashlib.sha256(decisive.encode()).hexdigest()[:16]
 
+    def key_fields(self, number: int) -> frozenset[str]:
+        """The fields of a lane's records that some row's key is made of."""
+        if isinstance(self.source, JoinedSource):
+            return frozenset(self.source.join.key_fields(self.source.side_of(number)))
+        return frozenset(field for query in self.queries for field in query.key)
+
 
 class _FieldError(ValueError):
     """A rule broken across fields; carries the path of the field to blame."""
@@ -261,6 +210,32 @@ class _FieldError(ValueError):
     def __init__(self, path: tuple[str | int, ...], message: str) -> None:
         self.path = path
         super().__init__(message)
+
+
+def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
+    """What stands for a query where two streams are joined."""
+    late, retention = pipeline.late, pipeline.retention or Retention()
+    if late.policy == "update" and retention.time_us is None:
+        msg = "late: {policy: update} needs a retention, as retention: 12 hours"
+        raise _FieldError(("late",), msg)
+    if retention.windows is not None:
+        raise _FieldError(("retention",), "a join has no windows to count: give a time")
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        try:
+            check_postgres_names(PAIRS, [*source.key, *source.join.select])
+        except ValueError as error:
+            raise _FieldError(("join", "select"), str(error)) from None
+    return Query(
+        name=PAIRS,
+        window=source.window,
+        group_by=source.key,
+        aggregates=source.shown,
+        late=late,
+        retention_us=retention.time_us if late.policy == "update" else None,
+        entries_max=retention.entries,
+        # A late partner takes back that a record was alone.
+        accumulation="accumulating" if source.join.kind == "inner" else "retracting",
+    )
 
 
 def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
@@ -283,7 +258,19 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
             raise _FieldError(here, str(error)) from None
     late = query.late or pipeline.late
     _check_rules(window, query, source, late, here)
-    retention_us = pipeline.retention_us if query.retention_us is None else query.retention_us
+    try:
+        check_early(window, query.early or pipeline.early)
+    except ValueError as error:
+        raise _FieldError((*here, "early") if query.early else ("early",), str(error)) from None
+    retention = query.retention or pipeline.retention or Retention()
+    retention_us, early = None, query.early or pipeline.early
+    try:
+        if late.policy == "update":
+            retention_us = retention.length_us(window)
+    except ValueError as error:
+        raise _FieldError(
+            (*here, "retention") if query.retention else ("retention",), str(error)
+        ) from None
     if late.policy == "update" and retention_us is None:
         msg = "late: {policy: update} needs a retention, as retention: 12 hours"
         raise _FieldError((*here, "late") if query.late else ("late",), msg)
@@ -293,7 +280,10 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         group_by=_group_by(query, source, here),
         aggregates=_aggregates(query, source, here),
         late=late,
-        retention_us=retention_us if late.policy == "update" else None,
+        retention_us=retention_us,
+        entries_max=retention.entries,
+        early=early,
+        accumulation=query.accumulation or pipeline.accumulation,
     )
 
 
@@ -303,6 +293,8 @@ def _check_rules(
     """The language's rules between window, generator, keys and late records."""
     try:
         check_progress_key(window, query.group_by, source.disorder)
+        kinds = {name: type_.kind for name, type_ in source.fields.items()}
+        check_gaps(window, [*filter(None, [window.pattr]), *query.group_by], kinds)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
     try:
@@ -333,11 +325,6 @@ def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tup
             raise _FieldError(path, str(error)) from None
         result.append(aggregate)
     return tuple(result)
-
-
-def known_fields(source: Source) -> str:
-    """The declared fields, for messages."""
-    return "known: " + (", ".join(source.fields) or "none")
 
 
 def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from windowing.spec.operator_rows import lane_order
+
 Scalar = int | float | str | None
 Key = tuple[Scalar, ...]
 Value = Scalar | Sequence[Scalar]
@@ -26,11 +28,13 @@ class Row:
         window_id: number of the window; 0 is the first after the origin.
         window_start_us, window_end_us: its extent, half-open, start clipped to the origin.
         key: values of `group_by`, in that order.
-        pane: `full` for revision 0, `late` from 1 on.
+        pane: `full` for revision 0, `late` from 1 on; `early`: provisional, numbered apart.
         revision: number of the revision.
         records: how many records the window holds as of this revision.
         offsets: per lane that has any, the smallest and largest offset among them.
         values: aggregates in the order of the file.
+        retracts: the row repeats the one before it, to take it back.
+        absorbed_by: of a session that is part of another one now (a tombstone): that one's start.
     """
 
     query: str
@@ -38,11 +42,13 @@ class Row:
     window_start_us: int
     window_end_us: int
     key: Key
-    pane: Literal["full", "late"]
+    pane: Literal["early", "full", "late"]
     revision: int
     records: int
     offsets: Mapping[str, tuple[int, int]]
     values: Mapping[str, Value]
+    retracts: bool = False
+    absorbed_by: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,7 @@ def row_order(row: Row) -> tuple[object, ...]:
         key_order(row.key),
         row.pane,
         row.revision,
+        not row.retracts,
     )
 
 
@@ -84,7 +91,7 @@ def dead_letter_order(letter: DeadLetter) -> tuple[object, ...]:
 
 def row_line(row: Row) -> str:
     """Spell a row as one line of OUT.jsonl, without the line's end."""
-    lanes = sorted(row.offsets, key=lambda lane: int(lane.rpartition("/")[2]))
+    lanes = sorted(row.offsets, key=lane_order)
     return _spell(
         {
             "query": row.query,
@@ -97,8 +104,17 @@ def row_line(row: Row) -> str:
             "records": row.records,
             "offsets": {lane: list(row.offsets[lane]) for lane in lanes},
             "values": {name: _value(value) for name, value in row.values.items()},
+            **_marks(row),
         }
     )
+
+
+def _marks(row: Row) -> dict[str, object]:
+    """What few rows have."""
+    marks: dict[str, object] = {}
+    if row.absorbed_by is not None:
+        marks |= {"tombstone": True, "absorbed_by": row.absorbed_by}
+    return marks | {"op": "retract"} if row.retracts else marks
 
 
 def dead_letter_line(letter: DeadLetter) -> str:

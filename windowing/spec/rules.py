@@ -6,26 +6,22 @@ configuration gives exactly one code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from windowing.spec.disorder import Disorder, Unordered, progress_attr
 from windowing.spec.errors import WindowError
 from windowing.spec.late import Mode, Policy
-from windowing.spec.window import Window, WindowClass
+from windowing.spec.window import ROW_NUM, Window, WindowClass
 
-_CONTEXT_FREE = (WindowClass.SLIDING, WindowClass.LANDMARK)
+# GROUP BY and PATTR mean the same to these: each key has windows of its own.
+PER_KEY = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
 
 
 def in_log_order(window: Window) -> bool:
     """Whether the window numbers rows as they stand in the log, and so needs no generator."""
-    return window.kind is WindowClass.TUPLE and window.order == "log"
-
-
-def slides_over(window: Window, attribute: str) -> bool:
-    """Whether a window is a sliding or tumbling one over this attribute, the same for all keys."""
-    sliding = window.kind is WindowClass.SLIDING and window.pattr is None
-    return sliding and window.attribute == attribute
+    by_rows = window.kind in (WindowClass.TUPLE, WindowClass.SESSION)
+    return by_rows and window.attribute == ROW_NUM and window.order == "log"
 
 
 def check_generator(window: Window, disorder: Disorder) -> None:
@@ -48,7 +44,7 @@ def check_progress_key(window: Window, group_by: Sequence[str], disorder: Disord
     attr = progress_attr(disorder)
     if attr is None or in_log_order(window) or attr == window.pattr:
         return
-    if window.kind not in _CONTEXT_FREE:
+    if window.kind not in PER_KEY:
         raise WindowError(
             "E_KEYED_PROGRESS", f"progress per {attr}: these windows need PATTR {attr}"
         )
@@ -73,7 +69,7 @@ def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> Non
     if mode not in get_args(Mode) or policy not in get_args(Policy):
         raise WindowError("E_LATE", f"late: mode {mode!r}, policy {policy!r}: one is unknown")
     if policy == "update":
-        if window.kind in (WindowClass.TUPLE, WindowClass.SLIDE_BY_RANK):
+        if in_log_order(window) or window.kind in (WindowClass.TUPLE, WindowClass.SLIDE_BY_RANK):
             raise WindowError("E_LATE_UPDATE", "update would renumber every row: use dead_letter")
         if window.kind is WindowClass.LANDMARK and mode == "consistent":
             raise WindowError(
@@ -81,3 +77,22 @@ def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> Non
             )
     if (policy == "update") != (epoch is not None) or (epoch is not None and epoch <= 0):
         raise WindowError("E_EPOCH", "update needs a positive every, and only update has one")
+
+
+def check_gaps(window: Window, key: Sequence[str], types: Mapping[str, str]) -> None:
+    """Other gaps for single keys need keys of one field, and values of its type.
+
+    Args:
+        window: the window.
+        key: the fields of a row's key.
+        types: of every field, `int`, `float` or `string`.
+
+    Raises:
+        WindowError: E_ATTR_TYPE.
+    """
+    if not window.gaps:
+        return
+    wanted = {"int": int, "string": str}.get(types[key[0]]) if len(set(key)) == 1 else None
+    if wanted is None or any(type(value) is not wanted for value, _ in window.gaps):
+        msg = f"gaps name values of the one field of the key, a string or an int; key: {list(key)}"
+        raise WindowError("E_ATTR_TYPE", msg)

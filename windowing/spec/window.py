@@ -1,14 +1,15 @@
 """The window language: text or fields in, one frozen `Window` out, or one error code.
 
 Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
-SIGMOD 2005, section 3; the spelling, LANDMARK, ORIGIN, ORDER and the codes are ours.
+SIGMOD 2005, section 3; the spelling, LANDMARK, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
+is the dynamic window of SAMZA-552.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Literal
@@ -19,14 +20,16 @@ from windowing.spec.lengths import INT64_MAX, INT64_MIN, Length, parse_length
 ROW_NUM = "row_num"
 AttributeType = Literal["time", "number", "text", "rows"]
 
-_CLAUSES = ("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER")
+_CLAUSES = (
+    *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
+)
 _TOKEN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?|[A-Za-z_][A-Za-z0-9_.-]*|[()]|\S")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _RANK = re.compile(r"rank\s*\(\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\)", re.IGNORECASE)
 
 
 class WindowClass(StrEnum):
-    """The classes of the window language, by how a record finds its windows."""
+    """The classes of the window language, by how a record finds its windows; and joins."""
 
     SLIDING = "sliding"
     LANDMARK = "landmark"
@@ -34,6 +37,8 @@ class WindowClass(StrEnum):
     SLIDE_BY_TUPLE = "slide_by_tuple"
     SLIDE_BY_N = "slide_by_n"
     SLIDE_BY_RANK = "slide_by_rank"
+    SESSION = "session"
+    JOIN = "join"
 
 
 @dataclass(frozen=True)
@@ -42,12 +47,16 @@ class Window:
 
     Attributes:
         kind: the class that follows from the clauses.
-        range_: length of an extent (microseconds, rows or plain numbers); None for LANDMARK.
+        range_: length of an extent (microseconds, rows or plain numbers); None for LANDMARK; of
+            sessions the distance of two records that parts them.
         slide: distance of two window ends, or the number of rows between two windows.
         attribute: the windowing attribute (WATTR or RATTR); `row_num` for tuple-based windows.
         origin: where window 0 begins to count; the smallest legal value of the attribute.
         pattr: attribute whose values split the stream before windows are made, or None.
         order: for windows over `row_num`: rows are numbered in `log` or `event_time` order.
+        align: `end`: ends lie at the origin plus whole slides, and what begins before the origin is
+            clipped there. `start`: starts do, before the origin too, and nothing is clipped.
+        gaps: for sessions: the distances of single keys that have another one.
     """
 
     kind: WindowClass
@@ -57,6 +66,8 @@ class Window:
     origin: int = 0
     pattr: str | None = None
     order: Literal["log", "event_time"] = "log"
+    align: Literal["end", "start"] = "end"
+    gaps: tuple[tuple[int | str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,9 @@ class _Clauses:
     pattr: str | None = None
     origin: Length | None = None
     order: str | None = None
+    align: str | None = None
+    session: Length | None = None
+    gaps: tuple[tuple[int | str, Length], ...] = ()
 
 
 def parse_window(
@@ -98,6 +112,8 @@ def _read_text(text: str) -> _Clauses:
         raise _syntax(text, "a bracket is not closed")
     body = body.removeprefix("[").removesuffix("]")
     tokens = _TOKEN.findall(body.replace(",", " "))
+    if not tokens:
+        raise _syntax(text, "there is no clause")
     values: dict[str, list[str]] = {}
     current: list[str] | None = None
     for token in tokens:
@@ -118,8 +134,12 @@ def _read_text(text: str) -> _Clauses:
 
 def _read_fields(fields: Mapping[str, object]) -> _Clauses:
     values: dict[str, str] = {}
+    gaps: object = {}
     for name, value in fields.items():
         word = str(name).upper()
+        if word == "GAPS":
+            gaps = value
+            continue
         if word not in _CLAUSES:
             raise _syntax(dict(fields), f"unknown clause {name!r}")
         if word in values:
@@ -127,7 +147,17 @@ def _read_fields(fields: Mapping[str, object]) -> _Clauses:
             msg = f"{word} stands twice in {dict(fields)!r}: keep one"
             raise WindowError(code, msg)
         values[word] = str(value)
-    return _clauses(values, dict(fields))
+    return replace(_clauses(values, dict(fields)), gaps=_read_gaps(gaps, dict(fields)))
+
+
+def _read_gaps(gaps: object, source: object) -> tuple[tuple[int | str, Length], ...]:
+    """Sessions of single keys: `gaps: {AA: 10 minutes}`."""
+    if not isinstance(gaps, Mapping) or not all(type(key) in (int, str) for key in gaps):
+        raise _syntax(source, "gaps: give keys and their lengths, as gaps: {AA: 10 minutes}")
+    try:
+        return tuple((key, parse_length(str(length))) for key, length in gaps.items())
+    except ValueError as error:
+        raise _syntax(source, f"gaps: {error}") from None
 
 
 def _clauses(values: Mapping[str, str], source: object) -> _Clauses:
@@ -156,6 +186,8 @@ def _clauses(values: Mapping[str, str], source: object) -> _Clauses:
         pattr=attribute("PATTR"),
         origin=length("ORIGIN"),
         order=_read_order(values["ORDER"], source) if "ORDER" in values else None,
+        align=_read_align(values["ALIGN"], source) if "ALIGN" in values else None,
+        session=length("SESSION"),
     )
 
 
@@ -174,6 +206,12 @@ def _read_order(text: str, source: object) -> str:
     return text.lower()
 
 
+def _read_align(text: str, source: object) -> str:
+    if text.lower() not in ("start", "end"):
+        raise _syntax(source, f"ALIGN: {text!r} is neither start nor end")
+    return text.lower()
+
+
 def _attribute_name(name: str) -> str:
     return ROW_NUM if name.lower() in ("row-num", ROW_NUM) else name
 
@@ -185,11 +223,18 @@ def _syntax(source: object, why: str) -> WindowError:
 
 def _judge(c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Window:
     """Apply the rules in the order of the table, so that one mistake gives one code."""
+    if c.session is not None:
+        return _judge_session(c, types, group_by)
+    if c.gaps:
+        raise WindowError("E_MISSING", "gaps are for sessions: give session: and wattr: as well")
     _check_attributes(c, types, group_by)
     ranged = c.wattr or c.rattr or ""
     _check_clauses(c, ranged, types, group_by)
     kind = types[ranged]
     sliding = kind if c.wattr else "rows"
+    for clause, length, of in (("RANGE", c.range_, kind), ("SLIDE", c.slide, sliding)):
+        _check_unit(clause, length, of)
+    _check_unit("ORIGIN", c.origin, kind)
     slide = _amount("SLIDE", c.slide, sliding, positive=True)
     range_ = None if c.range_ == "LANDMARK" else _amount("RANGE", c.range_, kind, positive=True)
     origin = 0 if c.origin is None else _amount("ORIGIN", c.origin, kind, positive=False)
@@ -201,6 +246,36 @@ def _judge(c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[s
         origin=origin,
         pattr=c.pattr,
         order="event_time" if c.order == "event_time" else "log",
+        align="start" if c.align == "start" else "end",
+    )
+
+
+def _judge_session(
+    c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]
+) -> Window:
+    """Sessions have a length, an attribute, and PATTR at the most."""
+    others = (c.range_, c.slide, c.rattr, c.sattr, c.origin, c.order, c.align)
+    if c.wattr is None or any(clause is not None for clause in others):
+        msg = "SESSION goes with WATTR and PATTR alone, as SESSION 30 minutes WATTR ts"
+        raise WindowError("E_ATTR_MIX", msg)
+    for name in filter(None, (c.wattr, c.pattr)):
+        if name not in types:
+            known = ", ".join(sorted(types))
+            raise WindowError("E_ATTR_UNKNOWN", f"{name} names no field; known: {known}")
+    kind = types[c.wattr]
+    if kind == "text" or ROW_NUM in (c.pattr, *group_by):
+        msg = f"SESSION needs a time, a number or rows, and a key that is none: {c.wattr}"
+        raise WindowError("E_ATTR_TYPE", msg)
+    # N rows of other keys part two records, which are then N + 1 rows apart.
+    more = 1 if c.wattr == ROW_NUM else 0
+    gaps = [(key, _amount("GAPS", gap, kind, positive=True) + more) for key, gap in c.gaps]
+    return Window(
+        kind=WindowClass.SESSION,
+        range_=_amount("SESSION", c.session, kind, positive=True) + more,
+        slide=1,
+        attribute=c.wattr,
+        pattr=c.pattr,
+        gaps=tuple(gaps),
     )
 
 
@@ -248,16 +323,25 @@ def _check_clauses(
         raise WindowError("E_ORIGIN", "ORIGIN goes with WATTR over an attribute, not with rows")
     if c.order is not None and c.wattr != ROW_NUM:
         raise WindowError("E_ORDER", "ORDER goes with WATTR row_num only")
+    if c.align == "start" and (c.rattr or c.range_ == "LANDMARK"):
+        raise WindowError("E_ORIGIN", "ALIGN start goes with RANGE … SLIDE … WATTR")
+
+
+def _check_unit(
+    clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType
+) -> None:
+    wanted = {"time": "a unit of time", "rows": "the unit rows", "number": "no unit"}[kind]
+    if not isinstance(length, Length):
+        return
+    fits = {"time": length.is_time, "rows": length.unit == "rows", "number": length.unit is None}
+    if not fits[kind]:
+        raise WindowError("E_UNIT", f"{clause} {length.text}: this attribute needs {wanted}")
 
 
 def _amount(
     clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType, *, positive: bool
 ) -> int:
     assert isinstance(length, Length)  # noqa: S101 - the rules before this one saw to it
-    wanted = {"time": "a unit of time", "rows": "the unit rows", "number": "no unit"}[kind]
-    fits = {"time": length.is_time, "rows": length.unit == "rows", "number": length.unit is None}
-    if not fits[kind]:
-        raise WindowError("E_UNIT", f"{clause} {length.text}: this attribute needs {wanted}")
     exact = length.scaled()
     if exact.denominator != 1:
         whole = {"time": "microseconds", "rows": "rows"}.get(kind, "steps")

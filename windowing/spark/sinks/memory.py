@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql import DataFrame
 
 from windowing.frames import from_bytes
 from windowing.local import Output
 from windowing.output import dead_letters_of, rows_of
-from windowing.spark.stages import DEAD_LETTER, RESULT
+from windowing.spark.stages import DEAD_LETTER, EARLY, RESULT
 from windowing.spec import Pipeline
 
 
@@ -26,13 +28,20 @@ class MemorySink:
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Take one batch; made for `foreachBatch`."""
-        frames = batch.collect()
+        self.take(((kind, query, bytes(data)) for kind, query, data in batch.collect()), batch_id)
+
+    def take(self, frames: Iterable[tuple[str, str | None, bytes]], batch_id: int) -> None:
+        """Take one batch's frames: of each the kind, the query, and the Arrow stream."""
         if batch_id in self._batches:
             return
         self._batches.add(batch_id)
         for kind, query, data in frames:
-            if kind == RESULT:
-                frame = from_bytes(bytes(data))
+            if kind == RESULT and query is not None:
+                frame = from_bytes(data)
                 self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
+            elif kind == EARLY and query is not None:
+                frame = from_bytes(data)
+                early = rows_of(self._queries[query], self._pipeline, frame, early=True)
+                self.output.early += early
             elif kind == DEAD_LETTER:
-                self.output.dead_letters += dead_letters_of(self._pipeline, bytes(data))
+                self.output.dead_letters += dead_letters_of(self._pipeline, data)

@@ -42,7 +42,7 @@ _IDENTITY = {
     DEAD_LETTERS: ("run", "source", "partition", "offset", "query"),
     METRICS: ("run", "lane", "query", "batch_id"),
 }
-_RESULT_IDENTITY = ("run", "window_id", "revision", "key")
+_RESULT_IDENTITY = ("run", "window_id", "pane", "revision", "op", "key")
 
 
 class PostgresSink:

@@ -13,8 +13,9 @@ from pyspark.sql import Row
 
 from windowing.classes import extents
 from windowing.frames import from_bytes
+from windowing.output import marks
 from windowing.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
-from windowing.spark.stages import DEAD_LETTER, METRIC, RESULT
+from windowing.spark.stages import DEAD_LETTER, EARLY, METRIC, RESULT
 from windowing.spec import Pipeline, Query
 from windowing.spec.fields import ValueType, value_type
 
@@ -22,6 +23,7 @@ DEAD_LETTERS, METRICS = "dead_letters", "metrics"
 
 _TIME = pa.timestamp("us", tz="UTC")
 _OFFSETS = pa.list_(pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())]))
+_MARKS = {"op": pa.string(), "absorbed_by": pa.int64()}
 _TYPES = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
 
 
@@ -34,7 +36,8 @@ class BatchRows:
     """
 
     def __init__(self, pipeline: Pipeline, run: str) -> None:
-        self._pipeline, self._run = pipeline, run
+        self._pipeline, self._run, source = pipeline, run, pipeline.source
+        self._lanes = {number: source.lane(number) for number in range(source.partitions)}
 
     def tables(self, frames: Sequence[Row], batch_id: int) -> dict[str, pa.Table]:
         """The tables that get rows from a batch, by name.
@@ -45,22 +48,29 @@ class BatchRows:
         """
         tables = {}
         for query in self._pipeline.queries:
-            parts = [
-                from_bytes(bytes(f.frame))
-                for f in frames
-                if f.kind == RESULT and f.query == query.name
-            ]
+            parts = []
+            for kind in (RESULT, EARLY):
+                own = [
+                    from_bytes(bytes(f.frame))
+                    for f in frames
+                    if f.kind == kind and f.query == query.name
+                ]
+                if own:
+                    rows = pl.concat(own)
+                    parts.append(self._results(query, rows, batch_id, early=kind == EARLY))
             if parts:
-                tables[query.name] = self._results(query, pl.concat(parts), batch_id)
+                tables[query.name] = pa.concat_tables(parts)
         for name, kind in ((DEAD_LETTERS, DEAD_LETTER), (METRICS, METRIC)):
             parts = [from_bytes(bytes(f.frame)) for f in frames if f.kind == kind]
             if parts:
                 tables[name] = self._passed(name, parts, batch_id)
         return tables
 
-    def _results(self, query: Query, frame: pl.DataFrame, batch_id: int) -> pa.Table:
+    def _results(
+        self, query: Query, frame: pl.DataFrame, batch_id: int, *, early: bool
+    ) -> pa.Table:
         bounds = extents(query, frame)
-        revision = frame["revision"]
+        revision, marked = frame["revision"], frame.select(marks(frame))
         count = len(frame)
         columns = {
             "run": [self._run] * count,
@@ -68,8 +78,10 @@ class BatchRows:
             "window_id": frame["window_id"].to_arrow(),
             "window_start": pa.array([start for start, _ in bounds], pa.int64()).cast(_TIME),
             "window_end": pa.array([end for _, end in bounds], pa.int64()).cast(_TIME),
-            "pane": ["late" if number else "full" for number in revision],
+            "pane": ["early" if early else "late" if number else "full" for number in revision],
             "revision": revision.to_arrow(),
+            "op": ["retract" if retracts else None for retracts in marked["retracts"]],
+            "absorbed_by": marked["absorbed_by"].to_arrow(),
             "records": frame["records"].to_arrow(),
             "offsets": self._offsets(frame["offsets"]),
             "values": frame["values"].to_arrow(),
@@ -89,9 +101,8 @@ class BatchRows:
         )
 
     def _offsets(self, offsets: pl.Series) -> pa.Array:
-        lane = pl.lit(f"{self._pipeline.source.topic}/") + pl.element().struct["partition"].cast(
-            pl.String
-        )
+        number = pl.element().struct["partition"]
+        lane = number.replace_strict(self._lanes, return_dtype=pl.String)
         named = offsets.list.eval(
             pl.struct(
                 lane=lane,
@@ -102,11 +113,16 @@ class BatchRows:
         return named.to_arrow()
 
     def _passed(self, name: str, parts: Sequence[pl.DataFrame], batch_id: int) -> pa.Table:
+        number = pl.col("partition")
+        places = {n: self._pipeline.source.place(n) for n in self._lanes}
+        topics = {n: source.topic for n, (source, _) in places.items()}
+        partitions = {n: partition for n, (_, partition) in places.items()}
         frame = pl.concat(parts).with_columns(
             run=pl.lit(self._run),
             batch_id=pl.lit(batch_id, dtype=pl.Int64),
-            source=pl.lit(self._pipeline.source.topic),
-            lane=pl.lit(f"{self._pipeline.source.topic}/") + pl.col("partition").cast(pl.String),
+            source=number.replace_strict(topics, return_dtype=pl.String),
+            lane=number.replace_strict(self._lanes, return_dtype=pl.String),
+            partition=number.replace_strict(partitions, return_dtype=pl.Int32),
         )
         schema = schemas(self._pipeline)[name]
         return frame.select(schema.names).to_arrow().cast(schema)
@@ -143,6 +159,7 @@ def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
         *([("key", key)] if query.key else []),
         ("pane", pa.string()),
         ("revision", pa.int64()),
+        *((mark, _MARKS[mark]) for mark in query.marks),
         ("records", pa.int64()),
         ("offsets", _OFFSETS),
         ("values", pa.struct(values)),

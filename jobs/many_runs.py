@@ -1,0 +1,152 @@
+"""Run many small pipelines over their logs as one stream: what `conform --by spark` does.
+
+A streaming query costs seconds however little it is given, so pipelines share one. Lanes and shards
+of all of them are keys of the same two stateful steps, and every key is served by the stage of its
+own pipeline: the stages that a single pipeline runs in.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from jobs.file_run import finish, one_file_a_batch, own_session
+from windowing.local import Output
+from windowing.pack import RawRows
+from windowing.spark.sinks import MemorySink
+from windowing.spark.stages import (
+    CHUNK_SCHEMA,
+    EMISSION_SCHEMA,
+    PARCEL_SCHEMA,
+    LaneStage,
+    ShardStage,
+    packer,
+)
+from windowing.spark.store import MapStateStore
+from windowing.spec import Pipeline
+
+# A key is the pipeline's number times this, and the number of the partition or shard.
+_STRIDE = 1_000_000
+
+Batches = Sequence[Mapping[int, RawRows]]
+"""A log, cut: per batch, rows by partition."""
+
+
+def run_all(
+    runs: Sequence[tuple[Pipeline, Batches]], spark: SparkSession | None = None
+) -> list[Output]:
+    """Run pipelines over batches, the n-th batches of all in one micro-batch.
+
+    Args:
+        runs: each pipeline and its log, cut into batches.
+        spark: a session to use; by default one is started and stopped.
+
+    Raises:
+        WindowingError: the runtime refused something in one of the logs; none has an output then.
+    """
+    if spark is None:
+        with own_session("slackwater runs") as own:
+            return run_all(runs, own)
+    texts = [pipeline.text for pipeline, _ in runs]
+    sinks = [MemorySink(pipeline) for pipeline, _ in runs]
+
+    def take(batch: DataFrame, batch_id: int) -> None:
+        frames: list[list[tuple[str, str | None, bytes]]] = [[] for _ in runs]
+        for kind, query, data, number in batch.collect():
+            frames[number].append((kind, query, bytes(data)))
+        for sink, of_run in zip(sinks, frames, strict=True):
+            sink.take(of_run, batch_id)
+
+    with tempfile.TemporaryDirectory(prefix="slackwater-runs-") as name:
+        raw = one_file_a_batch(spark, _together([log for _, log in runs]), Path(name))
+        finish(_emissions(raw, texts), take, Path(name))
+    return [sink.output for sink in sinks]
+
+
+def _together(logs: Sequence[Batches]) -> Iterator[dict[int, RawRows]]:
+    for number in range(max(map(len, logs), default=0)):
+        yield {
+            run * _STRIDE + partition: rows
+            for run, log in enumerate(logs)
+            for partition, rows in (log[number] if number < len(log) else {}).items()
+        }
+
+
+def _emissions(raw: DataFrame, texts: Sequence[str]) -> DataFrame:
+    """The plan of `windowing.spark.plan`, for all pipelines at once."""
+    chunks = raw.mapInArrow(_packer(texts), CHUNK_SCHEMA)
+    parcels = chunks.groupBy("partition").transformWithStateInPandas(
+        _Lanes([LaneStage(text) for text in texts]), PARCEL_SCHEMA, "Append", "None"
+    )
+    return parcels.groupBy("shard").transformWithStateInPandas(
+        _Shards([ShardStage(text) for text in texts]),
+        f"{EMISSION_SCHEMA}, run int",
+        "Append",
+        "None",
+    )
+
+
+def _packer(
+    texts: Sequence[str],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def pack_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = pl.DataFrame(batch)
+            for (number,), part in rows.group_by(pl.col("partition") // _STRIDE):
+                yield from packer(texts[number])(iter(part.to_arrow().to_batches()))
+
+    return pack_batches
+
+
+class _Stages(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed for us
+    """A stage for each pipeline, all with the one store that the key has."""
+
+    def __init__(self, stages: Sequence[LaneStage | ShardStage]) -> None:
+        self._stages = stages
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Called by Spark once for each task."""
+        self._store = MapStateStore(handle)
+
+    def close(self) -> None:
+        """Nothing to let go: the state is Spark's."""
+
+    def _frames(
+        self, key: Any, rows: Iterator[pd.DataFrame], timer_values: Any
+    ) -> Iterator[tuple[int, pd.DataFrame]]:
+        """What the pipeline's own stage makes of a key's rows, and the pipeline's number."""
+        run, number = divmod(int(key[0]), _STRIDE)
+        stage = self._stages[run]
+        stage.open(self._store)
+        for frame in stage.handleInputRows((number,), rows, timer_values):
+            yield run, frame
+
+
+class _Lanes(_Stages):
+    def handleInputRows(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        for run, frame in self._frames(key, rows, timerValues):
+            yield frame.assign(shard=frame["shard"] + run * _STRIDE)
+
+
+class _Shards(_Stages):
+    def handleInputRows(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        for run, frame in self._frames(key, rows, timerValues):
+            yield frame.assign(run=run)

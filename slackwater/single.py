@@ -1,0 +1,31 @@
+"""Pipelines of one source, for commands that watch, change or repeat one topic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from windowing.spec import Pipeline
+
+
+def load_single(file: Path) -> Pipeline:
+    """Read a pipeline file whose pipeline has one source.
+
+    Raises:
+        PipelineError: the file breaks a rule.
+        BadParameter: it is a join.
+    """
+    from windowing.spec import load_pipeline
+
+    pipeline = load_pipeline(file)
+    if pipeline.join is not None:
+        topics = " and ".join(part.topic for part in pipeline.source.parts)
+        msg = (
+            f"{file} joins {topics}, and this command works on one topic: give it a pipeline that "
+            "reads one of them"
+        )
+        raise typer.BadParameter(msg)
+    return pipeline

@@ -1,0 +1,105 @@
+"""Early rows: what open windows hold so far, sent again and again until they close.
+
+They are provisional. Unlike all other rows they depend on where batches are cut and on the wall
+clock, which the caller tells; they have revisions of their own, and nothing that is sent later
+depends on them. What was sent is remembered: how many records a window had, and how often.
+
+Source: SAMZA-552, "Early emission"; once per batch is ours.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import polars as pl
+
+from windowing.assign.assigner import Tables
+from windowing.emission.emitter import Emitter
+from windowing.frames import from_bytes, to_bytes
+from windowing.pack import column
+from windowing.progress.reached import Progress
+from windowing.spec import Query
+from windowing.spec.emission import Early
+from windowing.state import StateStore
+
+_PREFIX = "early/"
+
+
+class _Remembered(msgspec.Struct, array_like=True):
+    """What a query's early rows were so far.
+
+    Attributes:
+        period: the last period of the wall clock that was looked at; None: there was none.
+        shown: an Arrow stream: of each open window its key, `window_id`, `shown` (records of its
+            last early row) and `number` (of that row).
+    """
+
+    period: int | None = None
+    shown: bytes | None = None
+
+
+class EarlyRows:
+    """The early rows of one query in one shard.
+
+    Args:
+        query: with an early policy.
+        policy: that policy.
+        emitter: knows what windows hold.
+    """
+
+    def __init__(self, query: Query, policy: Early, emitter: Emitter) -> None:
+        self._query, self._policy, self._emitter = query, policy, emitter
+        self._name = _PREFIX + query.name
+
+    def rows(
+        self, store: StateStore, tables: Tables, after: Progress, wall_us: int | None
+    ) -> pl.DataFrame:
+        """The rows that are due at this batch; `revision` counts a window's early rows from 1.
+
+        Args:
+            store: keeps what was sent.
+            tables: the query's state.
+            after: how far progress is.
+            wall_us: the wall clock; None: nobody knows, and only numbers of records count.
+        """
+        data = store.get(self._name)
+        known = _Remembered() if data is None else msgspec.msgpack.decode(data, type=_Remembered)
+        wanted = self._wanted(known, wall_us)
+        if wanted is None:
+            store.put(self._name, msgspec.msgpack.encode(known))
+            return pl.DataFrame()
+        rows = self._emitter.open(tables, after)
+        counted = self._counted(rows, known)
+        due = pl.Series((counted["records"] - counted["shown"] >= wanted).to_numpy())
+        counted = counted.with_columns(
+            shown=pl.when(due).then("records").otherwise("shown"),
+            number=pl.col("number") + due.cast(pl.Int64),
+        )
+        known.shown = to_bytes(counted.drop("records"))
+        store.put(self._name, msgspec.msgpack.encode(known))
+        return rows.with_columns(revision=counted["number"]).filter(due)
+
+    def _wanted(self, known: _Remembered, wall_us: int | None) -> int | None:
+        """How many new records make a row due now; None: none is."""
+        if self._policy.records is not None:
+            return self._policy.records
+        if wall_us is None or self._policy.every_us is None:
+            return None
+        period, before = wall_us // self._policy.every_us, known.period
+        known.period = period if before is None else max(before, period)
+        return 1 if before is not None and period > before else None
+
+    def _counted(self, rows: pl.DataFrame, known: _Remembered) -> pl.DataFrame:
+        """Of each row, in their order, the window with what was shown of it before."""
+        windows = rows.select("window_id", "records")
+        if self._query.key:
+            names = {name: column(name) for name in dict.fromkeys(self._query.key)}
+            windows = pl.concat(
+                [rows["key"].struct.unnest().rename(names), windows], how="horizontal"
+            )
+        if known.shown is None:
+            zero = pl.lit(0, dtype=pl.Int64)
+            return windows.with_columns(shown=zero, number=zero)
+        before = from_bytes(known.shown)
+        named = [name for name in windows.columns if name != "records"]
+        joined = windows.join(before, on=named, how="left", nulls_equal=True, maintain_order="left")
+        return joined.with_columns(pl.col("shown", "number").fill_null(0))

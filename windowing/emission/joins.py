@@ -1,0 +1,205 @@
+"""Emission of joins: which pairs, and which records alone, are due when progress moves.
+
+A pair is due at the later instant of its two records. A record of a side that is kept is due to be
+sent alone when nothing on time can come any more that lies within its reach; a pair that comes
+after that takes the row back. All of it follows from the records and from how progress moves
+(ADR 8); a record stays as long as any of these may need it.
+
+Source: SAMZA-552, "Join operator"; outer joins are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from windowing.assign.assigner import Tables
+from windowing.assign.joins import SIDES, equal_columns
+from windowing.chains import GAP, LAST, later
+from windowing.progress.reached import Progress
+from windowing.spec import Pipeline, Query
+from windowing.spec.join import Comparison, Join, JoinedSource, Operand
+from windowing.spec.operator import Side
+from windowing.wids import ENDED
+
+# Of a record beside those of the other side.
+_HEAD = ("at", "instant", "late", "offset", "partition")
+_COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    "<": pl.Expr.lt,
+    "<=": pl.Expr.le,
+    "=": pl.Expr.eq,
+    "!=": pl.Expr.ne,
+    ">=": pl.Expr.ge,
+    ">": pl.Expr.gt,
+}
+
+
+class JoinEmitter:
+    """Makes the rows of a join.
+
+    Beside what all rows have, they have `at_last` and `gap`, whose sum is the end of their extent.
+
+    Args:
+        query: what stands for a query in a join.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+        assert isinstance(pipeline.source, JoinedSource)  # noqa: S101 - only joins come here
+        self._query, self._source = query, pipeline.source
+        self._join: Join = pipeline.source.join
+        self._equal = equal_columns(pipeline.source)
+        reach = {side: self._join.side(side).window_us for side in SIDES}
+        # What looks back without a limit looks back as far as records are kept.
+        self._reach = {
+            side: query.retention_us if window is None else window for side, window in reach.items()
+        }
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """The rows due while progress moves."""
+        since, until = (int(p.of(tables["left"])[0]) for p in (before, after))
+        sides = {side: _prefixed(tables[side], side) for side in SIDES}
+        pairs = self._pairs(sides, until)
+        due = pl.col("instant") > since
+        found = [self._row(pairs.filter(due), retracts=False)]
+        for side in SIDES:
+            if self._join.keeps(side):
+                found += self._alone(side, sides[side], pairs, since, until)
+        rows = pl.concat(found, how="diagonal")
+        return rows if len(rows) else pl.DataFrame()
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """Joins have no open windows, and no early rows."""
+        raise NotImplementedError
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
+        """The next progress at which a record is delivered, or due to be sent alone."""
+        until = int(after.of(tables["left"])[0])
+        due = [ENDED]
+        for side in SIDES:
+            instants = [tables[side]["instant"]]
+            if self._join.keeps(side):
+                alone = self._due_alone(side)
+                instants.append(tables[side].select(due=alone)["due"])
+            due += [int(i) for s in instants if (i := s.filter(s > until).min()) is not None]  # type: ignore[arg-type]
+        return min(due)
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:
+        """The records that a row after this progress may need."""
+        until = int(after.of(tables["left"])[0])
+        if None in self._reach.values():
+            kept = pl.lit(until < ENDED)
+        else:
+            # A late record may come so long after its time, and its partner's partner decides
+            # whether that was alone: twice the reach, and what late records may take.
+            longest = max(reach for reach in self._reach.values() if reach is not None)
+            late = (self._query.retention_us or 0) + (self._query.late.every_us or 0)
+            behind = min(2 * longest + late + 1, ENDED)
+            stays = later(pl.col("at"), pl.lit(behind, dtype=pl.Int64))
+            kept = pl.max_horizontal(stays, "instant") >= until
+            kept &= pl.lit(until < ENDED)
+        order = ["at", "partition", "offset"]
+        return {side: tables[side].filter(kept).sort(order) for side in SIDES}
+
+    def _pairs(self, sides: dict[Side, pl.DataFrame], until: int) -> pl.DataFrame:
+        """All pairs of stored records that have been delivered by now."""
+        left, right = (sides[side].filter(pl.col(f"{side}:instant") <= until) for side in SIDES)
+        if self._equal:
+            pairs = left.join(right, on=self._equal, how="inner")
+        else:
+            pairs = left.join(right, how="cross")
+        ahead = pl.col("left:at") - pl.col("right:at")
+        near = pl.when(ahead >= 0).then(self._within(ahead, "right"))
+        pairs = pairs.filter(near.otherwise(self._within(-ahead, "left")), *self._conditions())
+        return pairs.with_columns(instant=pl.max_horizontal("left:instant", "right:instant"))
+
+    def _within(self, distance: pl.Expr, side: Side) -> pl.Expr:
+        reach = self._reach[side]
+        return pl.lit(value=True) if reach is None else distance <= reach
+
+    def _conditions(self) -> list[pl.Expr]:
+        return [_condition(comparison) for comparison in self._join.where]
+
+    def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
+        """When a record is due to be sent alone: what is in its reach and comes then is late."""
+        reach = self._reach[side]
+        if reach is None:
+            return pl.lit(ENDED, dtype=pl.Int64)
+        at = later(pl.col(f"{prefix}at"), pl.lit(min(reach + 1, ENDED), dtype=pl.Int64))
+        return pl.max_horizontal(at, f"{prefix}instant")
+
+    def _alone(
+        self, side: Side, records: pl.DataFrame, pairs: pl.DataFrame, since: int, until: int
+    ) -> list[pl.DataFrame]:
+        """Rows of a side's records without a partner, and those that take such rows back."""
+        place = [f"{side}:partition", f"{side}:offset"]
+        first = pairs.group_by(place).agg(paired=pl.col("instant").min())
+        records = records.join(first, on=place, how="left").with_columns(
+            due=self._due_alone(side, f"{side}:")
+        )
+        unpaired = pl.col("paired").is_null() | (pl.col("paired") > pl.col("due"))
+        records = records.filter(unpaired, pl.col("due") <= until)
+        sent = records.filter(pl.col("due") > since)
+        back = records.filter(pl.col("paired") > since)
+        return [self._row(sent, retracts=False), self._row(back, retracts=True)]
+
+    def _row(self, records: pl.DataFrame, *, retracts: bool) -> pl.DataFrame:
+        """Rows of pairs, or of records of one side alone."""
+        there = [side for side in SIDES if f"{side}:at" in records.columns]
+        times = [f"{side}:at" for side in there]
+        late = pl.any_horizontal(f"{side}:late" for side in there)
+        return records.select(
+            window_id=pl.min_horizontal(times),
+            at_last=pl.max_horizontal(times),
+            gap=pl.lit(1, dtype=pl.Int64),
+            retracts=pl.lit(retracts),
+            revision=late.cast(pl.Int64),
+            records=pl.lit(len(there), dtype=pl.Int64),
+            offsets=pl.concat_list(_offsets(side) for side in there),
+            key=self._key(there),
+            values=self._values(there),
+        ).rename({"at_last": LAST, "gap": GAP})
+
+    def _key(self, there: Sequence[Side]) -> pl.Expr:
+        """What is equal, then the lanes and offsets of both records."""
+        names = {n: self._source.lane(n) for n in range(self._source.partitions)}
+        parts = [
+            pl.col(column).alias(name)
+            for column, name in zip(self._equal, self._join.equal, strict=True)
+        ]
+        for side in SIDES:
+            lane, offset = pl.lit(None, dtype=pl.String), pl.lit(None, dtype=pl.Int64)
+            if side in there:
+                number = pl.col(f"{side}:partition")
+                lane = number.replace_strict(names, return_dtype=pl.String)
+                offset = pl.col(f"{side}:offset")
+            parts += [lane.alias(side), offset.alias(f"{side}_offset")]
+        return pl.struct(parts)
+
+    def _values(self, there: Sequence[Side]) -> pl.Expr:
+        types = self._source.fields
+        dtypes = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
+        return pl.struct(
+            pl.col(o.name).alias(name)
+            if o.side in there
+            else pl.lit(None, dtype=dtypes[types[o.name].kind]).alias(name)
+            for name, o in self._join.select.items()
+        )
+
+
+def _prefixed(records: pl.DataFrame, side: Side) -> pl.DataFrame:
+    """Records in columns that say whose they are."""
+    return records.rename({name: f"{side}:{name}" for name in _HEAD})
+
+
+def _offsets(side: Side) -> pl.Expr:
+    offset = pl.col(f"{side}:offset")
+    lane = pl.col(f"{side}:partition").cast(pl.Int32)
+    return pl.struct(lane.alias("partition"), offset.alias("first"), offset.alias("last"))
+
+
+def _condition(comparison: Comparison) -> pl.Expr:
+    second = comparison.second
+    other = pl.col(second.name) if isinstance(second, Operand) else pl.lit(second)
+    return _COMPARE[comparison.operator](pl.col(comparison.first.name), other)

@@ -1,0 +1,121 @@
+"""The course of one key's sessions, by definition: all drawn anew whenever a record joins.
+
+At instant x: every session that has ended by then and whose content is not what its row showed is
+sent; then the late records released at x join; starts that were shown and are none any more get a
+tombstone; then ended sessions whose content is not what was shown are sent as they are now.
+
+Source: SAMZA-552, "Session window: dynamic window"; merging and tombstones are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Entry(Generic[T]):
+    """A record of the key.
+
+    Attributes:
+        at: its value on the axis.
+        place: its place among the records.
+        release: when it joins; None: it was on time.
+        item: the record.
+    """
+
+    at: int
+    place: tuple[int, str, int, int]
+    release: int | None
+    item: T
+
+
+@dataclass(frozen=True)
+class Sent(Generic[T]):
+    """One row of a session.
+
+    Attributes:
+        instant: when it is sent.
+        step: why: it ended; it is part of another session now; it was changed after its end.
+        start, end: the session; of a tombstone, as its last row had it.
+        revision: its number.
+        holds: its records, by place.
+        before: the last row of the same start, if any.
+        absorbed_by: of a tombstone: the start of the session that it is part of now.
+    """
+
+    instant: int
+    step: Literal["ended", "absorbed", "changed"]
+    start: int
+    end: int
+    revision: int
+    holds: tuple[T, ...]
+    before: Sent[T] | None
+    absorbed_by: int | None = None
+
+    @property
+    def order(self) -> tuple[int, int, int, int]:
+        """Where it stands among the rows of all keys, keys aside."""
+        step = ("ended", "absorbed", "changed").index(self.step)
+        return self.instant, step, self.start, self.end
+
+
+def course(entries: Sequence[Entry[T]], gap: int) -> Iterator[Sent[T]]:
+    """All rows that a key's sessions ever send, in their order.
+
+    Args:
+        entries: the key's records, in any order.
+        gap: the distance of two records that parts them.
+    """
+    held = [entry for entry in entries if entry.release is None]
+    releases = {entry.release for entry in entries if entry.release is not None}
+    sessions, shown = sessions_of(held, gap), dict[int, Sent[T]]()
+    for x in sorted({entry.at + gap for entry in entries} | releases):
+        yield from _changed(sessions, x, shown, "ended")
+        if x in releases:
+            held += [entry for entry in entries if entry.release == x]
+            sessions = sessions_of(held, gap)
+            yield from _tombstones(sessions, x, shown)
+            yield from _changed(sessions, x, shown, "changed")
+
+
+def sessions_of(entries: Sequence[Entry[T]], gap: int) -> dict[tuple[int, int], tuple[T, ...]]:
+    """The sessions of some records, by start and end: chains of distances below the gap."""
+    chains: list[list[Entry[T]]] = []
+    for entry in sorted(entries, key=lambda entry: entry.place):
+        if chains and entry.at - chains[-1][-1].at < gap:
+            chains[-1].append(entry)
+        else:
+            chains.append([entry])
+    return {
+        (chain[0].at, chain[-1].at + gap): tuple(entry.item for entry in chain) for chain in chains
+    }
+
+
+def _changed(
+    sessions: dict[tuple[int, int], tuple[T, ...]],
+    x: int,
+    shown: dict[int, Sent[T]],
+    step: Literal["ended", "changed"],
+) -> Iterator[Sent[T]]:
+    for (start, end), holds in sorted(sessions.items(), key=lambda session: session[0]):
+        last = shown.get(start)
+        if end > x or (last is not None and last.holds == holds):
+            continue
+        first = 0 if step == "ended" else 1
+        revision = first if last is None else last.revision + 1
+        shown[start] = Sent(x, step, start, end, max(revision, first), holds, last)
+        yield shown[start]
+
+
+def _tombstones(
+    sessions: dict[tuple[int, int], tuple[T, ...]], x: int, shown: dict[int, Sent[T]]
+) -> Iterator[Sent[T]]:
+    starts = {start for start, _ in sessions}
+    for gone in sorted(set(shown) - starts):
+        last = shown.pop(gone)
+        into = next(start for start, end in sessions if start <= gone < end)
+        yield Sent(x, "absorbed", gone, last.end, last.revision + 1, (), last, into)

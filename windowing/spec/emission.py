@@ -1,0 +1,97 @@
+"""Which rows a query sends besides revision 0, and how long its windows stay, as data.
+
+Source: SAMZA-552, "Emission policies" and "Retention"; the spelling in a pipeline file is ours.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from windowing.spec.late import PositiveDuration
+from windowing.spec.lengths import duration_us
+from windowing.spec.window import ROW_NUM, Window, WindowClass
+
+Accumulation = Literal["accumulating", "discarding", "retracting"]
+"""What a later row of a window shows: all of it; what its row before did not; or all, after the row
+before was taken back."""
+
+_Duration = Annotated[int, BeforeValidator(duration_us)]
+_Count = Annotated[int, Field(strict=True, ge=1)]
+_EARLY_CLASSES = (WindowClass.SLIDING, WindowClass.SESSION)
+
+
+class Early(BaseModel):
+    """Provisional rows of open windows; they are no part of what a log means.
+
+    Attributes:
+        every_us: at most once in this much of the wall clock.
+        records: when a window has so many records more than its provisional row before showed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    every_us: PositiveDuration | None = Field(default=None, alias="every")
+    records: _Count | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Early:
+        if (self.every_us is None) == (self.records is None):
+            msg = "early takes one of the two: {every: 10 seconds} or {records: 1000}"
+            raise ValueError(msg)
+        return self
+
+
+class Retention(BaseModel):
+    """How long and how much is kept.
+
+    Attributes:
+        time_us: how long after its end a window takes late records.
+        windows: the same in slides; of the two the smaller counts.
+        entries: how many partial states a query may have in one shard. A batch that needs more
+            fails; nothing is dropped.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    time_us: _Duration | None = Field(default=None, alias="time")
+    windows: Annotated[int, Field(strict=True, ge=0)] | None = None
+    entries: _Count | None = None
+
+    def length_us(self, window: Window) -> int | None:
+        """How long windows take late records; None: it says nothing of that.
+
+        Raises:
+            ValueError: it counts windows where there is no slide in time.
+        """
+        given = [] if self.time_us is None else [self.time_us]
+        if self.windows is not None:
+            timed = window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
+            if not timed or window.attribute == ROW_NUM:
+                msg = "retention: {windows: …} needs a SLIDE in time; give retention as a time"
+                raise ValueError(msg)
+            given.append(self.windows * window.slide)
+        return min(given, default=None)
+
+
+def parse_retention(value: object) -> object:
+    """`12 hours` is short for `{time: 12 hours}`."""
+    return {"time": value} if isinstance(value, str) else value
+
+
+def check_early(window: Window, early: Early | None) -> None:
+    """Which windows can send provisional rows.
+
+    Raises:
+        ValueError: these cannot.
+    """
+    if early is None or window.kind in _EARLY_CLASSES:
+        return
+    if window.kind is WindowClass.TUPLE and window.order == "log" and window.range_ is not None:
+        return
+    msg = (
+        f"early rows are for sliding windows, rows in the order of the log, and sessions, not for "
+        f"{window.kind.value.replace('_', ' ')}: leave early out"
+    )
+    raise ValueError(msg)

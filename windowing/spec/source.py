@@ -1,0 +1,158 @@
+"""The source of a pipeline: a topic, what its records are, and how far its lanes are.
+
+The names are those of the file; times are integer microseconds, with the unit in the name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from windowing.spec.disorder import (
+    Disorder,
+    Heartbeat,
+    OrderedPer,
+    Punctuation,
+    parse_disorder,
+)
+from windowing.spec.fields import FieldType, parse_field_type
+from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.spec.window import AttributeType
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
+
+
+def _named(value: object) -> object:
+    if isinstance(value, str) and not _NAME.fullmatch(value):
+        msg = f"{value!r} is not a name: use letters, digits, _ . - (not first)"
+        raise ValueError(msg)
+    return value
+
+
+Name = Annotated[str, BeforeValidator(_named)]
+Instant = Annotated[int, BeforeValidator(instant_us)]
+Duration = Annotated[int, BeforeValidator(duration_us)]
+Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
+
+
+class SpecModel(BaseModel):
+    """What a pipeline file is made of: frozen, and no key that is not known."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, ignored_types=(cached_property,)
+    )
+
+
+class EventTime(SpecModel):
+    """Where a record's event time stands and which instants are legal.
+
+    Attributes:
+        field: name of the field; it need not stand in `fields`.
+        unit: `us`, `ms`, `s` (a JSON integer) or `iso` (text).
+        min_us, max_us: legal is `min_us <= ts_us < max_us`.
+        max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not judged.
+    """
+
+    field: str
+    unit: Literal["us", "ms", "s", "iso"]
+    min_us: Instant = Field(default=INT64_MIN, alias="min")
+    max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
+    max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> EventTime:
+        if self.min_us >= self.max_us:
+            msg = "min must lie before max, as min: '1970-01-01', max: '2100-01-01'"
+            raise ValueError(msg)
+        return self
+
+
+class Source(SpecModel):
+    """The log that a pipeline reads.
+
+    Attributes:
+        topic: name of the topic; lanes are named `topic/partition`.
+        partitions: how many lanes there are; fixed for the pipeline's life.
+        fields: the fields of a record beside the event time, and their types.
+        disorder: the generator that turns a lane's records into progress.
+        unknown_fields: what becomes of a record with a field that is not declared.
+        dense: offsets have no holes; a gap is then an error.
+    """
+
+    topic: Name
+    partitions: Annotated[int, Field(strict=True, ge=1, le=100_000)]
+    format: Literal["json"]
+    event_time: EventTime
+    fields: dict[str, Type]
+    disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
+    unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
+    dense: bool = False
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Source:
+        """What the generator names, fields and lanes, must exist."""
+        generator = self.disorder
+        attr = generator.attr if isinstance(generator, OrderedPer | Punctuation) else None
+        if attr is not None and attr not in self.fields:
+            msg = f"E_DISORDER: attr {attr!r} is not under source.fields ({known_fields(self)})"
+            raise ValueError(msg)
+        named: tuple[str, ...] | None = None
+        if isinstance(generator, Heartbeat):
+            named = tuple(lane for lane, _ in generator.sources)
+        elif isinstance(generator, OrderedPer) and generator.members is not None:
+            named = tuple(lane for lane, _ in generator.members)
+            kind = {"int": int, "string": str}.get(self.fields[generator.attr].kind)
+            for member in (value for _, values in generator.members for value in values):
+                if type(member) is not kind:
+                    msg = f"E_DISORDER: {member!r} is no value of {generator.attr}"
+                    raise ValueError(msg)
+        lanes = {self.lane(partition) for partition in range(self.partitions)}
+        if named is not None and set(named) != lanes:
+            odd = sorted(set(named) ^ lanes)[0]
+            wrong = f"{odd} is missing" if odd in lanes else f"there is no lane {odd}"
+            msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def attributes(self) -> dict[str, AttributeType]:
+        """The fields that a window may name, with their types in the window language."""
+        known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
+        return {**known, self.event_time.field: "time"}
+
+    @property
+    def parts(self) -> tuple[Source, ...]:
+        """The logs that it is made of: one, but for joins."""
+        return (self,)
+
+    def place(self, number: int) -> tuple[Source, int]:
+        """The source and the partition of a lane."""
+        return self, number
+
+    def lane(self, number: int) -> str:
+        """The name of a lane, `topic/partition`."""
+        source, partition = self.place(number)
+        return f"{source.topic}/{partition}"
+
+    def number(self, topic: str, partition: int) -> int | None:
+        """The number of a partition's lane; None: it is not read."""
+        before = 0
+        for part in self.parts:
+            if part.topic == topic and 0 <= partition < part.partitions:
+                return before + partition
+            before += part.partitions
+        return None
+
+    @property
+    def lanes(self) -> str:
+        """The lanes in words, for messages."""
+        return ", ".join(f"{p.topic}/0 to {p.topic}/{p.partitions - 1}" for p in self.parts)
+
+
+def known_fields(source: Source) -> str:
+    """The declared fields, for messages."""
+    return "known: " + (", ".join(source.fields) or "none")
