@@ -43,6 +43,7 @@ _USAGE_ERRORS = (
     "jobs.heartbeat.HeartbeatError",
     "jobs.punctuate.PunctuateError",
     "jobs.window_picture.PictureError",
+    "windowing.semantics.trace.TraceError",
 )
 _FAILURES = (
     "windowing.errors.WindowingError",
@@ -59,6 +60,7 @@ _FAILURES = (
     "jobs.topics.BrokerError",
     "jobs.topics.TopicError",
     "jobs.tune.TuneError",
+    "jobs.tune_windows.UnitError",
     "builtins.OSError",
 )
 

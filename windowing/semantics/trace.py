@@ -16,6 +16,11 @@ from windowing.semantics.log import LogEntry, split_lanes
 from windowing.semantics.units import Item
 from windowing.semantics.values import Record, ValueReader
 from windowing.spec.pipeline import Pipeline, Source
+from windowing.spec.window import WindowClass
+
+
+class TraceError(ValueError):
+    """A pipeline with queries that no trace can be made of."""
 
 
 def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
@@ -34,8 +39,16 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
 
     Raises:
         BadLogError: not a log of this pipeline.
+        TraceError: a session or a join.
         ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
+    for query in pipeline.queries:
+        if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
+            msg = (
+                f"query {query.name}: a trace shows windows whose ids are known; the windows of a "
+                f"{query.window.kind} merge or pair records as these come: leave it out of the file"
+            )
+            raise TraceError(msg)
     entries = list(log)
     split_lanes(pipeline.source, entries)  # for its errors
     items, ended = followed(pipeline, entries)
