@@ -27,6 +27,7 @@ from windowing.assign.assigner import key_columns
 from windowing.progress import generator_of
 from windowing.spec import Pipeline, Query
 from windowing.spec.disorder import Disorder, Slack, SlackRows
+from windowing.spec.window import WindowClass
 from windowing.wids import ENDED, NOTHING_YET, Ints
 
 Kind = Literal["time", "rows", "punctuation"]
@@ -143,6 +144,10 @@ class Scale:
 
     def __init__(self, pipeline: Pipeline, recording: Recording, clock: Clock) -> None:
         self._pipeline = pipeline
+        for query in pipeline.queries:
+            if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
+                msg = f"query {query.name}: a {query.window.kind} cannot be weighed: leave it out"
+                raise TuneError(msg)
         self._queries = [query for query in pipeline.queries if looks_at_time(query)]
         if not self._queries:
             msg = "every query counts rows as they arrive: slack means nothing to them"

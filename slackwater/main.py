@@ -60,6 +60,7 @@ _FAILURES = (
     "jobs.topics.BrokerError",
     "jobs.topics.TopicError",
     "jobs.tune.TuneError",
+    "jobs.tune_windows.UnitError",
     "builtins.OSError",
 )
 

@@ -29,7 +29,7 @@ _TRACED = [kind for kind in KINDS if "session" not in kind]
 
 def test_a_session_is_refused() -> None:
     pipeline = load_pipeline(DATA / "sessions" / "pipeline.yml")
-    with pytest.raises(TraceError, match="a session is drawn by records yet to come"):
+    with pytest.raises(TraceError, match="the windows of a session merge"):
         next(trace(pipeline, []))
 
 

@@ -20,7 +20,7 @@ from windowing.spec.window import WindowClass
 
 
 class TraceError(ValueError):
-    """A pipeline with windows that no trace can be made of."""
+    """A pipeline with queries that no trace can be made of."""
 
 
 def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
@@ -39,14 +39,14 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
 
     Raises:
         BadLogError: not a log of this pipeline.
+        TraceError: a session or a join.
         ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
-        TraceError: a query has sessions.
     """
     for query in pipeline.queries:
-        if query.window.kind is WindowClass.SESSION:
+        if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
             msg = (
-                f"query {query.name}: a trace names the windows of each record as it comes, and a "
-                "session is drawn by records yet to come: leave this query out of the file"
+                f"query {query.name}: a trace shows windows whose ids are known; the windows of a "
+                f"{query.window.kind} merge or pair records as these come: leave it out of the file"
             )
             raise TraceError(msg)
     entries = list(log)
