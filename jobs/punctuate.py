@@ -19,7 +19,8 @@ from windowing.batches import Entry
 from windowing.pack import column
 from windowing.spec import Pipeline
 from windowing.spec.lengths import INT64_MAX
-from windowing.spec.rules import slides_over
+from windowing.spec.rules import in_log_order
+from windowing.spec.window import WindowClass
 from windowing.wids import Ints, lowered
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
@@ -33,21 +34,23 @@ class PunctuateError(ValueError):
 
 
 def step_of(pipeline: Pipeline) -> int:
-    """The largest step, in microseconds, of which all ends of all windows are multiples.
+    """The largest step, in microseconds, of which all that closes a window is a multiple.
+
+    Windows that records define close right behind a record: there it is a microsecond.
 
     Raises:
-        PunctuateError: some window does not slide over event time.
+        PunctuateError: all windows count rows as they arrive, and none looks at a bound.
     """
     step_us = 0
     for query in pipeline.queries:
         window = query.window
-        if not slides_over(window, pipeline.source.event_time.field):
-            msg = (
-                f"query {query.name} does not slide over event time alone: to punctuate, say the "
-                "step, as --every 1min; to tune, leave the query out"
-            )
-            raise PunctuateError(msg)
-        step_us = math.gcd(step_us, window.slide, window.origin)
+        if in_log_order(window):
+            continue
+        gridded = window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
+        step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1
+    if step_us == 0:
+        msg = "all queries count rows as they arrive, whatever is promised: say --every 1min"
+        raise PunctuateError(msg)
     return step_us
 
 

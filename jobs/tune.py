@@ -21,11 +21,13 @@ import polars as pl
 
 from jobs.punctuate import step_of, tightest_bounds
 from jobs.recording import Recording
+from jobs.tune_windows import closings, first_rows, grid_of, late_for_some, looks_at_time, spans
 from windowing import wids
-from windowing.pack import column
+from windowing.assign.assigner import key_columns
 from windowing.progress import generator_of
 from windowing.spec import Pipeline, Query
 from windowing.spec.disorder import Disorder, Slack, SlackRows
+from windowing.spec.window import WindowClass
 from windowing.wids import ENDED, NOTHING_YET, Ints
 
 Kind = Literal["time", "rows", "punctuation"]
@@ -104,7 +106,7 @@ def tune(
 
     Raises:
         TuneError: no records, or append times that are not known.
-        PunctuateError: a window that does not slide over event time.
+        UnitError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
     step_us = step_of(pipeline)
     scale = Scale(pipeline, recording, clock)
@@ -142,6 +144,14 @@ class Scale:
 
     def __init__(self, pipeline: Pipeline, recording: Recording, clock: Clock) -> None:
         self._pipeline = pipeline
+        for query in pipeline.queries:
+            if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
+                msg = f"query {query.name}: a {query.window.kind} cannot be weighed: leave it out"
+                raise TuneError(msg)
+        self._queries = [query for query in pipeline.queries if looks_at_time(query)]
+        if not self._queries:
+            msg = "every query counts rows as they arrive: slack means nothing to them"
+            raise TuneError(msg)
         self._silent = any(
             lane.is_empty() and partition not in recording.ended
             for partition, lane in recording.lanes.items()
@@ -163,7 +173,14 @@ class Scale:
             partition: int((whole["arrival"] < arrival).sum())
             for partition, arrival in recording.ended.items()
         }
-        self._truth = [_truth(query, whole) for query in pipeline.queries]
+        self._truth = [first_rows(query, whole, None) for query in self._queries]
+        if all(truth.is_empty() for truth in self._truth):
+            msg = "no window holds a record of the log: nothing can be said of their lateness"
+            raise TuneError(msg)
+        self._closings = [
+            closings(query, whole, truth)
+            for query, truth in zip(self._queries, self._truth, strict=True)
+        ]
         inside, needed = zip(*map(self._needed, self.lanes), strict=True)
         self.records = int(sum(part.sum() for part in inside))
         if not self.records:
@@ -178,11 +195,11 @@ class Scale:
         newest = np.concatenate(([np.int64(NOTHING_YET)], np.maximum.accumulate(ts_us)[:-1]))
         inside = np.zeros(len(lane), dtype=bool)
         needed = np.full(len(lane), -1, dtype=np.int64)
-        for query in self._pipeline.queries:
-            first, last = _windows(query, ts_us)
+        for query in self._queries:
+            first, last = spans(query, ts_us)
             within = first <= last
             inside |= within
-            end_us = wids.end_us(query.window, first)
+            end_us = wids.end_us(grid_of(query), first)
             reaches = within & (newest >= end_us)
             needed[reaches] = np.maximum(needed[reaches], newest[reaches] - end_us[reaches])
         return inside, needed
@@ -212,9 +229,8 @@ class Scale:
     def _late(self, lane: pl.DataFrame, before_us: Ints) -> np.ndarray:
         """Which records of a lane are late for some window, given the progress before each."""
         late = np.zeros(len(lane), dtype=bool)
-        for query in self._pipeline.queries:
-            first, last = _windows(query, lane["ts_us"].to_numpy())
-            late |= (first <= last) & (wids.slide_of(query.window, before_us) > first)
+        for query in self._queries:
+            late |= late_for_some(query, lane["ts_us"].to_numpy(), before_us)
         return late
 
     def _after(self, lane: pl.DataFrame, setting: Disorder) -> Ints:
@@ -238,18 +254,18 @@ class Scale:
         before = [_before(progress) for progress in after]
         pairs = list(zip(self.lanes, before, strict=True))
         late = sum(int(self._late(lane, progress).sum()) for lane, progress in pairs)
-        shares = [
-            _missing(query, truth, pairs)
-            for query, truth in zip(self._pipeline.queries, self._truth, strict=True)
-        ]
-        missing = np.concatenate(shares)
+        records, progress_us = pl.concat(self.lanes), np.concatenate(before)
+        compared = pl.concat(
+            _compared(query, truth, first_rows(query, records, progress_us))
+            for query, truth in zip(self._queries, self._truth, strict=True)
+        )
         latency_us, closed = self._latency(after)
         return Cost(
             kind=kind,
             slack=slack,
             late=late / self.records,
-            wrong=float((missing > 0).mean()),
-            missing=float(missing.mean()),
+            wrong=float(compared["wrong"].to_numpy().mean()),
+            missing=float(compared["missing"].to_numpy().mean()),
             latency_us=latency_us,
             closed=closed,
         )
@@ -270,9 +286,8 @@ class Scale:
         clock_us = np.append(self._clock_us, self._clock_us[-1])
         waits: list[np.ndarray] = []
         windows = 0
-        for query, truth in zip(self._pipeline.queries, self._truth, strict=True):
-            ends = wids.end_us(query.window, truth["wid"].unique().to_numpy())
-            closing = np.searchsorted(stream, ends)
+        for ends, closes in self._closings:
+            closing = np.searchsorted(stream, closes)
             reached = closing <= places
             waits.append((clock_us[closing[reached]] - ends[reached]).astype(np.float64))
             windows += len(ends)
@@ -289,47 +304,19 @@ def _clock(whole: pl.DataFrame, clock: Clock) -> Ints:
     return whole["append_us"].to_numpy()
 
 
-def _windows(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:
-    """First and last window of each record; the last one is smaller where it is in none."""
-    first, last = wids.slide_of(query.window, ts_us), wids.last_window(query.window, ts_us)
-    return first, np.where(ts_us < query.window.origin, first - 1, last)
-
-
 def _before(after: Ints) -> Ints:
     return np.concatenate(([np.int64(NOTHING_YET)], after[:-1]))
 
 
-def _truth(query: Query, whole: pl.DataFrame) -> pl.DataFrame:
-    """Per window and key, how many records there are: `wid`, the key, `n`."""
-    first, last = _windows(query, whole["ts_us"].to_numpy())
-    return _counted(query, whole, first, last).rename({"count": "n"})
-
-
-def _counted(query: Query, records: pl.DataFrame, first: Ints, last: Ints) -> pl.DataFrame:
-    """Per window and key, how many of these records it holds."""
-    keys = [column(name) for name in query.group_by]
-    ends = (pl.Series("first", first), pl.Series("last", last))
-    ranges = pl.DataFrame([*(records[key] for key in keys), *ends])
-    slices = ranges.filter(pl.col("first") <= pl.col("last")).group_by(*keys, "first", "last").len()
-    spread = slices.with_columns(wid=pl.int_ranges("first", pl.col("last") + 1)).explode("wid")
-    return spread.group_by("wid", *keys).agg(pl.col("len").cast(pl.Int64).sum().alias("count"))
-
-
-def _missing(
-    query: Query, truth: pl.DataFrame, lanes: Sequence[tuple[pl.DataFrame, Ints]]
-) -> np.ndarray:
-    """Of each true row, the share of its records that come too late for its first revision."""
-    parts = []
-    for lane, before_us in lanes:
-        first, last = _windows(query, lane["ts_us"].to_numpy())
-        open_from = wids.slide_of(query.window, before_us)
-        late = (first <= last) & (open_from > first)
-        closed = last if query.late.mode == "consistent" else np.minimum(last, open_from - 1)
-        parts.append(_counted(query, lane.filter(pl.Series(late)), first[late], closed[late]))
-    on = ["wid", *(column(name) for name in query.group_by)]
-    lost = pl.concat(parts).group_by(on).agg(pl.col("count").sum())
-    joined = truth.join(lost, on=on, how="left", nulls_equal=True)
-    return joined.select(pl.col("count").fill_null(0) / pl.col("n")).to_series().to_numpy()
+def _compared(query: Query, truth: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """Of each true row, whether the first one found is `wrong`, and the share `missing` from it."""
+    on = ["wid", *key_columns(query)]
+    joined = truth.join(found, on=on, how="left", nulls_equal=True, suffix="_found")
+    held, ids = pl.col("n_found").fill_null(0), pl.col("ids_found").fill_null(-1)
+    return joined.select(
+        wrong=(held != pl.col("n")) | (ids != pl.col("ids")),
+        missing=1 - pl.min_horizontal(held, "n") / pl.col("n"),
+    )
 
 
 def _lags(ts_us: Ints) -> Ints:

@@ -12,6 +12,7 @@ from windowing.spec.evaluation import evaluation_of
 from windowing.spec.explain import title
 from windowing.spec.first_windows import BY_RECORD, example_step, first_windows, speller
 from windowing.spec.pipeline import Pipeline, Query
+from windowing.spec.window import WindowClass
 
 FORMATS = (".png", ".svg")
 _SHOWN = 6
@@ -36,7 +37,11 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         msg = f"{path}: a picture is written as .png or .svg: give the file one of these endings"
         raise PictureError(msg)
-    queries = pipeline.queries
+    undrawn = WindowClass.SESSION, WindowClass.JOIN
+    queries = [query for query in pipeline.queries if query.window.kind not in undrawn]
+    if not queries:
+        msg = f"{pipeline.name} has no windows to draw: sessions and pairs lie where records lie"
+        raise PictureError(msg)
     height = len(queries) * (_TITLE_HEIGHT + _SHOWN * _BAR_HEIGHT)
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     panels = figure.subplots(len(queries), squeeze=False)[:, 0]

@@ -49,6 +49,7 @@ _FAILURES = (
     "windowing.errors.WindowingError",
     "windowing.semantics.log.BadLogError",
     "windowing.semantics.definition.IntSumError",
+    "windowing.semantics.units.ArrivalOrderError",
     "chaos.log.LogError",
     "chaos.output.OutputError",
     "chaos.replay.run.ReplayError",
@@ -59,6 +60,7 @@ _FAILURES = (
     "jobs.topics.BrokerError",
     "jobs.topics.TopicError",
     "jobs.tune.TuneError",
+    "jobs.tune_windows.UnitError",
     "builtins.OSError",
 )
 

@@ -72,10 +72,10 @@ def replay(
         raise typer.Exit(USAGE)
     from chaos.replay.run import replay as run_again
     from infra import stack
-    from windowing.spec import load_pipeline
+    from slackwater.single import load_single
 
     endpoints = stack.endpoints(only=["kafka", "spark"])
-    topic = load_pipeline(pipeline).source.topic
+    topic = load_single(pipeline).source.topic
     first, end = (_offsets(text, endpoints.kafka_bootstrap, topic) for text in (from_, to))
     found = run_again(
         pipeline, endpoints, trials, seed=seed, first=first, end=end, production=run, news=tell
@@ -99,12 +99,12 @@ def _shadow(
     report: Path | None,
 ) -> None:
     from chaos.replay.shadow import shadow, write_shadow
-    from windowing.spec import load_pipeline
+    from slackwater.single import load_single
 
     if engine is Engine.spark and input_ is not None:
         complain("--engine spark runs a shadow on the cluster, from the topic: take --input out")
         raise typer.Exit(USAGE)
-    old, new = load_pipeline(old_file), load_pipeline(new_file)
+    old, new = load_single(old_file), load_single(new_file)
     ranged = _range(old, input_, range_)
 
     def run(pipeline: Pipeline) -> Output:

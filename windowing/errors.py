@@ -42,3 +42,7 @@ class ArrivalOrder(WindowingError):
     """E_ARRIVAL_ORDER: rows are counted as they arrive, and one unit arrives in several lanes."""
 
     code = "E_ARRIVAL_ORDER"
+
+
+class TooManyWindows(WindowingError):
+    """A step would have to send more windows than any machine holds."""

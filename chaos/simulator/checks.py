@@ -19,6 +19,7 @@ from chaos.verify import Comparison, Verdict, verify
 from windowing.semantics import Counts, Outcome, evaluate
 from windowing.spec.pipeline import Pipeline
 from windowing.spec.rows import dead_letter_line, row_line
+from windowing.spec.window import ROW_NUM
 
 Check = Literal[
     "no error",
@@ -88,7 +89,7 @@ def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: Histor
         "conservation": [str(part) for part in verdict.conservation if not part.ok],
         "repeatable": list(_repeats(history)),
         "progress": list(_progress(history, outcomes)),
-        "closing": list(_closing(history, outcomes)),
+        "closing": list(_closing(pipeline, history, outcomes)),
     }
     return [Finding(check, tuple(found[check])) for check in CHECKS if found.get(check)]
 
@@ -171,8 +172,10 @@ def _number(progress_us: float | None) -> float:
     return -math.inf if progress_us is None else progress_us
 
 
-def _closing(history: History, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _closing(pipeline: Pipeline, history: History, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Compare the batch of each row with the first one after which the definition has it."""
+    # The ends of other windows are row numbers.
+    timed = {query.name for query in pipeline.queries if query.window.attribute != ROW_NUM}
     due: dict[str, int] = {}
     for number, outcome in enumerate(outcomes):
         for row in outcome.rows:
@@ -183,7 +186,8 @@ def _closing(history: History, outcomes: Sequence[Outcome]) -> Iterator[str]:
             stands_us = min(map(_number, outcomes[number].progress.values()))
         for _, line in batch.rows:
             fields = json.loads(line)
-            if fields["pane"] == "full" and fields["window_end"] > stands_us:
+            in_time = fields["query"] in timed and fields["pane"] == "full"
+            if in_time and fields["window_end"] > stands_us:
                 yield f"sent in batch {number}, while the stream stood at {stands_us}: {line}"
                 return
             if line in due and number != due[line]:

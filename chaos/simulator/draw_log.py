@@ -14,7 +14,7 @@ from chaos.simulator.case import Event
 from windowing.spec.disorder import Slack
 from windowing.spec.fields import FieldType
 from windowing.spec.pipeline import Pipeline, Query, Source
-from windowing.spec.window import Window, WindowClass
+from windowing.spec.window import ROW_NUM, Window, WindowClass
 
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,7 +66,7 @@ def draw_log(rng: random.Random, pipeline: Pipeline) -> tuple[tuple[Event, ...],
 def _scale(rng: random.Random, pipeline: Pipeline) -> _Scale:
     source, query = pipeline.source, rng.choice(pipeline.queries)
     window, unit = query.window, source.event_time.unit
-    length, slide = _lengths(pipeline, window)
+    length, slide = _lengths_us(pipeline, window)
     tick_us = max(_UNIT_US[unit], min(length, slide) // 12)
     start = max(window.origin, source.event_time.min_us + length, _YEAR_1_US)
     first = (start - window.origin) // slide + rng.choice([0, 0, 5])
@@ -82,15 +82,20 @@ def _scale(rng: random.Random, pipeline: Pipeline) -> _Scale:
     return _Scale(tuple(edges), (0, 0, 0, 0, *delays), tick_us, unit)
 
 
-def _lengths(pipeline: Pipeline, window: Window) -> tuple[int, int]:
-    """How long a window is, and how far apart two of them are; of joins and sessions alike."""
+def _lengths_us(pipeline: Pipeline, window: Window) -> tuple[int, int]:
+    """How long a window is, and how far apart two are; what it counts in rows takes the slack."""
+    source = pipeline.source
     if pipeline.join is not None:
         reaches = [side.window_us for side in (pipeline.join.left, pipeline.join.right)]
         reach = max(2, *(us for us in reaches if us is not None), 0)
         return reach, reach
-    if window.kind is WindowClass.SESSION:
-        return window.range_ or 1, window.range_ or 1
-    return window.range_ or window.slide, window.slide
+    if window.kind is WindowClass.TUPLE or window.attribute == ROW_NUM:
+        slack_us = source.disorder.slack_us if isinstance(source.disorder, Slack) else 0
+        length = max(slack_us, 6 * _UNIT_US[source.event_time.unit])
+        return length, length
+    if window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK):
+        return window.range_ or window.slide, window.slide
+    return window.range_ or 1, window.range_ or 1
 
 
 def _late_lengths(query: Query) -> list[int]:

@@ -17,6 +17,10 @@ _RICHER = (
     *("count_distinct(g)", "approx_count_distinct(v)", "median(x)", "quantile(v, 0.9)"),
     *("approx_quantile(x, 0.9)", "top_k(v, 2)"),
 )
+_OTHER_KINDS = ("landmark", "rows", "ranked rows", "by tuple", "by n", "by rank")
+_AS_THEY_ARRIVE = frozenset({"rows", "by n"})
+# Classes whose late records cannot be shown later.
+_NO_UPDATE = frozenset({"rows", "ranked rows", "by rank"})
 
 
 def draw_pipeline(rng: random.Random, *, windows_alone: bool) -> str:
@@ -31,13 +35,16 @@ def draw_pipeline(rng: random.Random, *, windows_alone: bool) -> str:
     unit = rng.choice(["us", "us", "ms", "s", "iso"])
     tick_us = _UNIT_US[unit] * rng.choice([1, 1, 1000])
     every = _us(rng.choice([1, 2, 3, 5, 7]) * tick_us)
+    kinds = [_kind(rng) for _ in range(rng.choice([1, 1, 2]))]
+    # Rows that are counted as they arrive must arrive in one lane.
+    as_they_arrive = not _AS_THEY_ARRIVE.isdisjoint(kinds)
     pipeline: dict[str, Any] = {
         "name": "simulated",
         "source": {
             "topic": TOPIC,
-            "partitions": rng.choice([1, 2, 2, 3]),
+            "partitions": 1 if as_they_arrive else rng.choice([1, 2, 2, 3]),
             "format": "json",
-            "event_time": _event_time(rng, unit, tick_us),
+            "event_time": _event_time(rng, unit, tick_us, bounded="landmark" in kinds),
             "fields": {"g": rng.choice(["string", "string?"]), "v": "int?", "x": "float?"},
             "disorder": rng.choice(["ordered", {"slack": _us(rng.choice([1, 3, 8]) * tick_us)}]),
         },
@@ -45,7 +52,7 @@ def draw_pipeline(rng: random.Random, *, windows_alone: bool) -> str:
         "retention": _us(rng.choice([0, 2, 10, 40]) * tick_us),
         "shards": rng.choice([1, 1, 2, 3]),
         "queries": {
-            f"q{number}": _query(rng, every, tick_us) for number in range(rng.choice([1, 1, 2]))
+            f"q{number}": _query(rng, kind, every, tick_us) for number, kind in enumerate(kinds)
         },
     }
     if not windows_alone:
@@ -97,37 +104,60 @@ def _us(length_us: int) -> str:
     return f"{length_us} us"
 
 
-def _event_time(rng: random.Random, unit: str, tick_us: int) -> dict[str, Any]:
+def _event_time(rng: random.Random, unit: str, tick_us: int, *, bounded: bool) -> dict[str, Any]:
+    # A legal time in a thousand years would ask for every landmark window until then.
     rule: dict[str, Any] = {"field": "ts", "unit": unit}
-    if rng.random() < 0.4:
+    if rng.random() < 0.4 or bounded:
         rule |= {"min": "1969-12-01", "max": "1970-02-01"}
     if rng.random() < 0.4:
         rule["max_ahead"] = _us(3 * tick_us)
     return rule
 
 
-def _late(rng: random.Random, every: str) -> dict[str, Any]:
+def _kind(rng: random.Random) -> str:
+    """A class of windows; sliding ones are what most pipelines have."""
+    return "sliding" if rng.random() < 0.6 else rng.choice(_OTHER_KINDS)
+
+
+def _late(rng: random.Random, every: str, kind: str = "sliding") -> dict[str, Any]:
     mode = rng.choice(["generous", "generous", "consistent"])
-    if rng.random() < 0.65:
+    update = rng.random() < 0.65 and kind not in _NO_UPDATE
+    if update and (kind != "landmark" or mode == "generous"):
         return {"policy": "update", "every": every, "mode": mode}
     return {"policy": rng.choice(["drop", "dead_letter"]), "mode": mode}
 
 
-def _query(rng: random.Random, every: str, tick_us: int) -> dict[str, Any]:
-    slide = rng.randint(1, 10)
-    length = rng.choice([slide, slide, slide * rng.randint(2, 4), rng.randint(1, 25)])
-    origin = rng.choice([0, 0, 0, 3, -4])
-    window = f"RANGE {length * tick_us} us SLIDE {slide * tick_us} us WATTR ts"
+def _query(rng: random.Random, kind: str, every: str, tick_us: int) -> dict[str, Any]:
     chosen = rng.sample(_AGGREGATES, rng.randint(1, 3))
     if rng.random() < 0.5:
         chosen.append(rng.choice(_RICHER))
     query: dict[str, Any] = {
-        "window": window + (f" ORIGIN {origin * tick_us} us" if origin else ""),
+        "window": _window(rng, kind, tick_us),
         "group_by": rng.choice([[], ["g"], ["g"], ["g", "v"]]),
         "aggregates": {f"a{number}": text for number, text in enumerate(chosen)},
     }
-    if rng.random() < 0.3:
-        query["late"] = _late(rng, every)
+    # What the pipeline says of late records was drawn for sliding windows.
+    if rng.random() < 0.3 or kind in _NO_UPDATE or kind == "landmark":
+        query["late"] = _late(rng, every, kind)
     if rng.random() < 0.3:
         query["retention"] = _us(rng.choice([0, 3, 15, 50]) * tick_us)
     return query
+
+
+def _window(rng: random.Random, kind: str, tick_us: int) -> str:
+    slide = rng.randint(1, 10)
+    length = rng.choice([slide, slide, slide * rng.randint(2, 4), rng.randint(1, 25)])
+    time, steps = f"RANGE {length * tick_us} us", f"SLIDE {slide * tick_us} us"
+    shift = rng.choice([0, 0, 0, 3, -4]) * tick_us
+    origin = f" ORIGIN {shift} us" if shift else ""
+    parts = rng.choice(["", "", " PATTR g"]) if kind != "sliding" else ""
+    window = {
+        "sliding": f"{time} {steps} WATTR ts{origin}",
+        "landmark": f"RANGE LANDMARK {steps} WATTR ts{origin}",
+        "rows": f"RANGE {length} rows SLIDE {slide} rows WATTR row_num",
+        "ranked rows": f"RANGE {length} rows SLIDE {slide} rows WATTR row_num ORDER event_time",
+        "by tuple": f"{time} SLIDE 1 row RATTR ts SATTR row_num",
+        "by n": f"{time} SLIDE {rng.randint(2, 4)} rows RATTR ts SATTR row_num",
+        "by rank": f"{time} SLIDE {rng.randint(1, 4)} rows RATTR ts SATTR rank(ts)",
+    }[kind]
+    return window + parts

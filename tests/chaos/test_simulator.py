@@ -108,6 +108,15 @@ def test_one_fault_between_batches_takes_effect_and_changes_nothing(step: Step, 
     assert not result.findings
 
 
+def test_rows_in_a_gap_between_windows_are_counted_as_applied() -> None:
+    rows = "WATTR row_num"
+    text = PIPELINE.replace("late: {policy: update, every: 10 us}\n", "")
+    text = text.replace("RANGE 10 us SLIDE 10 us WATTR ts", f"RANGE 1 rows SLIDE 3 rows {rows}")
+    assert rows in text
+    result = run_case(Case("by hand", "slackwater", text, (LOG,), ()), Parts())
+    assert not result.findings
+
+
 # --- cases -------------------------------------------------------------------------------------
 
 
@@ -127,7 +136,7 @@ def test_a_failure_is_shrunk_kept_and_replayed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     sink = GUILTY["at_least_once_sink"].parts
-    failed = simulate(200, 2, parts=sink, stop_at=1).failures[0]
+    failed = simulate(200, 2, parts=sink, stop_at=1, pipeline_text=PIPELINE).failures[0]
     assert failed.case.records <= 2
     assert len(failed.case.plan) <= 2
     again = replay(failed.file, sink).failures[0]

@@ -311,6 +311,8 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
         "values": dict(row.values),
         "batch_id": 0,
     }
+    marks = {"op": "retract" if row.retracts else None, "absorbed_by": row.absorbed_by}
+    fields |= {mark: marks[mark] for mark in query.marks}
     if query.group_by:
         fields["key"] = dict(zip(query.group_by, row.key, strict=True))
     return fields
@@ -328,6 +330,8 @@ def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
             if spec.field is None
             else pa.float64()
             if spec.function == "mean"
+            else pa.list_(KINDS[types[spec.field].kind])
+            if spec.function == "collect"
             else KINDS[types[spec.field].kind],
         )
         for spec in query.aggregates
@@ -338,6 +342,8 @@ def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
         *(("pane", pa.string()), ("revision", pa.int64()), ("records", pa.int64())),
         *(("offsets", pa.list_(offsets)), ("values", pa.struct(values)), ("batch_id", pa.int64())),
     ]
+    types_of_marks = {"op": pa.string(), "absorbed_by": pa.int64()}
+    columns += [(mark, types_of_marks[mark]) for mark in query.marks]
     if query.group_by:
         key = pa.struct([(field, KINDS[types[field].kind]) for field in query.group_by])
         columns.append(("key", key))

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 PATIENCE_S = 240.0
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Warnings are errors, but for one that no test can help, or knows the time of."""
+    # Kafka's client leaves sockets open where no broker answers, until they are collected.
+    ignored = "ignore::pytest.PytestUnraisableExceptionWarning"
+    config.addinivalue_line("filterwarnings", ignored)
+
+
 @pytest.fixture(scope="session")
 def docker_engine() -> None:
     """Skips where no engine answers – but in CI that is a failure."""

@@ -16,8 +16,6 @@ from tests.containers.streams import Steady, create, read_all
 
 pytestmark = [
     pytest.mark.containers,
-    # The client leaves sockets open where no broker answers.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 TOPIC = "endurance"

@@ -14,8 +14,6 @@ from infra.layout import ROOT, Layout
 pytestmark = [
     pytest.mark.containers,
     pytest.mark.usefixtures("docker_engine"),
-    # The client leaves sockets open where no broker answers.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 

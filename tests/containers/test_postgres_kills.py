@@ -102,7 +102,7 @@ def write_batches(folder: Path) -> None:
 
     (folder / "in").mkdir()
     log = list(checked(read_events(DATA / CASE / "events.jsonl"), with_sink(CASE)))
-    for number, cut in enumerate(batches(log, 2)):
+    for number, cut in enumerate(batches(log, 3)):
         file_run._write(folder / "in" / f"{number:09d}.parquet", cut, number)
 
 

@@ -158,6 +158,10 @@ def join_cases(draw: st.DrawFn, **fixed: Any) -> Case:
             for name in ("equality", "time_range", "large_window", "keyed_store")
         },
     }
+    if "clock" not in fixed and draw(st.integers(0, 3)) == 3:
+        nowhere = {"left": {"window": None}, "right": {"window": None}}
+        in_session = {"axis": "ts", "kind": "inner", "equality": True, **nowhere}
+        spec |= in_session | {"session_gap": draw(st.integers(1, 9))}
     return Case(JoinSpec.model_validate(spec | fixed), draw(_lanes(lanes)))
 
 

@@ -175,6 +175,31 @@ def test_an_outer_join_by_the_wall_clock_is_refused() -> None:
         _join(kind="full", clock="wall")
 
 
+def test_a_session_join_connects_by_records_between() -> None:
+    """3 and 15 are far apart until 9, which comes late, is released at 30."""
+    lanes = [{"source": side[0], "partition": 0, "side": side} for side in ("left", "right")]
+    nowhere = {"left": {"window": None}, "right": {"window": None}}
+    spec = {"lanes": lanes, "axis": "ts", **nowhere, "session_gap": 7, "late": {"every": 30}}
+    log: list[list[Entry]] = [
+        [Record("l/0", 0, 3, "a", 1), Record("l/0", 1, 15, "a", 2), Record("l/0", 2, 9, "a", 3)],
+        [Record("r/0", 0, 4, "a", 4), Record("r/0", 1, 40, "b", 5)],
+    ]
+    log[0].append(Bound("l/0", 3, 40))
+    case = Case(JoinSpec.model_validate(spec), log)
+    operator = WindowJoin(case.spec)  # type: ignore[arg-type]
+    operator.add(case.log, wall=0)
+    assert [(row.left.value, row.right.value) for row in operator.get_result()] == [  # type: ignore[union-attr]
+        *((1, 4), (3, 4), (2, 4)),
+    ]
+    assert operator.get_result() == defined(case)[0]
+
+
+def test_a_session_join_needs_its_key_among_the_join_keys() -> None:
+    nowhere = {"left": {"window": None}, "right": {"window": None}}
+    with pytest.raises(ValueError, match="needs the session key among its join keys"):
+        _join(session_gap=5, equality=False, **nowhere)
+
+
 def _spec(**retention: int) -> AggregatorSpec:
     return AggregatorSpec(
         lanes=(LaneSpec(source="s", partition=0),),

@@ -54,7 +54,8 @@ def items(stream: list[int], disorder: Disorder) -> tuple[list[Item], Lane]:
     return found, lane
 
 
-_WITH_EXTENTS = st.sampled_from([kind for kind in WindowClass if kind is not WindowClass.SESSION])
+_WITHOUT_EXTENTS = (WindowClass.SESSION, WindowClass.JOIN)
+_WITH_EXTENTS = st.sampled_from([kind for kind in WindowClass if kind not in _WITHOUT_EXTENTS])
 
 
 @given(stream=values, range_=LENGTHS, slide=st.integers(1, 4), kind=_WITH_EXTENTS)

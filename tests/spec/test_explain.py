@@ -8,7 +8,7 @@ import pytest
 
 from jobs.window_picture import PictureError, draw_windows
 from windowing.semantics import sliding
-from windowing.spec import Pipeline, Query, parse_pipeline
+from windowing.spec import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.spec.evaluation import evaluation_of, growing, partial_bytes
 from windowing.spec.explain import explain, explain_query
 from windowing.spec.first_windows import first_windows
@@ -63,7 +63,15 @@ def test_every_class_is_explained(text: str, said: tuple[str, str]) -> None:
 
 
 def test_no_class_is_forgotten() -> None:
-    assert {_window(text).kind for text in WINDOWS} == set(WindowClass)
+    assert {_window(text).kind for text in WINDOWS} == set(WindowClass) - {WindowClass.JOIN}
+
+
+def test_a_join_is_explained() -> None:
+    file = Path(__file__).parents[2] / "pipelines" / "departures_weather.yml"
+    text = "\n".join(explain(load_pipeline(file)))
+    assert "topic departures and weather, 6 lanes" in text
+    assert "a pair: left.origin = right.origin and left.time_hour = right.time_hour" in text
+    assert "a record is kept for 27 h after its time" in text
 
 
 @pytest.mark.parametrize("text", [text for text in WINDOWS if "TTR ts SLIDE" not in text][:3])

@@ -13,7 +13,12 @@ from tests.strategies.scales import clocks, event_time, spans, times
 
 @st.composite
 def cases(
-    draw: st.DrawFn, *, kind: str = "sliding", bad_values: bool = True, records_max: int = 40
+    draw: st.DrawFn,
+    *,
+    kind: str = "sliding",
+    wide: bool = False,
+    bad_values: bool = True,
+    records_max: int = 40,
 ) -> Case:
     """A pipeline and a log for it.
 
@@ -21,11 +26,12 @@ def cases(
         draw: given by Hypothesis.
         kind: the class of all windows, one of `KINDS`; for others than sliding ones, PATTR and
             progress per key occur as well.
+        wide: windows may be aligned at their starts, later rows discarding or retracting.
         bad_values: whether spoilt values occur (times out of range and records after the end may
             occur in any case).
         records_max: the greatest number of data records; at most 63.
     """
-    clock = draw(clocks())
+    clock = draw(clocks(bounded=kind == "landmark"))
     # Queries of one class are alike, and each costs as much as the whole log.
     lengths = draw(st.lists(spans(clock), min_size=1, max_size=3 if kind == "sliding" else 2))
     partitions = draw(st.integers(1, 1 if kind in AS_THEY_ARRIVE and draw(st.booleans()) else 3))
@@ -56,7 +62,7 @@ def cases(
         "retention": f"{retention} us",
         "shards": draw(st.sampled_from([1, 2, 2, 4] if kind == "sliding" else [1, 1, 2, 3])),
         "queries": {
-            f"q{n}": draw(queries(kind, span, epochs, clock, per_key=per_key))
+            f"q{n}": draw(queries(kind, span, epochs, clock, per_key=per_key, wide=wide))
             for n, span in enumerate(lengths)
         },
     }

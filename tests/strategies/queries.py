@@ -58,7 +58,9 @@ def disorders(draw: st.DrawFn, partitions: int, tick_us: int) -> str | Event:
 
 
 @st.composite
-def _windows(draw: st.DrawFn, kind: str, span: Span, tick_us: int, *, per_key: bool) -> str:
+def _windows(
+    draw: st.DrawFn, kind: str, span: Span, tick_us: int, *, per_key: bool, wide: bool
+) -> str:
     """A window of a class; its lengths are a span's."""
     time, slide = f"RANGE {span.range_us} us", f"SLIDE {span.slide_us} us"
     rows, by_rows = f"RANGE {span.range_us // tick_us} rows", span.slide_us // tick_us
@@ -77,7 +79,7 @@ def _windows(draw: st.DrawFn, kind: str, span: Span, tick_us: int, *, per_key: b
         "session": f"SESSION {span.slide_us} us WATTR ts",
         "session of rows": f"SESSION {draw(st.integers(1, 4))} rows WATTR row_num",
     }[kind]
-    aligned = kind in _ALIGNED and "LANDMARK" not in window
+    aligned = wide and kind in _ALIGNED and "LANDMARK" not in window
     if aligned and draw(st.sampled_from([False, False, True])):
         window += " ALIGN start"
     if kind == "sliding":
@@ -110,7 +112,14 @@ def late(kind: str, every_us: int) -> st.SearchStrategy[Event]:
 
 @st.composite
 def queries(
-    draw: st.DrawFn, kind: str, span: Span, every_us: int, clock: Clock, *, per_key: bool
+    draw: st.DrawFn,
+    kind: str,
+    span: Span,
+    every_us: int,
+    clock: Clock,
+    *,
+    per_key: bool,
+    wide: bool,
 ) -> Event:
     pool = ["count", *(f"{f}({n})" for f in ("sum", "mean", "min", "max") for n in ("v", "x"))]
     pool += ["mean(w)", "min(w)", "max(w)"]
@@ -118,14 +127,14 @@ def queries(
     one = st.sampled_from(pool) | st.sampled_from(_RICH_AGGREGATES)
     chosen = draw(st.lists(one, min_size=1, max_size=4, unique=True))
     query: Event = {
-        "window": draw(_windows(kind, span, clock.tick_us, per_key=per_key)),
+        "window": draw(_windows(kind, span, clock.tick_us, per_key=per_key, wide=wide)),
         "group_by": draw(
             st.sampled_from([[], [], [], ["g"], ["g"], ["h"], ["g", "h"], ["h", "g"], ["x"]])
         ),
         "aggregates": {f"a{number}": text for number, text in enumerate(chosen)},
     }
     accumulation = draw(st.sampled_from([None, None, "discarding", "retracting"]))
-    if accumulation is not None:
+    if wide and accumulation is not None:
         query["accumulation"] = accumulation
     if draw(st.booleans()):
         query["late"] = draw(late(kind, every_us))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import KINDS, cases, entry, interleavings
 from windowing.batches import batches
-from windowing.errors import ArrivalOrder
+from windowing.errors import ArrivalOrder, TooManyWindows
 from windowing.local import LocalEngine
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
@@ -29,7 +29,7 @@ _BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
-    case = data.draw(cases(kind=kind))
+    case = data.draw(cases(kind=kind, wide=True))
     pipeline = parse_pipeline(case.pipeline)
     try:
         outcome = evaluate(pipeline, map(entry, case.events))
@@ -61,3 +61,22 @@ def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
     ]
     assert expected is not None
     assert sorted(set(found)) == sorted(expected)
+
+
+def test_a_time_that_leaps_ahead_gives_an_error_and_not_a_billion_landmark_windows() -> None:
+    pipeline = parse_pipeline(
+        "name: leap\n"
+        "source:\n"
+        "  {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us}, fields: {},\n"
+        "   disorder: ordered}\n"
+        "queries:\n"
+        "  q: {window: RANGE LANDMARK SLIDE 6 us WATTR ts, aggregates: {n: count}}\n"
+    )
+    times = (1, 10**17)
+    log = [
+        entry({"source": "s", "partition": 0, "offset": offset, "value": {"ts": ts}})
+        for offset, ts in enumerate(times)
+    ]
+    (batch,) = batches(log, 10)
+    with pytest.raises(TooManyWindows, match=r"query q: 16,666,666,666,666,6.* max_ahead"):
+        LocalEngine(pipeline).feed(batch)

@@ -49,7 +49,7 @@ def test_recorded_pipelines_give_their_bytes(name: str, batch_rows: int, tmp_pat
 
 @given(data=st.data())
 def test_engine_equals_definition_under_any_cut_and_interleaving(data: st.DataObject) -> None:
-    case = data.draw(cases())
+    case = data.draw(cases(wide=True))
     pipeline = parse_pipeline(case.pipeline)
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     rows = data.draw(st.sampled_from([1, 2, 3, 5, 8, 1000]))

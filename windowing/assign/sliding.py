@@ -21,6 +21,7 @@ from windowing.assign.assigner import Assigned, Scan, Tables, dead_letters, key_
 from windowing.frames import to_bytes
 from windowing.parcel import Addition, Parcel, split
 from windowing.spec import Pipeline, Query
+from windowing.spec.window import ROW_NUM
 from windowing.wids import ENDED, ON_TIME, Flags, Ints
 
 PARTIALS = "partials"
@@ -68,6 +69,9 @@ class SlidingAssigner:
         """Split the records into on-time, late, and refused."""
         outside, spans = self._spans(scan)
         taken = np.logical_or.reduce([span.chosen for span in spans])
+        if self._query.window.attribute == ROW_NUM:
+            # A row in a gap between windows had its number: it is used up, and not outside.
+            taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
         refused = ~outside & ~taken
         dead = dead_letters(self._query, scan.data, refused, scan.partition)
         return Assigned(

@@ -15,7 +15,7 @@ import polars as pl
 
 from windowing import wids
 from windowing.assign.assigner import Tables
-from windowing.emission.sliding import SlidingEmitter, expanded
+from windowing.emission.sliding import SlidingEmitter
 from windowing.progress.reached import Progress
 from windowing.wids import Ints
 
@@ -36,6 +36,6 @@ class LandmarkEmitter(SlidingEmitter):
         # All intervals of a key end at the same window, and so do all windows that it has.
         spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))
         listed = spans.agg(pl.col("w_first").min(), pl.col("w_last").max())
-        windows = expanded(listed).select(self._group).sort(self._group)
+        windows = self._expanded(listed).select(self._group).sort(self._group)
         held = self._content(due.drop("release"), windows, self._keys)
         return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))

@@ -20,9 +20,13 @@ from windowing.assign.assigner import Tables, key_columns
 from windowing.assign.sliding import PARTIALS
 from windowing.emission.emitter import Results
 from windowing.emission.intervals import content
+from windowing.errors import TooManyWindows
 from windowing.progress.reached import Progress
 from windowing.spec import Pipeline, Query
 from windowing.wids import ENDED, ON_TIME, Ints
+
+WINDOWS_MAX = 50_000_000
+"""So many windows of partial states are listed at once; a time that leaps years ahead asks more."""
 
 LATE = pl.col("release") != ON_TIME
 RETRACTS = "retracts"
@@ -71,7 +75,7 @@ class SlidingEmitter:
         ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
         first = pl.max_horizontal("w_first", column(ended + 1))
         still = on_time.with_columns(w_first=first).filter(pl.col("w_first") <= pl.col("w_last"))
-        parts = self._merge(expanded(still), [*self._group, "partition"])
+        parts = self._merge(self._expanded(still), [*self._group, "partition"])
         return self._results.of(parts.with_columns(revision=pl.lit(0, dtype=pl.Int64)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
@@ -127,7 +131,7 @@ class SlidingEmitter:
         if (due["w_last"] > due["w_first"]).any():
             # Slices that enter the same of these windows are merged once, not once per window.
             due = self._merge(due, [*self._keys, "w_first", "w_last", "partition"])
-        merged = self._merge(expanded(due), [*self._group, "partition"])
+        merged = self._merge(self._expanded(due), [*self._group, "partition"])
         return merged.with_columns(revision=pl.lit(0, dtype=pl.Int64))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -170,7 +174,7 @@ class SlidingEmitter:
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Late partials and their windows, with the `instant` at which they are shown there."""
         late = stamped(tables[PARTIALS].filter(LATE), before=before, after=after)
-        pairs = expanded(late.filter(pl.col("release") <= pl.col("after")))
+        pairs = self._expanded(late.filter(pl.col("release") <= pl.col("after")))
         pairs = pairs.with_columns(instant=self._boundary(pairs, "window_id"))
         return pairs.filter(pl.col("instant") <= pl.col("after"))
 
@@ -209,6 +213,24 @@ class SlidingEmitter:
         """What windows hold of some partials, for each key and lane apart."""
         return content(self._accumulators, partials, windows, unit, [*self._keys, "partition"])
 
+    def _expanded(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """One row for each partial and each of its windows.
+
+        Raises:
+            TooManyWindows: there are more than fit any machine.
+        """
+        last, first = (partials[name].cast(pl.Float64) for name in ("w_last", "w_first"))
+        many = int((last - first + 1).sum())
+        if many > WINDOWS_MAX:
+            msg = (
+                f"query {self._query.name}: {many:,} windows are due at once, more than "
+                f"{WINDOWS_MAX:,}: if a record's time leaps ahead, give event_time a max or a "
+                "max_ahead, which make it a dead letter; else choose a longer slide"
+            )
+            raise TooManyWindows(msg)
+        ids = pl.int_ranges("w_first", pl.col("w_last") + 1, dtype=pl.Int64)
+        return partials.with_columns(window_id=ids).explode("window_id")
+
     def _merge(self, partials: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         among = sorted({*_PLACE} & {*partials.columns} - {*by})
         return self._accumulators.merge(partials, by, among=among)
@@ -222,9 +244,3 @@ def column(values: Ints) -> pl.Expr | pl.Series:
 def stamped(frame: pl.DataFrame, **progress: Progress) -> pl.DataFrame:
     """A frame with the progress of each row's unit, in columns of these names."""
     return frame.with_columns(**{name: column(p.of(frame)) for name, p in progress.items()})
-
-
-def expanded(partials: pl.DataFrame) -> pl.DataFrame:
-    """One row for each partial and each of its windows."""
-    ids = pl.int_ranges("w_first", pl.col("w_last") + 1, dtype=pl.Int64)
-    return partials.with_columns(window_id=ids).explode("window_id")

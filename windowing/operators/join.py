@@ -12,83 +12,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Literal, NamedTuple
 
 import msgspec
 
 from windowing.operators import keys
 from windowing.operators.aggregator import ANY, AnyKey
 from windowing.operators.alone import AloneIndex
+from windowing.operators.joined import DueRow, Joined, layout_of
 from windowing.operators.message_store import MessageStore
+from windowing.operators.session_join import chains, connected
 from windowing.operators.shell import Operator
 from windowing.operators.ticks import Ticks
 from windowing.operators.windows import release_of
 from windowing.spec.operator import JoinSpec, Side
-from windowing.spec.operator_rows import Pair, Place, Progress, Record, place_of
+from windowing.spec.operator_rows import Pair, Progress, Record
 from windowing.state import StateStore
 
 _OTHER: dict[Side, Side] = {"left": "right", "right": "left"}
 _SIDES: tuple[Side, Side] = ("left", "right")
-
-
-class _Joined(msgspec.Struct, array_like=True):
-    """A record and what the join knows of it.
-
-    Attributes:
-        record: the record.
-        at: its value on the axis.
-        instant: when it is delivered, by progress.
-        late: whether it came late.
-        delivered: whether it has been.
-        paired: the instant of its first pair; None: it has none.
-        alone: it was sent alone, and that row stands.
-    """
-
-    record: Record
-    at: int
-    instant: int
-    late: bool
-    delivered: bool = False
-    paired: int | None = None
-    alone: bool = False
-
-    @property
-    def place(self) -> Place:
-        """Its position."""
-        return place_of(self.at, self.record.lane, self.record.offset)
-
-
-class _Due(NamedTuple):
-    """A row and where it stands among the others: the instant, and what comes first at it."""
-
-    instant: Progress
-    kind: Literal["retracts", "pair", "single"]
-    left: _Joined | None
-    right: _Joined | None
-
-    @property
-    def order(self) -> tuple[Progress, int, list[Place], list[Place]]:
-        """The sorting key; where there is no record, it comes first."""
-        left, right = ([] if one is None else [one.place] for one in (self.left, self.right))
-        return self.instant, ("retracts", "pair", "single").index(self.kind), left, right
-
-    @property
-    def row(self) -> Pair:
-        """The row as it is sent."""
-        left, right = (None if one is None else one.record for one in (self.left, self.right))
-        return Pair(left, right, retracts=self.kind == "retracts")
-
-
-def layout_of(spec: JoinSpec) -> keys.Layout:
-    """The layout of the message keys: what is asked for most stands first."""
-    if spec.axis == "rows":
-        by_key = spec.keyed_store or (spec.equality and spec.large_window)
-        return "eq_offset" if by_key else "offset"
-    if spec.keyed_store:
-        return "eq_ts_offset"
-    if not spec.equality:
-        return "ts_offset"
-    return "ts_eq_offset" if spec.time_range and not spec.large_window else "eq_ts_offset"
 
 
 class JoinBody:
@@ -105,8 +46,8 @@ class JoinBody:
             lane.name: lane.side for lane in spec.lanes if lane.side is not None
         }
         self.layout = layout_of(spec)
-        self.messages: dict[Side, MessageStore[_Joined]] = {
-            side: MessageStore(store, self.layout, f"message/{side}/", _Joined) for side in _SIDES
+        self.messages: dict[Side, MessageStore[Joined]] = {
+            side: MessageStore(store, self.layout, f"message/{side}/", Joined) for side in _SIDES
         }
         self._alone = AloneIndex(store)
 
@@ -116,21 +57,24 @@ class JoinBody:
         if self._spec.axis == "rows":
             rank = self._rows(side)
             self._state.put(f"rows/{side}", msgspec.msgpack.encode(rank + 1))
-            return self._keep(side, _Joined(record, rank, rank + 1, False))
+            return self._keep(side, Joined(record, rank, rank + 1, False))
         if record.ts >= before:
-            return self._keep(side, _Joined(record, record.ts, record.ts + 1, False))
+            return self._keep(side, Joined(record, record.ts, record.ts + 1, False))
         late, retention = self._spec.late, self._spec.retention.time
         if late.policy != "update" or (retention is not None and record.ts < before - retention):
             return False
         release = release_of(before, max(late.every, 1))
-        return self._keep(side, _Joined(record, record.ts, release, True))
+        return self._keep(side, Joined(record, record.ts, release, True))
 
     def due(self, progress: Progress) -> list[Pair]:
         """The rows whose instant progress has reached, by instant and positions."""
         if self._spec.clock != "progress":
             return []
         at = self._progress(progress)
-        rows: list[_Due] = []
+        if self._spec.session_gap is not None:
+            rows = list(self._in_sessions(at, self._spec.session_gap))
+            return [due.row for due in sorted(rows, key=lambda due: due.order)]
+        rows = []
         for side in _SIDES:
             for joined in self._undelivered(side):
                 if joined.instant <= at:
@@ -147,24 +91,50 @@ class JoinBody:
                 self._put(side, joined)
         return [due.row for due in sorted(rows, key=lambda due: due.order)]
 
-    def _paired(self, side: Side, joined: _Joined, other: _Joined) -> Iterator[_Due]:
+    def _in_sessions(self, at: Progress, gap: int) -> Iterator[DueRow]:
+        """The pairs that records delivered until now connect, instant by instant."""
+        waiting = [(side, one) for side in _SIDES for one in self._undelivered(side)]
+        due = [(side, one) for side, one in waiting if one.instant <= at]
+        for instant in sorted({one.instant for _, one in due}):
+            joining: dict[str, list[Joined]] = {}
+            now = [(side, one) for side, one in due if one.instant == instant]
+            for _, one in now:
+                if one.record.key is not None:
+                    joining.setdefault(one.record.key, []).append(one)
+            for key, fresh in joining.items():
+                for one, other in connected(self._delivered_of(key), fresh, gap):
+                    pair = (one, other) if self._is_left(one) else (other, one)
+                    both = pair[0].record, pair[1].record
+                    if self._is_left(one) != self._is_left(other) and self._fulfils("left", *both):
+                        yield DueRow(instant, "pair", *pair)
+            for side, one in now:
+                self._deliver(side, one)
+
+    def _delivered_of(self, key: str) -> list[Joined]:
+        found = [one for side in _SIDES for _, one in self.messages[side].candidates(0, 0, key)]
+        return [one for one in found if one.delivered]
+
+    def _is_left(self, joined: Joined) -> bool:
+        return self._side_of[joined.record.lane] == "left"
+
+    def _paired(self, side: Side, joined: Joined, other: Joined) -> Iterator[DueRow]:
         """A pair, and what it takes back of rows in earlier calls."""
         left, right = (joined, other) if side == "left" else (other, joined)
         instant = max(left.instant, right.instant)
         for one in (left, right):
             if one.alone:
                 one.alone = False
-                yield _Due(instant, "retracts", *((left, None) if one is left else (None, right)))
+                yield DueRow(instant, "retracts", *((left, None) if one is left else (None, right)))
             one.paired = instant if one.paired is None else min(one.paired, instant)
         self._put(_OTHER[side], other)
-        yield _Due(instant, "pair", left, right)
+        yield DueRow(instant, "pair", left, right)
 
-    def _singled(self, side: Side, joined: _Joined, due: Progress) -> Iterator[_Due]:
+    def _singled(self, side: Side, joined: Joined, due: Progress) -> Iterator[DueRow]:
         """A record alone, and what takes that back if a pair of this same call does."""
         left, right = (joined, None) if side == "left" else (None, joined)
-        yield _Due(due, "single", left, right)
+        yield DueRow(due, "single", left, right)
         if joined.paired is not None:
-            yield _Due(joined.paired, "retracts", left, right)
+            yield DueRow(joined.paired, "retracts", left, right)
 
     def tick(self, wall: int, progress: Progress) -> list[Pair]:
         """Deliver what the wall clock asks for: the left side, then the right one."""
@@ -187,6 +157,9 @@ class JoinBody:
 
     def purge(self, progress: Progress) -> None:
         """Forget delivered records that no record to come can match."""
+        if self._spec.session_gap is not None:
+            self._purge_sessions(progress, self._spec.session_gap)
+            return
         expected = self._alone.messages()
         for side in _SIDES:
             reach = self._spec.reach(side)
@@ -200,6 +173,23 @@ class JoinBody:
                     continue
                 if not any(self._within(side, joined.at, other.at) for other in undelivered):
                     self.messages[side].delete(name)
+
+    def _purge_sessions(self, progress: Progress, gap: int) -> None:
+        """Forget sessions, waiting records and all, that no record to come can reach."""
+        retention = self._spec.retention.time
+        if retention is None:
+            return
+        by_key: dict[str | None, list[Joined]] = {}
+        for side in _SIDES:
+            for _, one in self.messages[side].all():
+                by_key.setdefault(one.record.key, []).append(one)
+        for records in by_key.values():
+            for session in chains(records, gap):
+                past = session[-1].at + gap + retention <= progress
+                if past and all(one.delivered for one in session):
+                    for one in session:
+                        side = self._side_of[one.record.lane]
+                        self.messages[side].delete(self._name(side, one))
 
     def entries(self) -> int:
         """How many records are stored."""
@@ -233,7 +223,7 @@ class JoinBody:
         reach = self._spec.reach(earlier)
         return reach is None or abs(at - other) <= reach
 
-    def _partners(self, side: Side, joined: _Joined) -> Iterator[_Joined]:
+    def _partners(self, side: Side, joined: Joined) -> Iterator[Joined]:
         """Delivered records of the other side that match, in the order of their positions."""
         key = joined.record.key
         if self._spec.equality and key is None:
@@ -265,7 +255,7 @@ class JoinBody:
             return True
         return condition(record, other) if side == "left" else condition(other, record)
 
-    def _keep(self, side: Side, joined: _Joined) -> bool:
+    def _keep(self, side: Side, joined: Joined) -> bool:
         name = self._put(side, joined)
         self._state.put(_undelivered_name(side, joined), name.encode())
         if self._spec.keeps(side):
@@ -275,29 +265,29 @@ class JoinBody:
             self._alone.add(side, due, joined.place, name)
         return True
 
-    def _put(self, side: Side, joined: _Joined) -> str:
+    def _put(self, side: Side, joined: Joined) -> str:
         name = self._name(side, joined)
         self.messages[side].put(name, joined)
         return name
 
-    def _deliver(self, side: Side, joined: _Joined) -> None:
+    def _deliver(self, side: Side, joined: Joined) -> None:
         joined.delivered = True
         self._put(side, joined)
         self._state.delete(_undelivered_name(side, joined))
 
-    def _undelivered(self, side: Side) -> Iterator[_Joined]:
+    def _undelivered(self, side: Side) -> Iterator[Joined]:
         """Records that wait, in the order of their positions."""
         names = self._state.scan(f"undelivered/{side}/")
         return (self.messages[side].get(name.decode()) for _, name in names)
 
-    def _name(self, side: Side, joined: _Joined) -> str:
+    def _name(self, side: Side, joined: Joined) -> str:
         record = joined.record
         return self.messages[side].name(
             ts=record.ts, group=record.key, lane=record.lane, offset=record.offset
         )
 
 
-def _undelivered_name(side: Side, joined: _Joined) -> str:
+def _undelivered_name(side: Side, joined: Joined) -> str:
     place = keys.i64(joined.at) + keys.place(joined.record.lane, joined.record.offset)
     return f"undelivered/{side}/{place.hex()}"
 

@@ -17,7 +17,7 @@ from windowing.semantics import joins
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival, Lane, follow
 from windowing.semantics.log import LogEntry, split_lanes
-from windowing.semantics.revisions import revisions
+from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.units import Item, Shown
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.windows import definition_of
@@ -130,7 +130,7 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
         return []  # the key of a pair says it
     arrivals, lanes = _followed(pipeline, log)
     for shown in revisions(query, _items(arrivals), lanes):
-        if RowId(query.name, shown.wid, _key(query, shown), shown.revision) == row:
+        if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
             return [(item.partition, item.offset) for item in shown.holds]
     return []
 
@@ -193,7 +193,7 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
         values = {spec.name: value_of(spec, kinds, shown) for spec in query.aggregates}
     except IntSumError as error:
         extent = f"[{shown.start}, {shown.end})"
-        key = list(_key(query, shown))
+        key = list(key_of(query, shown))
         msg = f"query {query.name}, window {shown.wid} {extent}, key {key}: {error}"
         raise IntSumError(msg) from None
     return Row(
@@ -201,7 +201,7 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
         window_id=shown.wid,
         window_start_us=shown.start,
         window_end_us=shown.end,
-        key=_key(query, shown),
+        key=key_of(query, shown),
         pane="full" if shown.revision == 0 else "late",
         revision=shown.revision,
         records=len(shown.holds),
@@ -210,10 +210,6 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
         offsets={lane: (min(held), max(held)) for lane, held in offsets.items()},
         values=values,
     )
-
-
-def _key(query: Query, shown: Shown) -> Key:
-    return shown.group if query.window.pattr is None else (shown.part, *shown.group)
 
 
 def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from windowing.semantics.operator_log import Met, follow, release
+from windowing.semantics.session_course import Entry, sessions_of
 from windowing.spec.operator import JoinSpec, Side
 from windowing.spec.operator_rows import Bound, Pair, Place, Progress, Record, place_of
 
@@ -84,6 +85,8 @@ def rows_of(spec: JoinSpec, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]
         spec: of the join; of late records it says nothing here.
         sides: the accepted records of each side.
     """
+    if spec.session_gap is not None:
+        return _in_sessions(spec, spec.session_gap, sides)
     by_key: dict[str | None, list[Timed]] = defaultdict(list)
     for other in sides["right"]:
         by_key[other[1].record.key if spec.equality else None].append(other)
@@ -94,6 +97,27 @@ def rows_of(spec: JoinSpec, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]
         if _matches(spec, left, right)
     ]
     return sorted([*pairs, *_alone(spec, sides, pairs)], key=lambda sent: sent.order)
+
+
+def _in_sessions(spec: JoinSpec, gap: int, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
+    """Each pair at the first instant at which a chain of what is there connects the two."""
+    every = [*sides["left"], *sides["right"]]
+    sent = []
+    for one, left in sides["left"]:
+        for other, right in sides["right"]:
+            key = left.record.key
+            condition = spec.condition is None or spec.condition(left.record, right.record)
+            if key is None or key != right.record.key or not condition:
+                continue
+            own = [timed for timed in every if timed[1].record.key == key]
+            instants = sorted({instant for instant, _ in own if instant >= max(one, other)})
+            for x in instants:
+                there = [Entry(met.at, met.place, None, met) for at, met in own if at <= x]
+                chains = sessions_of(there, gap).values()
+                if any(left in chain and right in chain for chain in chains):
+                    sent.append(Sent(x, left, right))
+                    break
+    return sorted(sent, key=lambda pair: pair.order)
 
 
 def _alone(

@@ -48,7 +48,7 @@ def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> lis
     """
     lanes = list(lanes)
     shown: list[Shown] = []
-    for unit in _units(query, items, lanes):
+    for unit in units_of(query, items, lanes):
         if query.window.kind is WindowClass.SESSION:
             courses = sessions.courses(query, unit)
         else:
@@ -82,13 +82,19 @@ def _of_windows(query: Query, unit: Unit) -> Iterator[list[Shown]]:
         yield list(_shown(query, unit, wid, group, content))
 
 
-def _units(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+def key_of(query: Query, shown: Shown) -> Key:
+    """The key of a row: PATTR, then the values of GROUP BY."""
+    return shown.group if query.window.pattr is None else (shown.part, *shown.group)
+
+
+def units_of(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+    """The units of records that have windows or rows of their own; arguments as of `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
     per_key = window.kind in PER_KEY and not in_log_order(window)
     for item in items:
         group = group_of(query, item) if per_key else ()
-        units[_part(window, item), group].append(item)
+        units[part_of(window, item), group].append(item)
     newest = max((item.value for item in items), default=0)
     for members in units.values():
         # Progress per key goes with units of that key only, so any member knows the key.
@@ -101,7 +107,8 @@ def _units(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterat
         )
 
 
-def _part(window: Window, item: Item) -> Scalar:
+def part_of(window: Window, item: Item) -> Scalar:
+    """A record's value of PATTR."""
     return None if window.pattr is None else item.fields[window.pattr]
 
 
@@ -109,7 +116,7 @@ def _shown(query: Query, unit: Unit, wid: int, group: Key, content: _Content) ->
     window = query.window
     definition = definition_of(window)
     start, end = definition.extent(window, wid)
-    part = _part(window, unit.items[0])
+    part = part_of(window, unit.items[0])
 
     def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
         ordered = tuple(sorted(holds, key=lambda item: item.canonical))

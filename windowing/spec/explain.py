@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from windowing.spec.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
 from windowing.spec.emission import Early
 from windowing.spec.evaluation import Evaluation, evaluation_of, growing, partial_bytes
+from windowing.spec.explain_join import explain_join
 from windowing.spec.fields import SIGNATURES, Aggregate
 from windowing.spec.first_windows import BY_RECORD, example_step, first_windows, speller
 from windowing.spec.lengths import spell_us
@@ -21,8 +22,17 @@ def explain(pipeline: Pipeline) -> Iterator[str]:
     """The lines of an explanation: lanes, then each query with its first windows to scale."""
     source = pipeline.source
     lanes = f"{source.partitions} lane" + "s" * (source.partitions > 1)
-    yield f"{pipeline.name}: topic {source.topic}, {lanes}, {pipeline.shards} shards"
-    yield f"  progress of a lane: {_progress(source)}; of the stream: the smallest of its lanes"
+    topics = " and ".join(part.topic for part in source.parts)
+    yield f"{pipeline.name}: topic {topics}, {lanes}, {pipeline.shards} shards"
+    for part in source.parts:
+        of_lane = "of a lane" if len(source.parts) == 1 else f"of a lane of {part.topic}"
+        yield f"  progress {of_lane}: {_progress(part)}; of the stream: the smallest of its lanes"
+    if pipeline.join is not None:
+        (query,) = pipeline.queries
+        yield ""
+        yield from explain_join(pipeline.join, query)
+        yield f"  late: {_late(query)}"
+        return
     for query in pipeline.queries:
         yield ""
         yield from explain_query(query, pipeline)
@@ -44,6 +54,7 @@ def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
         yield f"  later rows: {_ACCUMULATION[query.accumulation]}"
     if query.entries_max is not None:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
+    # Sessions lie where records lie; there is no picture of them before there is one of these.
     if query.window.kind is not WindowClass.SESSION:
         yield from _picture(query, pipeline.source)
 

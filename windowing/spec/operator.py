@@ -271,6 +271,8 @@ class JoinSpec(_OperatorSpec):
             (`inner`), one side's, or (`full`) both sides'.
         clock: pairs in the order of progress, a function of the log; or by the wall clock.
         equality: keys must be equal, and None equals nothing; else every key goes with every one.
+        session_gap: records match if they are in one session of their key, over both sides, instead
+            of in each other's window; None: windows.
         condition: what else a left and a right record must fulfil, a function of the two and of
             nothing else; None: nothing.
         time_range, large_window, keyed_store: what decides the layout of the message keys.
@@ -282,6 +284,7 @@ class JoinSpec(_OperatorSpec):
     kind: Literal["inner", "left", "right", "full"] = "inner"
     clock: Literal["progress", "wall"] = "progress"
     equality: bool = True
+    session_gap: _Length | None = None
     condition: Callable[[Record, Record], bool] | None = None
     time_range: bool = False
     large_window: bool = False
@@ -304,6 +307,25 @@ class JoinSpec(_OperatorSpec):
                 f"a {self.kind} join needs clock: progress: by the wall clock nobody knows when no "
                 "partner can come any more"
             )
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _rules_of_sessions(self) -> JoinSpec:
+        if self.session_gap is None:
+            return self
+        if not self.equality:
+            msg = (
+                "a session join needs the session key among its join keys: leave equality: true, "
+                "or join within windows"
+            )
+            raise ValueError(msg)
+        windows = [self.side(side).window for side in ("left", "right")]
+        if windows != [None, None] or self.axis != "ts":
+            msg = "a session join goes by event time, and its sides have no windows: take them out"
+            raise ValueError(msg)
+        if self.kind != "inner" or self.clock != "progress":
+            msg = "a session join is an inner join by clock: progress: sessions may always grow"
             raise ValueError(msg)
         return self
 

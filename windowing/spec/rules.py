@@ -24,12 +24,6 @@ def in_log_order(window: Window) -> bool:
     return by_rows and window.attribute == ROW_NUM and window.order == "log"
 
 
-def slides_over(window: Window, attribute: str) -> bool:
-    """Whether a window is a sliding or tumbling one over this attribute, the same for all keys."""
-    sliding = window.kind is WindowClass.SLIDING and window.pattr is None
-    return sliding and window.attribute == attribute
-
-
 def check_generator(window: Window, disorder: Disorder) -> None:
     """A window in log order needs no generator, every other one does.
 

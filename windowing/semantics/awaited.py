@@ -1,0 +1,112 @@
+"""The rows of a log that progress has not reached yet: which record brings which of them out."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from windowing.semantics.lanes import Lane, Progress
+from windowing.semantics.revisions import key_of, part_of, revisions, units_of
+from windowing.semantics.tuples import numbered
+from windowing.semantics.units import Item, Shown
+from windowing.spec.disorder import progress_attr
+from windowing.spec.pipeline import Pipeline, Query
+from windowing.spec.rows import Scalar
+from windowing.spec.rules import in_log_order
+from windowing.spec.window import WindowClass
+
+Line = dict[str, Any]
+
+_CLOSE_AFTER = (WindowClass.SLIDE_BY_TUPLE, WindowClass.SLIDE_BY_N, WindowClass.SLIDE_BY_RANK)
+
+
+class Awaited:
+    """Gives the rows of a log as they become due.
+
+    Args:
+        pipeline: what is computed.
+        items: the good records of the log, each lane's in offset order.
+        lanes: all lanes, at the end of the log.
+
+    Raises:
+        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+    """
+
+    def __init__(self, pipeline: Pipeline, items: Sequence[Item], lanes: Sequence[Lane]) -> None:
+        self._attr = progress_attr(pipeline.source.disorder)
+        # Per key that has a progress of its own: (instant, number, query, row).
+        self._heaps: dict[Scalar, list[tuple[Progress, int, Query, Shown]]] = {}
+        # Rows that a record itself completes, by its partition and offset.
+        self._completed: dict[tuple[int, int], list[tuple[Query, Shown]]] = defaultdict(list)
+        numbers = count()
+        for query in pipeline.queries:
+            rows = _rows_of_units(query, items, lanes)
+            for shown in revisions(query, items, lanes):
+                if shown.retracts:
+                    continue
+                unit = rows.get(shown.part, ())
+                if in_log_order(query.window) and shown.end <= len(unit):
+                    last = unit[shown.end - 1]
+                    self._completed[last.partition, last.offset].append((query, shown))
+                    continue
+                key = None if self._attr is None else shown.holds[0].fields[self._attr]
+                row = (_instant(query, shown, unit), next(numbers), query, shown)
+                heapq.heappush(self._heaps.setdefault(key, []), row)
+
+    def reached(self, lanes: Sequence[Lane], place: tuple[int, int]) -> Line:
+        """The rows that are due now and were not before.
+
+        Args:
+            lanes: how far they are.
+            place: partition and offset of the record that has just come.
+        """
+        due = self._completed.pop(place, [])
+        for key, heap in self._heaps.items():
+            fields = {} if self._attr is None else {self._attr: key}
+            progress = min(lane.of_record(fields) for lane in lanes)
+            while heap and heap[0][0] <= progress:
+                _, _, query, shown = heapq.heappop(heap)
+                due.append((query, shown))
+        return _spelled(due)
+
+
+def _rows_of_units(
+    query: Query, items: Sequence[Item], lanes: Sequence[Lane]
+) -> dict[Scalar, Sequence[Item]]:
+    """Where windows count rows: per PATTR value, the records in the order of their numbers."""
+    if query.window.kind is not WindowClass.TUPLE:
+        return {}
+    units = units_of(query, items, lanes)
+    return {part_of(query.window, unit.items[0]): numbered(query, unit) for unit in units}
+
+
+def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
+    """The progress at which a row is due; infinity: the end of all lanes."""
+    if shown.release is not None:
+        return shown.release
+    if query.window.kind is WindowClass.TUPLE:
+        # The last row of the window must have its number: progress must have passed it.
+        return unit[shown.end - 1].value + 1 if shown.end <= len(unit) else math.inf
+    return shown.end + 1 if query.window.kind in _CLOSE_AFTER else shown.end
+
+
+def _spelled(due: Sequence[tuple[Query, Shown]]) -> Line:
+    closed: dict[str, set[int]] = {}
+    revised: dict[str, list[Line]] = {}
+    for query, shown in due:
+        if shown.revision == 0:
+            closed.setdefault(query.name, set()).add(shown.wid)
+            continue
+        key = list(key_of(query, shown))
+        row = {"window": shown.wid, "key": key, "revision": shown.revision}
+        revised.setdefault(query.name, []).append(row)
+    line: Line = {}
+    if closed:
+        line["closed"] = {query: sorted(ids) for query, ids in closed.items()}
+    if revised:
+        line["revised"] = revised
+    return line

@@ -1,0 +1,122 @@
+"""What a record finds in one query: its windows, those it is late for, and what becomes of it.
+
+Some classes name a record's windows on its arrival; of others it is only known when the whole log
+is there which windows a record is in: those that later records define, or that its rank among them
+gives. A look at the whole log gives them all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from windowing.semantics import sliding
+from windowing.semantics.lanes import Lane
+from windowing.semantics.lateness import Verdict, is_late, judge
+from windowing.semantics.revisions import units_of
+from windowing.semantics.units import Item, Unit
+from windowing.semantics.windows import definition_of
+from windowing.spec.pipeline import Query
+from windowing.spec.window import WindowClass
+
+Place = tuple[str, int, int]
+_OF_ROWS = WindowClass.TUPLE
+
+
+class Finder:
+    """Says of each record of a log what it finds in one query.
+
+    Args:
+        query: the query.
+        items: the good records of the log, each lane's in offset order.
+        lanes: all lanes, at the end of the log.
+
+    Raises:
+        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+    """
+
+    def __init__(self, query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> None:
+        self._query = query
+        self._windows: dict[Place, dict[int, Verdict]] = {}
+        self._late: dict[Place, list[int]] = {}
+        if query.window.kind is WindowClass.SLIDING:
+            return
+        for unit in units_of(query, items, lanes):
+            self._look(unit)
+
+    def of(self, item: Item) -> dict[str, Any]:
+        """Windows, late ones, slices and outcome of one record, as a trace spells them."""
+        query = self._query
+        if query.window.kind is WindowClass.SLIDING:
+            windows, late = _sliding(query, item)
+        else:
+            windows, late = self._windows[item.place], self._late[item.place]
+        return {
+            "windows": list(windows),
+            "late": late,
+            "slices": _slices(windows),
+            "outcome": _outcome(query, item),
+        }
+
+    def _look(self, unit: Unit) -> None:
+        """Note the windows of a unit's records."""
+        query, held = self._query, defaultdict[Place, dict[int, Verdict]](dict)
+        for holding in definition_of(query.window).hold(query, unit):
+            release = holding.release
+            held[holding.item.place][holding.wid] = "on_time" if release is None else release
+        # Those that hold anything; no other is ever shown.
+        known = sorted({wid for windows in held.values() for wid in windows})
+        for item in unit.items:
+            windows = held.get(item.place, {})
+            late = [] if query.window.kind is _OF_ROWS else _late_for(query, item, known)
+            refused: dict[int, Verdict] = dict.fromkeys(late, "refused")
+            self._windows[item.place] = dict(sorted({**refused, **windows}.items()))
+            self._late[item.place] = late
+
+
+def _sliding(query: Query, item: Item) -> tuple[dict[int, Verdict], list[int]]:
+    ids = sliding.wids(query.window, item.value)
+    ends = {wid: sliding.extent(query.window, wid)[1] for wid in ids}
+    earliest = min(ends.values(), default=0)
+    verdicts = {wid: judge(query, ends[wid], earliest, item.progress) for wid in ids}
+    return verdicts, [w for w in ids if is_late(query, ends[w], earliest, item.progress)]
+
+
+def _late_for(query: Query, item: Item, known: Sequence[int]) -> list[int]:
+    """The windows among these that a record is late for, of those that its value lies in."""
+    window, definition = query.window, definition_of(query.window)
+    if window.kind is WindowClass.LANDMARK:
+        first = (item.value - window.origin) // window.slide
+        closes = {wid: definition.extent(window, wid)[1] for wid in known if wid >= first}
+        earliest = definition.extent(window, first)[1]
+        inside = item.value >= window.origin
+    else:
+        extents = {wid: definition.extent(window, wid) for wid in known}
+        closes = {
+            wid: end + 1 for wid, (start, end) in extents.items() if start < item.value <= end
+        }
+        earliest, inside = item.value + 1, True
+    late = (wid for wid, close in closes.items() if is_late(query, close, earliest, item.progress))
+    return list(late) if inside else []
+
+
+def _slices(verdicts: Mapping[int, Verdict]) -> list[list[int | None]]:
+    """Runs of windows with one verdict, those that refuse left out."""
+    slices: list[list[int | None]] = []
+    for verdict, run in groupby(verdicts, key=lambda wid: verdicts[wid]):
+        held = list(run)
+        if verdict != "refused":
+            slices.append([held[0], held[-1], None if verdict == "on_time" else int(verdict)])
+    return slices
+
+
+def _outcome(query: Query, item: Item) -> str:
+    definition = definition_of(query.window)
+    if definition.takes(query, item):
+        return "applied"
+    if definition.lateness(query, item) is None:
+        return "outside"
+    refusals = {"drop": "dropped", "dead_letter": "late", "update": "out_of_retention"}
+    return refusals[query.late.policy]
