@@ -27,7 +27,7 @@ from windowing.spec.rows import Key
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 # Disorder means nothing to rows that count as they arrive.
-_KINDS = [kind for kind in KINDS if kind != "rows in the log's order"]
+_KINDS = [kind for kind in KINDS if kind != "rows in the log's order" and "session" not in kind]
 # The classes share the time that one would have.
 _EXAMPLES = max(settings.default.max_examples // 8, 6) if settings.default else 6
 
