@@ -19,6 +19,7 @@ from chaos.verify import Verdict, verify, with_records
 from tests.strategies import Case, Entry, cases, entry
 from windowing.semantics import Counts, Outcome, evaluate
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
+from windowing.spec.fields import value_type
 from windowing.spec.rows import Row, dead_letter_lines, row_lines
 
 DATA = Path(__file__).parents[1] / "data" / "pipelines"
@@ -323,19 +324,11 @@ def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
     types = pipeline.source.fields
     instant = pa.timestamp("us", tz="UTC")
     offsets = pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())])
-    values = [
-        (
-            spec.name,
-            pa.int64()
-            if spec.field is None
-            else pa.float64()
-            if spec.function == "mean"
-            else pa.list_(KINDS[types[spec.field].kind])
-            if spec.function == "collect"
-            else KINDS[types[spec.field].kind],
-        )
-        for spec in query.aggregates
-    ]
+    values = []
+    for spec in query.aggregates:
+        result = value_type(spec, types)
+        kind = KINDS[result.kind]
+        values.append((spec.name, pa.list_(kind) if result.many else kind))
     columns = [
         *(("run", pa.string()), ("query", pa.string()), ("window_id", pa.int64())),
         *(("window_start", instant), ("window_end", instant)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,10 @@ def test_slices_hold_the_records_of_the_rows(kind: str, data: st.DataObject) -> 
     for row in outcome.rows:
         if row.revision == 0:
             shown[row.query, row.window_id] += row.records
-    assert all(held[window] == records for window, records in shown.items())
+    # Windows of one number that belong to other keys, or end later, may not be shown yet.
+    ended = all(progress == math.inf for progress in outcome.progress.values())
+    for window, records in shown.items():
+        assert held[window] == records or (not ended and held[window] > records)
     for query, counts in outcome.counts.items():
         assert outcomes[query, "applied"] == counts.applied
         assert outcomes[query, "outside"] == counts.outside
