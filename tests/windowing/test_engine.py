@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaos.log import read_events
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
 from windowing.batches import batches, checked, interleave
+from windowing.errors import ArrivalOrder
 from windowing.local import LocalEngine, Output, run
 from windowing.output import write_output
 from windowing.semantics import evaluate
@@ -101,8 +102,11 @@ def test_what_lanes_and_shards_hold_depends_on_the_log_and_not_on_its_cut(
     for _ in range(2):
         log = [entry(event) for event in case.events[:read]]
         engine = LocalEngine(pipeline)
-        for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
-            engine.feed(batch)
+        try:
+            for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
+                engine.feed(batch)
+        except ArrivalOrder:  # rows that are counted as they arrive, from two lanes
+            assume(False)
         engines.append(engine)
     one, other = (held(engine, pipeline) for engine in engines)
     assert one == other
