@@ -34,7 +34,13 @@ from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
 from windowing.spec.postgres_names import check_postgres_names
-from windowing.spec.rules import check_gaps, check_late, check_progress_key
+from windowing.spec.rules import (
+    check_gaps,
+    check_late,
+    check_number,
+    check_progress_key,
+    check_steps,
+)
 from windowing.spec.source import EventTime, Name, Source, SpecModel, known_fields
 from windowing.spec.window import ROW_NUM, Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
@@ -215,11 +221,15 @@ class _FieldError(ValueError):
 def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
     """What stands for a query where two streams are joined."""
     late, retention = pipeline.late, pipeline.retention or Retention()
-    if late.policy == "update" and retention.time_us is None:
+    if late.policy == "update" and retention.time is None:
         msg = "late: {policy: update} needs a retention, as retention: 12 hours"
         raise _FieldError(("late",), msg)
     if retention.windows is not None:
         raise _FieldError(("retention",), "a join has no windows to count: give a time")
+    try:
+        check_steps(source.event_time.field, True, late.every, retention.time)
+    except ValueError as error:
+        raise _FieldError(("retention",), str(error)) from None
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
         try:
             check_postgres_names(PAIRS, [*source.key, *source.join.select])
@@ -231,7 +241,7 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
         group_by=source.key,
         aggregates=source.shown,
         late=late,
-        retention_us=retention.time_us if late.policy == "update" else None,
+        retention_us=retention.length_us(source.window) if late.policy == "update" else None,
         entries_max=retention.entries,
         # A late partner takes back that a record was alone.
         accumulation="accumulating" if source.join.kind == "inner" else "retracting",
@@ -244,12 +254,6 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         window = parse_window(query.window, source.attributes)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
-    if window.attribute not in (source.event_time.field, ROW_NUM):
-        msg = (
-            f"windows over {window.attribute} are not in this release: use "
-            f"RANGE … SLIDE … WATTR {source.event_time.field}"
-        )
-        raise _FieldError((*here, "window"), msg)
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
         try:
             fields = [*([window.pattr] if window.pattr else []), *query.group_by]
@@ -266,6 +270,8 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     retention_us, early = None, query.early or pipeline.early
     try:
         if late.policy == "update":
+            timed = window.attribute == source.event_time.field
+            check_steps(window.attribute, timed, late.every, retention.time)
             retention_us = retention.length_us(window)
     except ValueError as error:
         raise _FieldError(
@@ -291,8 +297,10 @@ def _check_rules(
     window: Window, query: _QueryFile, source: Source, late: Late, here: tuple[str, ...]
 ) -> None:
     """The language's rules between window, generator, keys and late records."""
+    attribute = source.event_time.field if window.attribute == ROW_NUM else window.attribute
     try:
-        check_progress_key(window, query.group_by, source.disorder)
+        check_number(attribute, source.fields)
+        check_progress_key(window, query.group_by, source.generator_of(attribute))
         kinds = {name: type_.kind for name, type_ in source.fields.items()}
         check_gaps(window, [*filter(None, [window.pattr]), *query.group_by], kinds)
     except ValueError as error:
