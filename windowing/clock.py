@@ -127,13 +127,7 @@ def clock_of(query: Query, source: Source) -> ClockId:
     """The clock that closes a query's windows."""
     if in_log_order(query.window):
         return ClockId(ROW_NUM, query.window.pattr)
-    return _by_attribute(source, attribute_of(query, source))
-
-
-def attribute_of(query: Query, source: Source) -> str:
-    """The field whose values order a query's records: that of its windows, else the event time."""
-    attribute = query.window.attribute
-    return source.event_time.field if attribute == ROW_NUM else attribute
+    return _by_attribute(source, source.ordered_by(query.window.attribute))
 
 
 def _by_attribute(source: Source, attribute: str) -> ClockId:

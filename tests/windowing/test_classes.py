@@ -15,6 +15,7 @@ from windowing.batches import batches
 from windowing.errors import ArrivalOrder, TooManyWindows
 from windowing.local import LocalEngine
 from windowing.semantics import evaluate
+from windowing.semantics.landmark import EndlessLandmarkError
 from windowing.semantics.units import ArrivalOrderError
 from windowing.spec import parse_pipeline
 from windowing.spec.rows import dead_letter_lines, row_lines
@@ -88,6 +89,8 @@ def test_a_time_that_leaps_ahead_gives_an_error_and_not_a_billion_landmark_windo
         entry({"source": "s", "partition": 0, "offset": offset, "value": {"ts": ts}})
         for offset, ts in enumerate(times)
     ]
+    with pytest.raises(EndlessLandmarkError, match=r"query q: .* 16,666,666,666,666,6.* max_ahead"):
+        evaluate(pipeline, log)
     (batch,) = batches(log, 10)
     with pytest.raises(TooManyWindows, match=r"query q: 16,666,666,666,666,6.* max_ahead"):
         LocalEngine(pipeline).feed(batch)

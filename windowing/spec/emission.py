@@ -19,7 +19,7 @@ before was taken back."""
 
 _Step = Annotated[Step, BeforeValidator(parse_step)]
 _Count = Annotated[int, Field(strict=True, ge=1)]
-_EARLY_CLASSES = (WindowClass.SLIDING, WindowClass.SESSION)
+_ORDER_FREE = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
 
 
 class Early(BaseModel):
@@ -86,12 +86,27 @@ def check_early(window: Window, early: Early | None) -> None:
     Raises:
         ValueError: these cannot.
     """
-    if early is None or window.kind in _EARLY_CLASSES:
+    if early is None or window.kind in _ORDER_FREE:
         return
-    if window.kind is WindowClass.TUPLE and window.order == "log" and window.range_ is not None:
+    if window.kind is WindowClass.TUPLE and window.order == "log":
         return
     msg = (
-        f"early rows are for sliding windows, rows in the order of the log, and sessions, not for "
-        f"{window.kind.value.replace('_', ' ')}: leave early out"
+        "early rows are for sliding and landmark windows, rows in the order of the log, and "
+        f"sessions, not for {window.kind.value.replace('_', ' ')}: leave early out"
+    )
+    raise ValueError(msg)
+
+
+def check_idle(window: Window, idle_timeout_us: int | None) -> None:
+    """Which windows can be shown without what silent lanes may still say.
+
+    Raises:
+        ValueError: these cannot: what they are is decided by records that are still to come.
+    """
+    if idle_timeout_us is None or (window.kind in _ORDER_FREE and window.attribute != ROW_NUM):
+        return
+    msg = (
+        "idle_timeout is for windows that no order of records decides: sliding, landmark, sessions "
+        f"in time; not for {window.kind.value.replace('_', ' ')}: leave it out of the source"
     )
     raise ValueError(msg)

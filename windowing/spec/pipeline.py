@@ -27,6 +27,7 @@ from windowing.spec.emission import (
     Early,
     Retention,
     check_early,
+    check_idle,
     parse_retention,
 )
 from windowing.spec.errors import PipelineError, Problem
@@ -39,10 +40,10 @@ from windowing.spec.rules import (
     check_late,
     check_number,
     check_progress_key,
-    check_steps,
+    check_step,
 )
 from windowing.spec.source import EventTime, Name, Source, SpecModel, known_fields
-from windowing.spec.window import ROW_NUM, Window, WindowClass, parse_window
+from windowing.spec.window import Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
 
 # What stands for the source of a join that cannot be read.
@@ -227,7 +228,8 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
     if retention.windows is not None:
         raise _FieldError(("retention",), "a join has no windows to count: give a time")
     try:
-        check_steps(source.event_time.field, True, late.every, retention.time)
+        for step in (late.every, retention.time):
+            check_step(source.event_time.field, source.event_time.field, step)
     except ValueError as error:
         raise _FieldError(("retention",), str(error)) from None
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
@@ -260,7 +262,11 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
             check_postgres_names(name, [*dict.fromkeys(fields), *query.aggregates])
         except ValueError as error:
             raise _FieldError(here, str(error)) from None
-    late = query.late or pipeline.late
+    try:
+        check_idle(window, source.idle_timeout_us)
+    except ValueError as error:
+        raise _FieldError((*here, "window"), str(error)) from None
+    late, attribute = query.late or pipeline.late, source.ordered_by(window.attribute)
     _check_rules(window, query, source, late, here)
     try:
         check_early(window, query.early or pipeline.early)
@@ -270,8 +276,7 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     retention_us, early = None, query.early or pipeline.early
     try:
         if late.policy == "update":
-            timed = window.attribute == source.event_time.field
-            check_steps(window.attribute, timed, late.every, retention.time)
+            check_step(attribute, source.event_time.field, retention.time)
             retention_us = retention.length_us(window)
     except ValueError as error:
         raise _FieldError(
@@ -297,7 +302,7 @@ def _check_rules(
     window: Window, query: _QueryFile, source: Source, late: Late, here: tuple[str, ...]
 ) -> None:
     """The language's rules between window, generator, keys and late records."""
-    attribute = source.event_time.field if window.attribute == ROW_NUM else window.attribute
+    attribute = source.ordered_by(window.attribute)
     try:
         check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))
@@ -307,6 +312,7 @@ def _check_rules(
         raise _FieldError((*here, "window"), str(error)) from None
     try:
         check_late(window, late.mode, late.policy, late.every_us)
+        check_step(attribute, source.event_time.field, late.every)
     except ValueError as error:
         raise _FieldError((*here, "late") if query.late else ("late",), str(error)) from None
 

@@ -20,6 +20,10 @@ from windowing.spec.window import ROW_NUM, Window, WindowClass
 PER_KEY = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
 
 
+WINDOWS_MAX = 50_000_000
+"""More windows than this at once are a time that leaps ahead, and no result."""
+
+
 def in_log_order(window: Window) -> bool:
     """Whether the window numbers rows as they stand in the log, and so needs no generator."""
     by_rows = window.kind in (WindowClass.TUPLE, WindowClass.SESSION)
@@ -73,17 +77,22 @@ def check_number(attribute: str, fields: Mapping[str, FieldType]) -> None:
         raise WindowError("E_ATTR_TYPE", msg)
 
 
-def check_steps(attribute: str, timed: bool, *steps: Step | None) -> None:
-    """Epochs and retention are lengths along the windowing attribute.
+def check_step(attribute: str, time: str, step: Step | None) -> None:
+    """An epoch, or retention, is a length along the attribute that orders a query's records.
+
+    Args:
+        attribute: that attribute.
+        time: the field of the event time.
+        step: the length, if any is given.
 
     Raises:
         WindowError: E_UNIT.
     """
-    for step in filter(None, steps):
-        if step.timed != timed:
-            wanted = "a length of time" if timed else "a plain number"
-            msg = f"{step}: late records of windows over {attribute} are given {wanted}"
-            raise WindowError("E_UNIT", f"{msg}; a query may have a late and retention of its own")
+    timed = attribute == time
+    if step is not None and step.timed != timed:
+        wanted = "a length of time" if timed else "a plain number"
+        msg = f"{step}: late records of windows over {attribute} are given {wanted}"
+        raise WindowError("E_UNIT", f"{msg}; a query may have a late and retention of its own")
 
 
 def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> None:

@@ -21,8 +21,9 @@ from windowing.spec.disorder import (
     without_unit,
 )
 from windowing.spec.fields import FieldType, parse_field_type
+from windowing.spec.late import PositiveDuration
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
-from windowing.spec.window import AttributeType
+from windowing.spec.window import ROW_NUM, AttributeType
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
@@ -82,6 +83,7 @@ class Source(SpecModel):
         fields: the fields of a record beside the event time, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other attributes that windows are made over, by field.
+        idle_timeout_us: a lane silent for so long by the wall clock holds back no early row.
         unknown_fields: what becomes of a record with a field that is not declared.
         dense: offsets have no holes; a gap is then an error.
     """
@@ -93,6 +95,7 @@ class Source(SpecModel):
     fields: dict[str, Type]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
+    idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
 
@@ -128,6 +131,10 @@ class Source(SpecModel):
             wrong = f"{odd} is missing" if odd in lanes else f"there is no lane {odd}"
             msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
             raise ValueError(msg)
+
+    def ordered_by(self, attribute: str) -> str:
+        """The field that orders records under windows over an attribute; rows go by event time."""
+        return self.event_time.field if attribute == ROW_NUM else attribute
 
     def generator_of(self, attribute: str) -> Disorder:
         """The generator of progress by an attribute of the records.
