@@ -16,7 +16,7 @@ import polars as pl
 
 from jobs.recording import Event, Recording
 from windowing.batches import Entry
-from windowing.pack import column
+from windowing.decode import column
 from windowing.spec import Pipeline
 from windowing.spec.lengths import INT64_MAX
 from windowing.spec.rules import by_event_time

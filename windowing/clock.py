@@ -20,7 +20,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from windowing.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED, column
+from windowing.decode import column
+from windowing.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.progress import generator_of
 from windowing.progress.reached import Progress, Reached, RowProgress, StreamProgress
 from windowing.spec import Pipeline, Query

@@ -17,9 +17,9 @@ import polars as pl
 
 from windowing.assign.assigner import Tables
 from windowing.classes import extents
+from windowing.decode import column
 from windowing.emission.emitter import Emitter
 from windowing.frames import from_bytes, to_bytes
-from windowing.pack import column
 from windowing.progress.reached import Progress
 from windowing.spec import Query
 from windowing.state import StateStore
