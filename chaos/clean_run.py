@@ -23,7 +23,7 @@ from infra.spark import connector_jars
 State = Mapping[tuple[str, str], list[Any]]
 """By part (a lane or a shard) and table, the rows."""
 
-_CUTS: Final = 5
+_CUTS: Final = 3
 _READ_S: Final = 600.0
 
 

@@ -117,8 +117,9 @@ class Shard:
                 emission.dead_letters.append(parcel.dead_letters)
             if parcel.metrics is not None:
                 emission.metrics.append(parcel.metrics)
-        self._emit(store, state, before, after, emission)
+        # First what is provisional: it may need what is let go with the rows.
         self._emit_early(store, after, wall_us, emission)
+        self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
         if state.deltas >= 4 * COMPACT_AFTER:
             self._compact(store, state, tables.read(store, self._emitters), after)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import cases, entry
+from tests.strategies import Case, cases, entry
 from tests.windowing.test_engine import defined, lines
 from windowing.batches import batches
 from windowing.errors import StateFull
 from windowing.local import LocalEngine, Output, run
 from windowing.semantics import evaluate
 from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.rows import row_lines
+from windowing.spec.rows import Row, row_lines
 
 _FEW = max(settings.default.max_examples // 6, 8) if settings.default else 8
 Event = dict[str, object]
@@ -121,6 +122,72 @@ def test_early_rows_are_numbered_apart(policy: str) -> None:
     wanted = [(1, 3), (2, 5)] if "every" in policy else [(1, 2), (2, 4)]
     assert early == [("early", *one) for one in wanted]
     assert [(row.pane, row.revision, row.records) for row in engine.output.rows] == [("full", 0, 5)]
+
+
+def test_a_start_that_moves_before_the_end_leaves_an_early_tombstone() -> None:
+    """A record out of order, within its slack, comes before what early rows showed as a start."""
+    text = pipeline("window: SESSION 10 us WATTR ts, early: {records: 1}").text
+    spec = parse_pipeline(text.replace("slack: 0 s", "slack: 20 us"))
+    engine = LocalEngine(spec)
+    for batch in batches(map(entry, log([7, 15, 3, 40])), 1):
+        engine.feed(batch)
+    early = [
+        (row.window_start_us, row.window_end_us, row.revision, row.records, row.absorbed_by)
+        for row in engine.output.early
+    ]
+    assert early == [
+        (7, 17, 1, 1, None),
+        (7, 25, 2, 2, None),
+        (7, 25, 3, 0, 3),  # the window as it was shown last, and where it has gone
+        (3, 25, 1, 3, None),
+        (40, 50, 1, 1, None),
+    ]
+    stone = engine.output.early[2]
+    assert (stone.pane, stone.values, stone.offsets) == ("early", {"n": None, "vs": None}, {})
+    spans = [(row.window_start_us, row.window_end_us) for row in engine.output.rows]
+    assert spans == [(3, 25), (40, 50)]
+
+
+@settings(max_examples=_FEW)
+@given(data=st.data())
+def test_what_early_rows_showed_comes_or_is_taken_back_once(data: st.DataObject) -> None:
+    """Each early session is sent when it ends, or its last early row is a tombstone."""
+    case = data.draw(cases(kind="session", records_max=12))
+    policy = data.draw(st.sampled_from(["{every: 3 us}", "{records: 1}", "{records: 2}"]))
+    spec = parse_pipeline(f"{case.pipeline}\nearly: {policy}\n")
+    engine, rows = LocalEngine(spec), data.draw(st.integers(1, 5))
+    for number, batch in enumerate(batches(map(entry, [*case.events, *_ends(case)]), rows)):
+        engine.feed(batch, wall_us=number * data.draw(st.integers(0, 4)))
+    sent = {_identity(row) for row in engine.output.rows}
+    shown: dict[tuple[object, ...], list[Row]] = defaultdict(list)
+    for row in engine.output.early:
+        shown[_identity(row)].append(row)
+    for identity, provisional in shown.items():
+        assert [row.revision for row in provisional] == [*range(1, len(provisional) + 1)]
+        taken_back = [row.absorbed_by is not None for row in provisional]
+        assert taken_back == [False] * (len(provisional) - 1) + [identity not in sent]
+        for row in provisional:
+            assert row.absorbed_by is None or row.absorbed_by < row.window_id
+
+
+def _identity(row: Row) -> tuple[object, ...]:
+    return row.query, row.window_id, row.key
+
+
+def _ends(case: Case) -> list[Event]:
+    """An end for every lane that has none."""
+    spec = parse_pipeline(case.pipeline)
+    last = dict.fromkeys(range(spec.source.partitions), -1)
+    ended = set()
+    for event in case.events:
+        last[event["partition"]] = max(last[event["partition"]], event["offset"])
+        if event.get("control") == {"end": True}:
+            ended.add(event["partition"])
+    return [
+        {"source": "s", "partition": n, "offset": offset + 1, "control": {"end": True}}
+        for n, offset in last.items()
+        if n not in ended
+    ]
 
 
 @settings(max_examples=_FEW)
