@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import Case, cases, entry
+from tests.strategies import cases, entry
 from tests.windowing.test_engine import defined, lines
 from windowing.batches import batches
 from windowing.errors import StateFull
@@ -20,6 +20,7 @@ from windowing.spec import Pipeline, parse_pipeline
 from windowing.spec.rows import Row, row_lines
 
 _FEW = max(settings.default.max_examples // 6, 8) if settings.default else 8
+_SOME = max(settings.default.max_examples // 2, 20) if settings.default else 20
 Event = dict[str, object]
 
 
@@ -148,15 +149,32 @@ def test_a_start_that_moves_before_the_end_leaves_an_early_tombstone() -> None:
     assert spans == [(3, 25), (40, 50)]
 
 
-@settings(max_examples=_FEW)
+def test_what_was_sent_since_has_its_tombstone_among_the_late_rows() -> None:
+    """Shown early, sent, merged into another: one tombstone, and not an early one."""
+    engine = LocalEngine(pipeline("window: SESSION 10 us WATTR ts, early: {every: 10 s}"))
+    walls_us = [0, *[20_000_000] * 5]
+    for wall_us, batch in zip(
+        walls_us, batches(map(entry, log([7, 8, 30, 0, 45])), 1), strict=True
+    ):
+        engine.feed(batch, wall_us=wall_us)
+    assert [(row.window_id, row.absorbed_by) for row in engine.output.early] == [(7, None)]
+    stones = [row for row in engine.output.rows if row.absorbed_by is not None]
+    assert [(row.window_id, row.pane, row.revision) for row in stones] == [(7, "late", 1)]
+
+
+@settings(max_examples=_SOME)
 @given(data=st.data())
 def test_what_early_rows_showed_comes_or_is_taken_back_once(data: st.DataObject) -> None:
     """Each early session is sent when it ends, or its last early row is a tombstone."""
-    case = data.draw(cases(kind="session", records_max=12))
     policy = data.draw(st.sampled_from(["{every: 3 us}", "{records: 1}", "{records: 2}"]))
-    spec = parse_pipeline(f"{case.pipeline}\nearly: {policy}\n")
-    engine, rows = LocalEngine(spec), data.draw(st.integers(1, 5))
-    for number, batch in enumerate(batches(map(entry, [*case.events, *_ends(case)]), rows)):
+    slack = data.draw(st.sampled_from(["0 s", "15 us", "40 us"]))
+    text = pipeline(f"window: SESSION 10 us WATTR ts, early: {policy}").text
+    spec = parse_pipeline(text.replace("slack: 0 s", f"slack: {slack}"))
+    # Records jump back and forth by some gaps, so that sessions grow at both ends and merge.
+    jumps = data.draw(st.lists(st.tuples(st.integers(-25, 9), st.sampled_from("aab")), max_size=14))
+    events = log([3 * n + jump for n, (jump, _) in enumerate(jumps)], "".join(k for _, k in jumps))
+    engine, rows = LocalEngine(spec), data.draw(st.integers(1, 4))
+    for number, batch in enumerate(batches(map(entry, events), rows)):
         engine.feed(batch, wall_us=number * data.draw(st.integers(0, 4)))
     sent = {_identity(row) for row in engine.output.rows}
     shown: dict[tuple[object, ...], list[Row]] = defaultdict(list)
@@ -172,22 +190,6 @@ def test_what_early_rows_showed_comes_or_is_taken_back_once(data: st.DataObject)
 
 def _identity(row: Row) -> tuple[object, ...]:
     return row.query, row.window_id, row.key
-
-
-def _ends(case: Case) -> list[Event]:
-    """An end for every lane that has none."""
-    spec = parse_pipeline(case.pipeline)
-    last = dict.fromkeys(range(spec.source.partitions), -1)
-    ended = set()
-    for event in case.events:
-        last[event["partition"]] = max(last[event["partition"]], event["offset"])
-        if event.get("control") == {"end": True}:
-            ended.add(event["partition"])
-    return [
-        {"source": "s", "partition": n, "offset": offset + 1, "control": {"end": True}}
-        for n, offset in last.items()
-        if n not in ended
-    ]
 
 
 @settings(max_examples=_FEW)
