@@ -34,8 +34,8 @@ test: lint type  ## all checks, then all tests but the long ones
 test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
 	@.slackwater/airflow-venv/bin/python -m pytest tests/dags
 
-test-chaos: setup  ## seven faults of different kinds on the real stack, ten minutes at the most
-	@$(VENV)/slackwater chaos run chaos/plans/first.yml --seed 1
+test-chaos: setup  ## windows, sessions and a join under real kills on one stack, ten minutes at the most
+	@$(VENV)/slackwater chaos run chaos/plans/first.yml chaos/plans/quick/*.yml --seed 1
 
 nightly: setup  ## all that takes hours: fuzzing, 10,000 simulated runs, every fault; into docs/nightly
 	@VENV=$(VENV) chaos/nightly.sh

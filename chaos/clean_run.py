@@ -2,33 +2,33 @@
 
 The rows of both are the definition's or they are not, which other checks say. This one looks behind
 them: what lanes and shards keep for rows that are still to come, read with Spark's state reader.
+The clean run is one process beside the stack: a cluster adds nothing to it but a minute.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from chaos.checks import Check, Outcome
-from chaos.replay.run import Range, ReplayError, run_trial
-from chaos.replay.trials import Trial
 from chaos.target import Target
 from infra.layout import ROOT
+from infra.spark import connector_jars
 
 State = Mapping[tuple[str, str], list[Any]]
 """By part (a lane or a shard) and table, the rows."""
 
-_CUTS: Final = 5
+_CUTS: Final = 3
 _READ_S: Final = 600.0
 
 
 class StateError(RuntimeError):
-    """A state that cannot be read."""
+    """A clean run without an end, or a state that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -44,47 +44,47 @@ class Drained:
     ends: Mapping[int, int]
 
 
-def same_state(job: Target, drained: Drained) -> Check:
+def same_state(job: Target, drained: Drained, bootstrap: str) -> Check:
     """Run the same log again without faults, and compare what both keep at its end.
 
     Args:
         job: the faulted run; stopped.
         drained: when it had taken in all of a log, before the ends came.
+        bootstrap: of the broker, as this process reaches it.
     """
-    offsets = sum(drained.ends.values())
-    trial = Trial(1, max(1, offsets // _CUTS), cores=2, executor_cores=1, shards=0, tasks=2)
-    ranged = Range(dict.fromkeys(drained.ends, 0), drained.ends, [])
     try:
-        run_trial(job.endpoints, job.pipeline, job.file, trial, ranged)
-        found = read_state(job.pipeline.text, job.checkpoint, drained.batch)
-        wanted = read_state(job.pipeline.text, _checkpoint_of(job, trial))
-    except (ReplayError, StateError) as error:
+        states = _read_states(job, drained, bootstrap)
+    except StateError as error:
         return Check("state", Outcome.unknown, f"nothing to compare with: {error}")
-    return compare_states(found, wanted)
+    return compare_states(states["judged"], states["clean"])
 
 
-def _checkpoint_of(job: Target, trial: Trial) -> Path:
-    return job.folder.parent / f"trial-{trial.number}" / "checkpoint"
-
-
-def read_state(text: str, checkpoint: Path, batch: int | None = None) -> State:
-    """What lanes and shards keep, by a program of its own, since Spark stays out of here.
-
-    Args:
-        text: the pipeline file.
-        checkpoint: of a run of it.
-        batch: as of the end of which batch; None: the newest.
+def _read_states(job: Target, drained: Drained, bootstrap: str) -> dict[str, State]:
+    """Both states, by a program of its own, since Spark stays out of here.
 
     Raises:
-        StateError: it cannot be read.
+        StateError: the clean run failed, or a state cannot be read.
     """
-    command = [sys.executable, "-m", "jobs.state", "/dev/stdin", "--checkpoint", str(checkpoint)]
-    if batch is not None:
-        command += ["--batch", str(batch)]
+    # An interrupted judgement may have left one; it would be gone on with.
+    clean = job.folder.parent / "clean"
+    shutil.rmtree(clean, ignore_errors=True)
+    size = max(1, sum(drained.ends.values()) // _CUTS)
+    options = {
+        "--checkpoint": str(job.checkpoint),
+        "--batch": str(drained.batch),
+        "--clean": str(clean),
+        "--bootstrap": bootstrap,
+        "--ends": json.dumps({str(lane): end for lane, end in drained.ends.items()}),
+        "--max-offsets": str(size),
+        "--jars": connector_jars(),
+    }
     told = subprocess.run(
-        command,
+        [
+            *(sys.executable, "-m", "jobs.clean_state", "/dev/stdin"),
+            *(word for option in options.items() for word in option),
+        ],
         cwd=ROOT,
-        input=text,
+        input=job.pipeline.text,
         capture_output=True,
         text=True,
         check=False,
@@ -93,9 +93,12 @@ def read_state(text: str, checkpoint: Path, batch: int | None = None) -> State:
     lines = [json.loads(line) for line in told.stdout.splitlines() if line.startswith("{")]
     if told.returncode != 0:
         why = lines[-1]["error"] if lines and "error" in lines[-1] else told.stderr.strip()[-400:]
-        msg = f"the state in {checkpoint} cannot be read: {why}"
+        msg = f"the clean run beside {job.checkpoint} has no state to compare: {why}"
         raise StateError(msg)
-    return {(line["part"], line["table"]): line["rows"] for line in lines}
+    states: dict[str, dict[tuple[str, str], list[Any]]] = {"judged": {}, "clean": {}}
+    for line in lines:
+        states[line["run"]][line["part"], line["table"]] = line["rows"]
+    return {**states}
 
 
 def compare_states(found: State, wanted: State) -> Check:

@@ -54,10 +54,15 @@ def run(
 
 
 @contextmanager
-def own_session(name: str) -> Iterator[SparkSession]:
-    """A local session that is stopped afterwards, with what it says kept off the terminal."""
+def own_session(name: str, *, jars: str = "") -> Iterator[SparkSession]:
+    """A local session that is stopped afterwards, with what it says kept off the terminal.
+
+    Args:
+        name: of the application.
+        jars: comma-separated, what it needs beside Spark.
+    """
     with _quiet():
-        own = session(name, master="local[2]")
+        own = session(name, master="local[2]", jars=jars)
         try:
             yield own
         finally:

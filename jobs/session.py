@@ -19,7 +19,7 @@ PARALLELISM = min(4, os.cpu_count() or 1)
 
 
 def session(
-    name: str, *, master: str | None = None, parallelism: int = PARALLELISM
+    name: str, *, master: str | None = None, parallelism: int = PARALLELISM, jars: str = ""
 ) -> SparkSession:
     """Start a session with the settings that lanes and shards need.
 
@@ -27,6 +27,7 @@ def session(
         name: of the application.
         master: where to run; None leaves it to spark-submit.
         parallelism: into how many tasks lanes, and shards, are spread.
+        jars: comma-separated, beside those that the cluster's settings name.
     """
     # Workers run the interpreter and the modules of this process.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -38,6 +39,8 @@ def session(
     if master is not None:
         builder = builder.master(master).config("spark.ui.enabled", "false")
         builder = builder.config("spark.ui.showConsoleProgress", "false")
+    if jars:
+        builder = builder.config("spark.jars", jars)
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from slackwater.console import FAILED, PASSED, UNKNOWN, end_politely, say, tell
+from slackwater.console import (
+    FAILED,
+    PASSED,
+    UNKNOWN,
+    USAGE,
+    complain,
+    end_politely,
+    say,
+    tell,
+)
 
 if TYPE_CHECKING:
     from chaos.cuts.run import CutsReport
-    from chaos.runner import Report
+    from chaos.runner import Order, Report
+    from infra.layout import Layout
 
 
 def register(app: typer.Typer) -> None:
@@ -20,11 +31,15 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN.yml", help="What to break, and when.")],
+    plans: Annotated[list[Path], typer.Argument(metavar="PLAN.yml", help="What to break, when.")],
     seed: Annotated[int, typer.Option(help="Draws victims and moments.")] = 1,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="For the report; by default beside the stack's state."),
+        typer.Option(
+            metavar="DIR",
+            help="For the report; of several plans, for a folder each and a page of contents. "
+            "By default beside the stack's state.",
+        ),
     ] = None,
     state_dir: Annotated[
         Path | None,
@@ -37,42 +52,82 @@ def run(
         typer.Option(help="Of processes on this machine, or of containers."),
     ] = "local",
 ) -> None:
-    """Run a plan: faults on a stack of its own, or cuts of one log; checks and report."""
-    from chaos.checks import Outcome
-    from chaos.plan import kind_of
+    """Run plans: faults on a stack of its own, or cuts of one log; checks and reports.
+
+    Several plans of faults share the stack, one after another.
+    """
+    from chaos.checks import Outcome, merged
+    from chaos.contents import write_contents
     from infra.layout import Layout, default_layout
 
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
-    folder = report or layout.state_dir / "reports" / f"{plan.stem}-{seed}"
-    folder.mkdir(parents=True, exist_ok=True)
+    folders = _folders(plans, report, layout.state_dir / "reports", seed)
     end_politely()
-    found: Report | CutsReport
-    if kind_of(plan) == "cuts":
+    found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
+    if len(plans) > 1:
+        place = folders[0].parent
+        write_contents(place)
+        say(f"all reports: {place / 'index.html'}")
+    codes = {Outcome.passed: PASSED, Outcome.failed: FAILED}
+    raise typer.Exit(codes.get(merged(check for one in found for check in one.checks), UNKNOWN))
+
+
+def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) -> list[Path]:
+    """A folder for the report of each plan; made."""
+    stems = [plan.stem for plan in plans]
+    if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
+        complain(f"two plans are called {twice[0]}.yml, and would share a report: run one alone")
+        raise typer.Exit(USAGE)
+    if report is None:
+        folders = [kept / f"{stem}-{seed}" for stem in stems]
+    else:
+        folders = [report] if len(plans) == 1 else [report / stem for stem in stems]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    return folders
+
+
+def _run_all(
+    plans: Sequence[Path],
+    folders: Sequence[Path],
+    *,
+    seed: int,
+    layout: Layout,
+    stack: Literal["local", "containers"],
+) -> list[Report | CutsReport]:
+    """Run the plans of faults on one stack, then those of cuts, which need none."""
+    from chaos.plan import kind_of, load_plan
+    from chaos.report import write_report
+    from chaos.runner import Order, run_plans
+
+    cuts: list[tuple[Path, Path]] = []
+    orders: list[Order] = []
+    for file, folder in zip(plans, folders, strict=True):
+        if kind_of(file) == "cuts":
+            cuts.append((file, folder))
+        else:
+            orders.append(Order(load_plan(file), file, folder))
+
+    def done(order: Order, found: Report) -> None:
+        _tell(found, write_report(found, order.folder))
+
+    found: list[Report | CutsReport] = []
+    if orders:
+        found += run_plans(orders, seed=seed, layout=layout, news=tell, kind=stack, done=done)
+    for file, folder in cuts:
         from chaos.cuts.report import write_cuts
         from slackwater.chaos_cuts import run_cuts_plan
 
-        found = run_cuts_plan(plan)
-        page = write_cuts(found, folder)
-    else:
-        from chaos.plan import load_plan
-        from chaos.report import write_report
-        from chaos.runner import run_plan
+        came = run_cuts_plan(file)
+        _tell(came, write_cuts(came, folder))
+        found.append(came)
+    return found
 
-        found = run_plan(
-            load_plan(plan),
-            plan,
-            seed=seed,
-            layout=layout,
-            folder=folder,
-            news=tell,
-            kind=stack,
-        )
-        page = write_report(found, folder)
+
+def _tell(found: Report | CutsReport, page: Path) -> None:
     for check in found.checks:
         say(f"{check.outcome:<8} {check.name}: {check.detail}")
         for line in check.evidence:
             say(f"         {line}")
     say(f"report: {page}")
     say(f"again: {found.command}")
-    codes = {Outcome.passed: PASSED, Outcome.failed: FAILED}
-    raise typer.Exit(codes.get(found.outcome, UNKNOWN))

@@ -49,10 +49,11 @@ def conform(
     ] = 3,
 ) -> None:
     """Judge cases; per case pass or the first difference, and who computed it."""
-    if kind is Kind.samza and by is not Judged.engine:
-        complain("scenarios of the window operator are run by our operators: leave out --by")
+    if kind is Kind.samza and by is Judged.definition:
+        complain("a definition takes no calls, which scenarios are made of: --by engine or spark")
         raise typer.Exit(USAGE)
-    results = _samza(file) if kind is Kind.samza else _wid(file, by, interleavings)
+    judged = _samza if kind is Kind.samza else _wid
+    results = judged(file, by, interleavings)
     passed = failed = 0
     for verdicts in results:
         for verdict in verdicts:
@@ -81,10 +82,24 @@ def _wid(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
             yield [wid.judge(case, wid.by_definition, "definition", interleavings)]
 
 
-def _samza(file: Path) -> Iterator[list[Verdict]]:
+def _samza(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
+    """By our operators; and as a pipeline, on the engine asked for, where one can say the same."""
     from chaos.conform.samza_case import read_scenarios
-    from slackwater import conform_samza
+    from slackwater import conform_samza, conform_samza_engine
 
     scenarios = {scenario.id: scenario for scenario in read_scenarios(file)}
-    for scenario in scenarios.values():
-        yield [conform_samza.judge(scenario, scenarios)]
+    found = ((s.id, conform_samza_engine.asked(s)) for s in scenarios.values())
+    asked = {name: question for name, question in found if question is not None}
+    on_spark: dict[str, Verdict] = {}
+    if by is Judged.spark and asked:
+        from jobs.many_runs import run_all
+
+        verdicts = conform_samza_engine.judge_on_spark([*asked.values()], interleavings, run_all)
+        on_spark = dict(zip(asked, verdicts, strict=True))
+    for name, scenario in scenarios.items():
+        verdicts = [conform_samza.judge(scenario, scenarios)]
+        if name in on_spark:
+            verdicts.append(on_spark[name])
+        elif name in asked:
+            verdicts.append(conform_samza_engine.judge(asked[name], interleavings))
+        yield verdicts

@@ -4,9 +4,11 @@ They are provisional. Unlike all other rows they depend on where batches are cut
 clock, which the caller tells; they have revisions of their own, and nothing that is sent later
 depends on them. What was sent is remembered: how many records a window had, and how often.
 
-A row is due by the query's early policy, or because silent lanes alone hold its window open.
+A row is due by the query's early policy, or because silent lanes alone hold its window open. An
+open session whose start moves is another window: what was shown of the old one is taken back by a
+tombstone, at the batch at which it moves, whatever the policy says.
 
-Source: SAMZA-552, "Early emission"; once per batch, and silent lanes, are ours.
+Source: SAMZA-552, "Early emission"; once per batch, silent lanes and tombstones are ours.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ import numpy as np
 import polars as pl
 
 from windowing.assign.assigner import Tables
+from windowing.chains import LAST
 from windowing.classes import extents
 from windowing.decode import column
 from windowing.emission.emitter import Emitter
+from windowing.emission.sessions import SessionEmitter
 from windowing.frames import from_bytes, to_bytes
 from windowing.progress.reached import Progress
 from windowing.spec import Query
@@ -34,7 +38,8 @@ class _Remembered(msgspec.Struct, array_like=True):
     Attributes:
         period: the last period of the wall clock that was looked at; None: there was none.
         shown: an Arrow stream: of each open window its key, `window_id`, `shown` (records of its
-            last early row) and `number` (of that row).
+            last early row) and `number` (of that row); of sessions also `at_last`, their last
+            value in that row.
     """
 
     period: int | None = None
@@ -51,6 +56,8 @@ class EarlyRows:
 
     def __init__(self, query: Query, emitter: Emitter) -> None:
         self._query, self._policy, self._emitter = query, query.early, emitter
+        self._sessions = emitter if isinstance(emitter, SessionEmitter) else None
+        self._names = {name: column(name) for name in dict.fromkeys(query.key)}
         self._name = _PREFIX + query.name
 
     def rows(
@@ -63,19 +70,34 @@ class EarlyRows:
     ) -> pl.DataFrame:
         """The rows that are due at this batch; `revision` counts a window's early rows from 1.
 
+        Tombstones come first.
+
         Args:
             store: keeps what was sent.
-            tables: the query's state.
+            tables: the query's state, before any of it is let go.
             after: how far progress is.
             wall_us: the wall clock; None: nobody knows, and only numbers of records count.
             without_silent: how far it would be without the silent lanes; None: no lane is silent.
         """
         data = store.get(self._name)
         known = _Remembered() if data is None else msgspec.msgpack.decode(data, type=_Remembered)
+        found = [self._tombstones(known, tables, after)]
         wanted = self._wanted(known, wall_us)
-        if wanted is None and without_silent is None:
-            store.put(self._name, msgspec.msgpack.encode(known))
-            return pl.DataFrame()
+        if wanted is not None or without_silent is not None:
+            found.append(self._due(known, tables, after, wanted, without_silent))
+        store.put(self._name, msgspec.msgpack.encode(known))
+        rows = [frame for frame in found if len(frame)]
+        return pl.concat(rows, how="diagonal") if rows else pl.DataFrame()
+
+    def _due(
+        self,
+        known: _Remembered,
+        tables: Tables,
+        after: Progress,
+        wanted: int | None,
+        without_silent: Progress | None,
+    ) -> pl.DataFrame:
+        """Rows of the open windows that are due and have new records; they are noted as shown."""
         rows = self._emitter.open(tables, after)
         counted = self._counted(rows, known)
         new = (counted["records"] - counted["shown"]).to_numpy()
@@ -87,9 +109,24 @@ class EarlyRows:
             shown=pl.when(due).then("records").otherwise("shown"),
             number=pl.col("number") + due.cast(pl.Int64),
         )
+        if self._sessions is not None:
+            last = pl.when(due).then(rows[LAST]).otherwise(LAST)
+            counted = counted.with_columns(last.alias(LAST))
         known.shown = to_bytes(counted.drop("records"))
-        store.put(self._name, msgspec.msgpack.encode(known))
         return rows.with_columns(revision=counted["number"]).filter(due)
+
+    def _tombstones(self, known: _Remembered, tables: Tables, after: Progress) -> pl.DataFrame:
+        """Of sessions that were shown and are part of another one now; they are forgotten."""
+        if self._sessions is None or known.shown is None:
+            return pl.DataFrame()
+        before = from_bytes(known.shown)
+        moved = self._sessions.moved(tables, after, before.filter(pl.col("number") > 0))
+        if not len(moved):
+            return moved
+        windows = self._windows(moved)
+        left = before.join(windows, on=windows.columns, how="anti", nulls_equal=True)
+        known.shown = to_bytes(left)
+        return moved
 
     def _wanted(self, known: _Remembered, wall_us: int | None) -> int | None:
         """How many new records make a row due now; None: none is."""
@@ -105,16 +142,27 @@ class EarlyRows:
 
     def _counted(self, rows: pl.DataFrame, known: _Remembered) -> pl.DataFrame:
         """Of each row, in their order, the window with what was shown of it before."""
-        windows = rows.select("window_id", "records")
-        if self._query.key:
-            names = {name: column(name) for name in dict.fromkeys(self._query.key)}
-            windows = pl.concat(
-                [rows["key"].struct.unnest().rename(names), windows], how="horizontal"
-            )
+        windows = self._windows(rows)
+        counts = pl.DataFrame([rows["records"]])
         if known.shown is None:
-            zero = pl.lit(0, dtype=pl.Int64)
-            return windows.with_columns(shown=zero, number=zero)
-        before = from_bytes(known.shown)
-        named = [name for name in windows.columns if name != "records"]
-        joined = windows.join(before, on=named, how="left", nulls_equal=True, maintain_order="left")
+            zero, none = pl.lit(0, dtype=pl.Int64), pl.lit(None, dtype=pl.Int64)
+            fresh = pl.concat([windows, counts], how="horizontal")
+            fresh = fresh.with_columns(shown=zero, number=zero)
+            return fresh if self._sessions is None else fresh.with_columns(none.alias(LAST))
+        joined = windows.join(
+            from_bytes(known.shown),
+            on=windows.columns,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        joined = pl.concat([joined, counts], how="horizontal")
         return joined.with_columns(pl.col("shown", "number").fill_null(0))
+
+    def _windows(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """What names each row's window: its key and its id."""
+        ids = rows.select("window_id")
+        if not self._names:
+            return ids
+        keys = rows["key"].struct.unnest().rename(self._names)
+        return pl.concat([keys, ids], how="horizontal")

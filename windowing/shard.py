@@ -124,12 +124,13 @@ class Shard:
                 emission.dead_letters.append(parcel.dead_letters)
             if parcel.metrics is not None:
                 emission.metrics.append(parcel.metrics)
-        self._emit(store, state, before, after, emission)
+        # First what is provisional: it may need what is let go with the rows.
         if self._early:
             heard = {parcel.partition for parcel in parcels}
             silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
             beyond = self._progress(store, state, silent) if silent else None
             self._emit_early(store, after, beyond, wall_us, emission)
+        self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
         if state.deltas >= 4 * COMPACT_AFTER:
             self._compact(store, state, tables.read(store, self._emitters), after)

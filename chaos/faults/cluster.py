@@ -17,11 +17,16 @@ from infra.spark_processes import ClusterProcess, Kind
 HEARTBEAT_S = 20.0
 """After so much silence an executor counts as lost, in seconds: the setting of `SETTINGS`."""
 
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 SETTINGS = {
     "spark.executor.heartbeatInterval": "2s",
     "spark.network.timeout": f"{HEARTBEAT_S:.0f}s",
     # How often silence is looked for; the default of a minute would hide what is measured.
     "spark.network.timeoutInterval": "2s",
+    # Its JVMs live for minutes: what the second compiler would win, it would never pay back.
+    "spark.driver.extraJavaOptions": _SHORT_LIVED,
+    "spark.executor.extraJavaOptions": _SHORT_LIVED,
 }
 """Spark settings of a job that chaos shoots at."""
 

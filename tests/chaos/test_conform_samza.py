@@ -1,5 +1,6 @@
 """Conformance to the window operator: all recorded scenarios, and a judge that notices."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,17 @@ import pytest
 from chaos.conform import samza
 from chaos.conform.samza_case import Scenario, read_scenarios
 from chaos.conform.wid_case import CaseError
-from slackwater import conform_samza
+from slackwater import conform_samza, conform_samza_engine
 
 FILE = Path(__file__).parents[1] / "data" / "samza" / "scenarios.jsonl"
 SCENARIOS = {scenario.id: scenario for scenario in read_scenarios(FILE)}
+
+
+ASKED = {
+    name: question
+    for name, scenario in SCENARIOS.items()
+    if (question := conform_samza_engine.asked(scenario)) is not None
+}
 
 
 def test_there_are_scenarios() -> None:
@@ -21,6 +29,31 @@ def test_there_are_scenarios() -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
 def test_every_scenario_by_our_operators(scenario: Scenario) -> None:
     assert conform_samza.judge(scenario, SCENARIOS).difference is None
+
+
+def test_most_scenarios_of_the_log_can_be_asked_of_a_pipeline() -> None:
+    kinds = [question.scenario.operator for question in ASKED.values()]
+    assert [kinds.count(kind) for kind in ("aggregate", "session", "join")] == [28, 12, 6]
+    left_out = {name for name, one in SCENARIOS.items() if one.of_the_log} - ASKED.keys()
+    for name in left_out:
+        config = SCENARIOS[name].config
+        assert "rows" in (config.get("axis"), config.get("window", {}).get("unit")), name
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_pipeline_gives_what_the_operator_gives(name: str) -> None:
+    assert conform_samza_engine.judge(ASKED[name], interleavings=1).difference is None
+
+
+def test_a_row_that_a_pipeline_does_not_give_is_named() -> None:
+    question = ASKED["session/merge_two_closed"]
+    steps = [
+        {**step, "out": step.get("out", [])[1:]} for step in question.scenario.expected["steps"]
+    ]
+    spoilt = question.scenario.model_copy(update={"expected": {"steps": steps}})
+    difference = conform_samza_engine.judge(replace(question, scenario=spoilt), 0).difference
+    assert difference is not None
+    assert difference.startswith("run 0, rows: missing [], not expected ['{")
 
 
 @pytest.mark.parametrize(

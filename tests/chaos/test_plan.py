@@ -6,7 +6,7 @@ import pytest
 from chaos.plan import CheckName, Step, kind_of, load_plan, parse_plan
 from windowing.spec.errors import PipelineError
 
-FILES = sorted((Path(__file__).parents[2] / "chaos" / "plans").glob("*.yml"))
+FILES = sorted((Path(__file__).parents[2] / "chaos" / "plans").rglob("*.yml"))
 PLANS = [file for file in FILES if kind_of(file) == "faults"]
 
 GOOD = """\
@@ -20,7 +20,7 @@ recovery: {within: 1 minute}
 """
 
 
-@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_our_plans_are_valid_and_name_a_pipeline(path: Path) -> None:
     assert (path.parent / load_plan(path).pipeline).is_file()
 

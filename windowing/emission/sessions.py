@@ -84,6 +84,53 @@ class SessionEmitter:
         )
         return self._rows_of(parts.drop(FIRST, CHAIN, "release", "after"), LAST, GAP)
 
+    def moved(self, tables: Tables, after: Progress, shown: pl.DataFrame) -> pl.DataFrame:
+        """Tombstones of open sessions whose start has moved since early rows showed them.
+
+        One that another row has shown since gets its tombstone among those rows.
+
+        Args:
+            tables: the query's state.
+            after: how far progress is.
+            shown: of early rows, the key's columns, `window_id`, `at_last`, and `number`, the
+                revision.
+        """
+        pieces = stamped(self._chained(tables), after=after).with_row_index("number")
+        there = chained(pieces.filter(pl.col("release") <= pl.col("after")), self._keys)
+        starts = there.select(
+            *self._keys,
+            GAP,
+            pl.col("number").alias("of"),
+            pl.col(FIRST).min().over(CHAIN).alias(ABSORBED),
+            pl.col(LAST).max().over(CHAIN).alias("until"),
+        ).unique([*self._keys, ABSORBED])
+        shown = shown.rename({"number": "revision"})
+        if self._keys:
+            inside = shown.join(starts, on=self._keys, nulls_equal=True)
+        else:
+            inside = shown.join(starts, how="cross")
+        inside = inside.filter(
+            pl.col(ABSORBED) < pl.col("window_id"), pl.col("window_id") <= pl.col("until")
+        )
+        provisional = [
+            not self._was_sent(pieces, of, start)
+            for of, start in inside.select("of", "window_id").rows()
+        ]
+        gone = inside.filter(pl.Series(provisional, dtype=pl.Boolean))
+        if not len(gone):
+            return pl.DataFrame()
+        gone = gone.with_columns(pl.col("revision") + 1).drop(*self._keys, GAP)
+        return self._tombstones(gone, pieces, self.open(tables, after))
+
+    def _was_sent(self, pieces: pl.DataFrame, of: int, start: int) -> bool:
+        """Whether a row but a tombstone has shown a start; `of` is a piece of its chain."""
+        chain = pieces.filter(pl.col(CHAIN) == pieces[CHAIN][of])
+        gap, after = chain[GAP][0], chain["after"][0]
+        own = [Piece(*row) for row in chain.select(FIRST, LAST, "release", "number").rows()]
+        return any(
+            sent.start == start and sent.absorbed_by is None for sent in course(own, gap, after)
+        )
+
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which these pieces may ask for a row; never later than it."""
         pieces = stamped(with_gap(self._query, tables[PIECES]), after=after)
@@ -144,7 +191,7 @@ class SessionEmitter:
     def _tombstones(
         self, gone: pl.DataFrame, pieces: pl.DataFrame, rows: pl.DataFrame
     ) -> pl.DataFrame:
-        """Rows with nothing in them, in the columns of other rows."""
+        """Rows with nothing in them, in the columns of other rows, and with who absorbed them."""
         keys = pieces.select(pl.col("number").alias("of"), GAP, *self._keys)
         stones = gone.join(keys, on="of").with_columns(
             records=pl.lit(0, dtype=pl.Int64),
@@ -153,4 +200,4 @@ class SessionEmitter:
         )
         if self._keys:
             stones = stones.with_columns(key=self._results.key_of(stones))
-        return stones.select(rows.columns)
+        return stones.select(*dict.fromkeys([*rows.columns, ABSORBED]))

@@ -1,0 +1,86 @@
+"""The state of a run beside that of a clean run of the same log: one session for all of it.
+
+The clean run reads the log from its beginning into a checkpoint of its own, in batches of another
+size, in this process, and its rows go nowhere: others look at rows. Prints one JSON object a line,
+as `jobs.state` does, with `run`: `judged` or `clean`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+from jobs.file_run import own_session
+from jobs.pipeline import kafka_rows
+from jobs.state import as_json, read_state
+from windowing.errors import WindowingError
+from windowing.spark.plan import emissions
+from windowing.spec import Pipeline, load_pipeline
+
+
+def run_clean(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    bootstrap: str,
+    ends: Mapping[int, int],
+    *,
+    max_offsets: int,
+    checkpoint: Path,
+) -> None:
+    """Take in a log from its beginning, for the state that is left at its end.
+
+    Args:
+        spark: a session of our settings, with the jars of Spark's Kafka source.
+        pipeline: what to run.
+        bootstrap: of the broker.
+        ends: per lane, the first offset to be left out.
+        max_offsets: offsets per batch at the most.
+        checkpoint: a folder that does not exist yet.
+
+    Raises:
+        StreamingQueryException: the run failed.
+    """
+    raw = kafka_rows(spark, pipeline, bootstrap, max_offsets, end=ends)
+    writer = emissions(raw, pipeline).writeStream.format("noop").outputMode("append")
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    writer.trigger(availableNow=True).start().awaitTermination()
+
+
+def main() -> int:
+    """Run the log once more, and print both states."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("pipeline", type=Path)
+    parser.add_argument("--checkpoint", type=Path, required=True, help="of the judged run")
+    parser.add_argument("--batch", type=int, required=True, help="as of the end of which batch")
+    parser.add_argument("--clean", type=Path, required=True, help="checkpoint of the clean run")
+    parser.add_argument("--bootstrap", required=True)
+    parser.add_argument("--ends", type=json.loads, required=True)
+    parser.add_argument("--max-offsets", type=int, required=True)
+    parser.add_argument("--jars", required=True, help="of Spark's Kafka source")
+    given = parser.parse_args()
+    pipeline = load_pipeline(given.pipeline)
+    ends = {int(lane): int(end) for lane, end in given.ends.items()}
+    try:
+        with own_session("slackwater clean state", jars=given.jars) as spark:
+            size, clean = given.max_offsets, given.clean
+            run_clean(spark, pipeline, given.bootstrap, ends, max_offsets=size, checkpoint=clean)
+            for run, place, batch in (
+                ("judged", given.checkpoint, given.batch),
+                ("clean", clean, None),
+            ):
+                for line in read_state(spark, place, pipeline, batch):
+                    print(as_json({"run": run, **line}))  # noqa: T201 - this is what it is for
+    except (WindowingError, StreamingQueryException) as error:
+        print(json.dumps({"error": str(error)}))  # noqa: T201
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Sessions, joins and windows of recorded scenarios on Spark, all in one stream."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chaos.test_conform_samza import ASKED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.spark
+def test_every_scenario_that_a_pipeline_can_ask_on_spark(spark: SparkSession) -> None:
+    from jobs.many_runs import run_all
+    from slackwater import conform_samza_engine
+
+    run = partial(run_all, spark=spark)
+    found = conform_samza_engine.judge_on_spark([*ASKED.values()], 0, run)
+    assert [verdict.case for verdict in found] == [*ASKED]
+    for verdict in found:
+        assert verdict.judged_by == "engine on Spark"
+        assert verdict.difference is None, verdict.line()
