@@ -4,24 +4,28 @@ They are provisional. Unlike all other rows they depend on where batches are cut
 clock, which the caller tells; they have revisions of their own, and nothing that is sent later
 depends on them. What was sent is remembered: how many records a window had, and how often.
 
-Source: SAMZA-552, "Early emission"; once per batch is ours.
+A row is due by the query's early policy, or because silent lanes alone hold its window open.
+
+Source: SAMZA-552, "Early emission"; once per batch, and silent lanes, are ours.
 """
 
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from windowing.assign.assigner import Tables
+from windowing.classes import extents
 from windowing.emission.emitter import Emitter
 from windowing.frames import from_bytes, to_bytes
 from windowing.pack import column
 from windowing.progress.reached import Progress
 from windowing.spec import Query
-from windowing.spec.emission import Early
 from windowing.state import StateStore
 
 _PREFIX = "early/"
+_NEVER = 2**63 - 1
 
 
 class _Remembered(msgspec.Struct, array_like=True):
@@ -41,17 +45,21 @@ class EarlyRows:
     """The early rows of one query in one shard.
 
     Args:
-        query: with an early policy.
-        policy: that policy.
+        query: the query; it may have an early policy.
         emitter: knows what windows hold.
     """
 
-    def __init__(self, query: Query, policy: Early, emitter: Emitter) -> None:
-        self._query, self._policy, self._emitter = query, policy, emitter
+    def __init__(self, query: Query, emitter: Emitter) -> None:
+        self._query, self._policy, self._emitter = query, query.early, emitter
         self._name = _PREFIX + query.name
 
     def rows(
-        self, store: StateStore, tables: Tables, after: Progress, wall_us: int | None
+        self,
+        store: StateStore,
+        tables: Tables,
+        after: Progress,
+        wall_us: int | None,
+        without_silent: Progress | None = None,
     ) -> pl.DataFrame:
         """The rows that are due at this batch; `revision` counts a window's early rows from 1.
 
@@ -60,16 +68,21 @@ class EarlyRows:
             tables: the query's state.
             after: how far progress is.
             wall_us: the wall clock; None: nobody knows, and only numbers of records count.
+            without_silent: how far it would be without the silent lanes; None: no lane is silent.
         """
         data = store.get(self._name)
         known = _Remembered() if data is None else msgspec.msgpack.decode(data, type=_Remembered)
         wanted = self._wanted(known, wall_us)
-        if wanted is None:
+        if wanted is None and without_silent is None:
             store.put(self._name, msgspec.msgpack.encode(known))
             return pl.DataFrame()
         rows = self._emitter.open(tables, after)
         counted = self._counted(rows, known)
-        due = pl.Series((counted["records"] - counted["shown"] >= wanted).to_numpy())
+        new = (counted["records"] - counted["shown"]).to_numpy()
+        due = pl.Series(new >= (_NEVER if wanted is None else wanted))
+        if without_silent is not None:
+            ends = np.array([end for _, end in extents(self._query, rows)], dtype=object)
+            due |= pl.Series((ends <= without_silent.of(counted)) & (new > 0), dtype=pl.Boolean)
         counted = counted.with_columns(
             shown=pl.when(due).then("records").otherwise("shown"),
             number=pl.col("number") + due.cast(pl.Int64),
@@ -80,6 +93,8 @@ class EarlyRows:
 
     def _wanted(self, known: _Remembered, wall_us: int | None) -> int | None:
         """How many new records make a row due now; None: none is."""
+        if self._policy is None:
+            return None
         if self._policy.records is not None:
             return self._policy.records
         if wall_us is None or self._policy.every_us is None:

@@ -1,4 +1,4 @@
-"""Sessions, early rows, limits of state: hand-made logs; random ones are in `test_classes`."""
+"""Sessions, limits of state: hand-made logs; random ones are in `test_classes`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
-from tests.strategies import cases, entry
-from tests.windowing.test_engine import defined, lines
+from tests.strategies import entry
 from windowing.batches import batches
 from windowing.errors import StateFull
-from windowing.local import LocalEngine, Output, run
+from windowing.local import Output, run
 from windowing.semantics import evaluate
 from windowing.spec import Pipeline, parse_pipeline
 from windowing.spec.rows import row_lines
@@ -108,32 +106,6 @@ def test_rows_of_other_keys_part_sessions() -> None:
     found = output(spec, log([9, 8, 7, 6, 5, 4], "ababba"))
     spans = {(row.key[0], row.window_start_us, row.window_end_us) for row in found.rows}
     assert spans == {("a", 0, 5), ("a", 5, 8), ("b", 1, 7)}
-
-
-@pytest.mark.parametrize("policy", ["{every: 10 s}", "{records: 2}"])
-def test_early_rows_are_numbered_apart(policy: str) -> None:
-    spec = pipeline(f"window: RANGE 100 us SLIDE 100 us WATTR ts, early: {policy}")
-    engine, events = LocalEngine(spec), log([1, 2, 3, 4, 5])
-    for number, batch in enumerate(batches(map(entry, events), 1)):
-        engine.feed(batch, wall_us=number * 5_000_000)
-    early = [(row.pane, row.revision, row.records) for row in engine.output.early]
-    # The first look at the clock only takes note of the period.
-    wanted = [(1, 3), (2, 5)] if "every" in policy else [(1, 2), (2, 4)]
-    assert early == [("early", *one) for one in wanted]
-    assert [(row.pane, row.revision, row.records) for row in engine.output.rows] == [("full", 0, 5)]
-
-
-@settings(max_examples=_FEW)
-@given(data=st.data())
-def test_rows_never_depend_on_early_ones(data: st.DataObject) -> None:
-    kind = data.draw(st.sampled_from(["sliding", "session"]))
-    case = data.draw(cases(kind=kind, records_max=12))
-    policy = data.draw(st.sampled_from(["{every: 3 us}", "{records: 1}"]))
-    spec = parse_pipeline(f"{case.pipeline}\nearly: {policy}\n")
-    engine = LocalEngine(spec)
-    for number, batch in enumerate(batches(map(entry, case.events), data.draw(st.integers(1, 5)))):
-        engine.feed(batch, wall_us=number * data.draw(st.integers(0, 4)))
-    assert lines(engine.output) == defined(spec, case)
 
 
 def test_a_full_state_fails_the_batch_and_drops_nothing() -> None:
