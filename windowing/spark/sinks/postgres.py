@@ -157,7 +157,8 @@ def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
         flat: list[Any] = [hashlib.sha256(spelled.encode()).hexdigest()[:32]]
         for field, value in zip(rows.schema, row, strict=True):
             if pa.types.is_struct(field.type):
-                flat += [storable(value[part.name]) for part in field.type]
+                # A tombstone has no values at all.
+                flat += [storable(value and value[part.name]) for part in field.type]
             elif pa.types.is_list(field.type):
                 flat.append(json.dumps({o["lane"]: [o["first"], o["last"]] for o in value}))
             else:
