@@ -126,7 +126,7 @@ def _closed_early(history: History, lanes: Sequence[str]) -> tuple[list[str], in
         while at < len(steps) and steps[at]["batch"] <= batch["batch"]:
             reached[steps[at]["lane"]] = _reached(steps[at])
             at += 1
-        if min(reached.values()) < batch["end_us"]:
+        if batch["end_us"] is not None and min(reached.values()) < batch["end_us"]:
             slow = min(reached, key=lambda lane: reached[lane])
             wrong.append(
                 f"batch {batch['batch']} sends a window of {batch['query']} that ends at "

@@ -33,6 +33,7 @@ FaultName = Literal[
     "kill_airflow_scheduler",
     "slow_network",
     "cut_network",
+    "reset_connections",
     "lose_last_commit",
     "delete_state_delta",
     "corrupt_state_delta",

@@ -8,7 +8,9 @@ import polars as pl
 
 from chaos.history import History
 from chaos.output import OutputError
+from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Pipeline
+from windowing.spec.rules import by_event_time
 
 
 def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) -> None:
@@ -37,9 +39,12 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
             first=first,
             last=last,
         )
+    source, per_key = pipeline.source, progress_attr(pipeline.source.disorder) is not None
     for query in pipeline.queries:
         rows = _table(folder / query.name, run).filter(pl.col("revision") == 0)
-        ends = pl.col("window_end").dt.epoch("us").max()
+        # The ends of other windows are told by rows, keys or another attribute, not by lanes' time.
+        by_lanes = by_event_time(query.window, source.event_time.field) and not per_key
+        ends = pl.col("window_end").dt.epoch("us").max() if by_lanes else pl.lit(None)
         for batch, end_us in rows.group_by("batch_id").agg(ends).sort("batch_id").iter_rows():
             at_s = committed.get(batch, 0.0)
             history.note(at_s, "emitted", batch=batch, query=query.name, end_us=end_us)

@@ -5,6 +5,8 @@ a good one. See `infra.kafka.PORTS` for how a broker's clients are led through i
 """
 
 import asyncio
+import socket
+import struct
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ from infra.errors import InfraError
 
 _CHUNK = 64 << 10
 _START_S = 10.0
+_DROP_ON_CLOSE = struct.pack("ii", 1, 0)
+"""Of SO_LINGER: to close is to throw away what is under way, and to say so by a RST packet."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class Proxy:
         self.passed = 0
         """How many bytes have passed, in both directions."""
         self.broken = 0
-        """How many connections were broken, or refused, by a cut."""
+        """How many connections were broken, or refused, by a cut or a reset."""
+        self.opened = 0
+        """How many connections were made."""
 
     def __enter__(self) -> "Proxy":
         """Starts to listen.
@@ -84,6 +90,10 @@ class Proxy:
         if conditions.cut:
             self._run(self._break_all())
 
+    def reset(self) -> None:
+        """Reset every connection, on both sides; new ones are passed on as before."""
+        self._run(self._reset_all())
+
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_START_S)
 
@@ -104,6 +114,12 @@ class Proxy:
         for writer in list(self._open):
             writer.transport.abort()
 
+    async def _reset_all(self) -> None:
+        for writer in self._open:
+            line: socket.socket = writer.get_extra_info("socket")
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DROP_ON_CLOSE)
+        await self._break_all()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._conditions.cut:
             self.broken += 1
@@ -114,6 +130,7 @@ class Proxy:
         except OSError:  # no server: its client sees the same
             writer.transport.abort()
             return
+        self.opened += 1
         for source, sink in ((reader, far_writer), (far_reader, writer)):
             self._open.add(sink)
             pump = asyncio.ensure_future(self._pump(source, sink))

@@ -160,8 +160,11 @@ def _tail(log: Path, lines: int = 8) -> str:
 # --- what must be there ------------------------------------------------------------------------
 
 
-def check_machine() -> None:
+def check_machine(*, jars: bool = True) -> None:
     """Looks for Python, Java and Maven.
+
+    Args:
+        jars: whether jars are to be fetched, which takes Maven.
 
     Raises:
         SetupError: one of them is missing or too old; says which, and what to install.
@@ -180,7 +183,7 @@ def check_machine() -> None:
     if java < JAVA_MIN:
         text = f"Java {java} is too old: Kafka and Spark need 17 or newer. Set JAVA_HOME to one."
         raise SetupError(text)
-    if shutil.which("mvn") is None:
+    if jars and shutil.which("mvn") is None:
         text = (
             "Maven is missing: it fetches Kafka and Spark's Kafka connector. "
             "Install it (Debian: apt-get install maven) and see that `mvn` is on the PATH."
@@ -240,12 +243,13 @@ def _perform(step: Step, stamp: str) -> float:
     return time.monotonic() - began
 
 
-def install(say: Callable[[str], None], leave: Collection[str] = ()) -> int:
+def install(say: Callable[[str], None], only: Collection[str] = ()) -> int:
     """Runs the steps that are not done yet, as many at a time as their order allows.
 
     Args:
         say: gets one line when a step starts and one when it is done.
-        leave: names of steps that are left out; nothing else may need them.
+        only: names of the steps wanted; empty for all. What they come after must be done already,
+            or be wanted too.
 
     Returns:
         How many steps ran.
@@ -256,11 +260,11 @@ def install(say: Callable[[str], None], leave: Collection[str] = ()) -> int:
     stamps: dict[str, str] = {}
     for step in steps():
         stamps[step.name] = _wanted(step, stamps)
-    wanted = [step for step in steps() if step.name not in leave]
+    wanted = [step for step in steps() if not only or step.name in only]
     todo = [step for step in wanted if not _is_done(step, stamps[step.name])]
     if not todo:
         return 0
-    check_machine()
+    check_machine(jars=any(step.name == "jvm" for step in todo))
     for folder in (STAMPS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
     _run_all(todo, stamps, say)
@@ -296,11 +300,9 @@ def main() -> int:
     """Runs the set-up, or re-locks the requirements with `--lock`; returns the exit code."""
     parser = argparse.ArgumentParser(description="Install what the project needs.")
     parser.add_argument("--lock", action="store_true", help="resolve the requirements again")
-    parser.add_argument(
-        "--without-airflow", action="store_true", help="leave Airflow's environment out"
-    )
+    names = [step.name for step in steps()]
+    parser.add_argument("--only", nargs="+", choices=names, default=(), help="these steps alone")
     arguments = parser.parse_args()
-    leave = ("airflow",) if arguments.without_airflow else ()
 
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
@@ -309,11 +311,11 @@ def main() -> int:
     began = time.monotonic()
     try:
         with _only_one():
-            ran = install(say, leave)
+            ran = install(say, arguments.only)
             if arguments.lock:
                 say("lock   resolving uv.in, main.in, airflow.in …")
                 lock_requirements(LOGS / "lock.log")
-                ran += install(say, leave)
+                ran += install(say, arguments.only)
     except SetupError as error:
         sys.stderr.write(f"setup failed: {error}\n")
         return 1

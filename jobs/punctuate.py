@@ -16,10 +16,10 @@ import polars as pl
 
 from jobs.recording import Event, Recording
 from windowing.batches import Entry
-from windowing.pack import column
+from windowing.decode import column
 from windowing.spec import Pipeline
 from windowing.spec.lengths import INT64_MAX
-from windowing.spec.rules import in_log_order
+from windowing.spec.rules import by_event_time
 from windowing.spec.window import WindowClass
 from windowing.wids import Ints, lowered
 
@@ -39,17 +39,17 @@ def step_of(pipeline: Pipeline) -> int:
     Windows that records define close right behind a record: there it is a microsecond.
 
     Raises:
-        PunctuateError: all windows count rows as they arrive, and none looks at a bound.
+        PunctuateError: no window looks at a bound of event time.
     """
     step_us = 0
     for query in pipeline.queries:
         window = query.window
-        if in_log_order(window):
+        if not by_event_time(window, pipeline.source.event_time.field):
             continue
         gridded = window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
         step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1
     if step_us == 0:
-        msg = "all queries count rows as they arrive, whatever is promised: say --every 1min"
+        msg = "no query goes by event time, whatever is promised: say --every 1min"
         raise PunctuateError(msg)
     return step_us
 

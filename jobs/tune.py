@@ -21,12 +21,13 @@ import polars as pl
 
 from jobs.punctuate import step_of, tightest_bounds
 from jobs.recording import Recording
-from jobs.tune_windows import closings, first_rows, grid_of, late_for_some, looks_at_time, spans
+from jobs.tune_windows import closings, first_rows, grid_of, late_for_some, spans
 from windowing import wids
 from windowing.assign.assigner import key_columns
 from windowing.progress import generator_of
 from windowing.spec import Pipeline, Query
 from windowing.spec.disorder import Disorder, Slack, SlackRows
+from windowing.spec.rules import by_event_time
 from windowing.spec.window import WindowClass
 from windowing.wids import ENDED, NOTHING_YET, Ints
 
@@ -148,9 +149,10 @@ class Scale:
             if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
                 msg = f"query {query.name}: a {query.window.kind} cannot be weighed: leave it out"
                 raise TuneError(msg)
-        self._queries = [query for query in pipeline.queries if looks_at_time(query)]
+        field = pipeline.source.event_time.field
+        self._queries = [q for q in pipeline.queries if by_event_time(q.window, field)]
         if not self._queries:
-            msg = "every query counts rows as they arrive: slack means nothing to them"
+            msg = "no query goes by event time: its slack means nothing to them"
             raise TuneError(msg)
         self._silent = any(
             lane.is_empty() and partition not in recording.ended

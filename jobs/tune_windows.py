@@ -18,7 +18,6 @@ import polars as pl
 from windowing import wids
 from windowing.assign.assigner import key_columns, unit_columns
 from windowing.spec import Query
-from windowing.spec.rules import in_log_order
 from windowing.spec.window import Window, WindowClass
 from windowing.wids import DEFINED, ENDED, Flags, Ints
 
@@ -28,11 +27,6 @@ _NO_WINDOWS: Ints = np.empty(0, dtype=np.int64)
 
 class UnitError(ValueError):
     """Rows are counted as they arrive, and a unit arrives in two lanes."""
-
-
-def looks_at_time(query: Query) -> bool:
-    """Whether disorder means anything to a query: it does not where rows count as they arrive."""
-    return not in_log_order(query.window)
 
 
 def grid_of(query: Query) -> Window:

@@ -147,9 +147,9 @@ def punctuate(
     """Add to a recorded log the tightest bounds that are true of it."""
     from jobs.punctuate import punctuated, punctuations, step_of
     from jobs.recording import record, write_events
-    from slackwater.single import load_windows
+    from slackwater.single import load_single
 
-    spec = load_windows(pipeline)
+    spec = load_single(pipeline)
     if (input_ is None) != (output is None) or topic != (to is not None) or topic == bool(input_):
         complain("give --input FILE and --output FILE, or --topic and --to TOPIC")
         raise typer.Exit(USAGE)
@@ -207,10 +207,10 @@ def tune(
     from jobs.recording import record
     from jobs.tune import tune as weigh
     from jobs.tune_plot import draw
-    from slackwater.single import load_windows
+    from slackwater.single import load_single
     from windowing.spec.disorder import parse_share
 
-    spec = load_windows(pipeline)
+    spec = load_single(pipeline)
     try:
         target = parse_share(late)
     except ValueError as error:
@@ -275,10 +275,10 @@ def trace(
     ] = None,
 ) -> None:
     """Say of each record what it met and what it did: a JSON line each."""
-    from slackwater.single import load_windows
+    from slackwater.single import load_single
     from windowing.semantics.trace import trace as lines
 
-    spec = load_windows(pipeline)
+    spec = load_single(pipeline)
     with bar("tracing") as shown, _opened(output) as file:
         log = _Log(spec, input_, None).read()
         for line in shown.track(lines(spec, log), task_id=shown.task_ids[0]):

@@ -49,6 +49,7 @@ _FAILURES = (
     "windowing.errors.WindowingError",
     "windowing.semantics.log.BadLogError",
     "windowing.semantics.definition.IntSumError",
+    "windowing.semantics.landmark.EndlessLandmarkError",
     "windowing.semantics.units.ArrivalOrderError",
     "chaos.log.LogError",
     "chaos.output.OutputError",

@@ -29,21 +29,3 @@ def load_single(file: Path) -> Pipeline:
         )
         raise typer.BadParameter(msg)
     return pipeline
-
-
-def load_windows(file: Path) -> Pipeline:
-    """Read a pipeline file whose windows are there before records are: one source, no sessions.
-
-    Raises:
-        PipelineError: the file breaks a rule.
-        BadParameter: it is a join, or a query has sessions.
-    """
-    pipeline = load_single(file)
-    for query in pipeline.queries:
-        if query.window.kind == "session":
-            msg = (
-                f"{file}: query {query.name} has sessions, which lie where records lie, and this "
-                "command is about windows: leave the query out of the file"
-            )
-            raise typer.BadParameter(msg)
-    return pipeline

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from windowing.pack import column
+from windowing.decode import column
 from windowing.spec import Query
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.wids import ENDED

@@ -13,14 +13,15 @@ Source: Li et al., SIGMOD 2005, section 5 (punctuation from generators); keyed p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from windowing.pack import BOUND, BOUND_ON, END, OBSERVED, column
+from windowing.decode import column
+from windowing.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.progress import generator_of
 from windowing.progress.reached import Progress, Reached, RowProgress, StreamProgress
 from windowing.spec import Pipeline, Query
@@ -79,6 +80,17 @@ class Rows:
     after_end: Flags
     dead: pl.DataFrame
 
+    def over(self, name: str) -> Rows:
+        """The same rows with another column for their times, which no bound speaks of."""
+        bound = pl.col("kind").is_in([BOUND, BOUND_ON, OBSERVED])
+        return replace(
+            self,
+            all=self.all.with_columns(
+                ts_us=name, kind=pl.when(bound).then(pl.lit(IGNORED)).otherwise("kind")
+            ),
+            data=self.data.with_columns(ts_us=name),
+        )
+
 
 @dataclass(frozen=True)
 class Course:
@@ -116,7 +128,11 @@ def clock_of(query: Query, source: Source) -> ClockId:
     """The clock that closes a query's windows."""
     if in_log_order(query.window):
         return ClockId(ROW_NUM, query.window.pattr)
-    return ClockId(source.event_time.field, progress_attr(source.disorder))
+    return _by_attribute(source, source.ordered_by(query.window.attribute))
+
+
+def _by_attribute(source: Source, attribute: str) -> ClockId:
+    return ClockId(attribute, progress_attr(source.generator_of(attribute)))
 
 
 def row_clock_of(query: Query) -> ClockId | None:
@@ -128,7 +144,7 @@ def row_clock_of(query: Query) -> ClockId | None:
 def clocks_of(pipeline: Pipeline) -> list[ClockId]:
     """All clocks that a lane needs; the first is that of event time, which every lane has."""
     source = pipeline.source
-    ids = [ClockId(source.event_time.field, progress_attr(source.disorder))]
+    ids = [_by_attribute(source, source.event_time.field)]
     for query in pipeline.queries:
         ids += [clock_of(query, source), *filter(None, [row_clock_of(query)])]
     return list(dict.fromkeys(ids))
@@ -159,15 +175,24 @@ def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | N
 
 
 class _AttributeClock:
-    """Counts the times of records, by the promises of a generator and of control records."""
+    """Counts the times of records, by the promises of a generator and of control records.
+
+    The times may be another attribute of the records. Control records speak of event time: of any
+    other attribute they say no more than that the lane has ended.
+    """
 
     def __init__(self, clock: ClockId, source: Source, lane: str) -> None:
         self._key = None if clock.key is None else column(clock.key)
-        self._generator = generator_of(source.disorder, lane)
-        self._by_record = isinstance(source.disorder, OrderedPer) and self._key is not None
+        disorder = source.generator_of(clock.attribute)
+        self._generator = generator_of(disorder, lane)
+        self._by_record = isinstance(disorder, OrderedPer) and self._key is not None
+        timed = clock.attribute == source.event_time.field
+        self._other = None if timed else column(clock.attribute)
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         """Run over a chunk."""
+        if self._other is not None:
+            rows = rows.over(self._other)
         kind = rows.all["kind"].to_numpy()
         ts_us = rows.all["ts_us"].fill_null(0).to_numpy()
         bounds = np.full(len(rows.all), NOTHING_YET, dtype=np.int64)

@@ -4,29 +4,32 @@ They are provisional. Unlike all other rows they depend on where batches are cut
 clock, which the caller tells; they have revisions of their own, and nothing that is sent later
 depends on them. What was sent is remembered: how many records a window had, and how often.
 
-An open session whose start moves is another window: what was shown of the old one is taken back by
-a tombstone, at the batch at which it moves, whatever the policy says.
+A row is due by the query's early policy, or because silent lanes alone hold its window open. An
+open session whose start moves is another window: what was shown of the old one is taken back by a
+tombstone, at the batch at which it moves, whatever the policy says.
 
-Source: SAMZA-552, "Early emission"; once per batch is ours, and so are the tombstones.
+Source: SAMZA-552, "Early emission"; once per batch, silent lanes and tombstones are ours.
 """
 
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from windowing.assign.assigner import Tables
 from windowing.chains import LAST
+from windowing.classes import extents
+from windowing.decode import column
 from windowing.emission.emitter import Emitter
 from windowing.emission.sessions import ABSORBED, SessionEmitter
 from windowing.frames import from_bytes, to_bytes
-from windowing.pack import column
 from windowing.progress.reached import Progress
 from windowing.spec import Query
-from windowing.spec.emission import Early
 from windowing.state import StateStore
 
 _PREFIX = "early/"
+_NEVER = 2**63 - 1
 
 
 class _Remembered(msgspec.Struct, array_like=True):
@@ -47,19 +50,23 @@ class EarlyRows:
     """The early rows of one query in one shard.
 
     Args:
-        query: with an early policy.
-        policy: that policy.
+        query: the query; it may have an early policy.
         emitter: knows what windows hold.
     """
 
-    def __init__(self, query: Query, policy: Early, emitter: Emitter) -> None:
-        self._query, self._policy, self._emitter = query, policy, emitter
+    def __init__(self, query: Query, emitter: Emitter) -> None:
+        self._query, self._policy, self._emitter = query, query.early, emitter
         self._sessions = emitter if isinstance(emitter, SessionEmitter) else None
         self._names = {name: column(name) for name in dict.fromkeys(query.key)}
         self._name = _PREFIX + query.name
 
     def rows(
-        self, store: StateStore, tables: Tables, after: Progress, wall_us: int | None
+        self,
+        store: StateStore,
+        tables: Tables,
+        after: Progress,
+        wall_us: int | None,
+        without_silent: Progress | None = None,
     ) -> pl.DataFrame:
         """The rows that are due at this batch; `revision` counts a window's early rows from 1.
 
@@ -70,24 +77,34 @@ class EarlyRows:
             tables: the query's state, before any of it is let go.
             after: how far progress is.
             wall_us: the wall clock; None: nobody knows, and only numbers of records count.
+            without_silent: how far it would be without the silent lanes; None: no lane is silent.
         """
         data = store.get(self._name)
         known = _Remembered() if data is None else msgspec.msgpack.decode(data, type=_Remembered)
         found = [self._tombstones(known, tables, after)]
         wanted = self._wanted(known, wall_us)
-        if wanted is not None:
-            found.append(self._due(known, tables, after, wanted))
+        if wanted is not None or without_silent is not None:
+            found.append(self._due(known, tables, after, wanted, without_silent))
         store.put(self._name, msgspec.msgpack.encode(known))
         rows = [frame for frame in found if len(frame)]
         return pl.concat(rows) if rows else pl.DataFrame()
 
     def _due(
-        self, known: _Remembered, tables: Tables, after: Progress, wanted: int
+        self,
+        known: _Remembered,
+        tables: Tables,
+        after: Progress,
+        wanted: int | None,
+        without_silent: Progress | None,
     ) -> pl.DataFrame:
-        """Rows of the open windows that have so many new records; they are noted as shown."""
+        """Rows of the open windows that are due and have new records; they are noted as shown."""
         rows = self._emitter.open(tables, after)
         counted = self._counted(rows, known)
-        due = pl.Series((counted["records"] - counted["shown"] >= wanted).to_numpy())
+        new = (counted["records"] - counted["shown"]).to_numpy()
+        due = pl.Series(new >= (_NEVER if wanted is None else wanted))
+        if without_silent is not None:
+            ends = np.array([end for _, end in extents(self._query, rows)], dtype=object)
+            due |= pl.Series((ends <= without_silent.of(counted)) & (new > 0), dtype=pl.Boolean)
         counted = counted.with_columns(
             shown=pl.when(due).then("records").otherwise("shown"),
             number=pl.col("number") + due.cast(pl.Int64),
@@ -115,6 +132,8 @@ class EarlyRows:
 
     def _wanted(self, known: _Remembered, wall_us: int | None) -> int | None:
         """How many new records make a row due now; None: none is."""
+        if self._policy is None:
+            return None
         if self._policy.records is not None:
             return self._policy.records
         if wall_us is None or self._policy.every_us is None:

@@ -26,9 +26,10 @@ from windowing.clock import (
     make_clock,
     row_clock_of,
 )
+from windowing.decode import column
 from windowing.errors import OffsetGap, RedeliveredOffset
 from windowing.frames import from_bytes, to_bytes
-from windowing.pack import BAD, DATA, END, column
+from windowing.pack import BAD, DATA, END
 from windowing.parcel import METRIC_SCHEMA, Parcel, split
 from windowing.progress.reached import Reached
 from windowing.spec import Pipeline, Query

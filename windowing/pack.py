@@ -11,22 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 import polars as pl
 
 from windowing.control import ControlError, read_control
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
-from windowing.values import _UNIT_US, BadValue, ValueRules, iso_us, read_value
+from windowing.decode import decode_clean, series
+from windowing.values import BadValue, ValueRules, read_value
 
 # What a row of a chunk is.
 DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON = range(7)
 
 # At most this many rows share the slow path with one doubtful value.
 _EXACT_ROWS = 64
-
-_DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
-# Types that orjson gives for a clean value of each kind.
-_CLEAN: dict[str, set[type]] = {"int": {int}, "float": {int, float}, "string": {str}}
 
 
 @dataclass(frozen=True)
@@ -76,81 +71,12 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     return pl.concat([pack(rows.part(0, middle), rules), pack(rows.part(middle, count), rules)])
 
 
-def column(field: str) -> str:
-    """The name of a field's column in a chunk, which no column of the chunk itself can have."""
-    return f"={field}"
-
-
 def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
-    """Decode a batch in which every value is plainly clean; None if any is doubtful."""
+    """Decode rows that are all plainly clean; None if any is doubtful."""
     if any(control is not None for control in rows.controls):
         return None
-    try:
-        records = [orjson.loads(value) for value in rows.values]  # type: ignore[arg-type]
-    except (orjson.JSONDecodeError, TypeError):
-        return None
-    if not set(map(type, records)) <= {dict}:
-        return None
-    known = {*rules.fields, rules.event_time.field}
-    if rules.ignore_unknown:
-        # What is ignored must still be JSON of a legal depth; the exact reading sees to that.
-        if any(type(value) in (dict, list) for record in records for value in record.values()):
-            return None
-    elif not all(record.keys() <= known for record in records):
-        return None
-    ts = _fast_times(records, rows.append_us, rules)
-    if ts is None:
-        return None
-    columns = [ts]
-    for name, (kind, nullable) in rules.fields.items():
-        values = [record.get(name) for record in records]
-        allowed = _CLEAN[kind] | ({type(None)} if nullable else set())
-        if not set(map(type, values)) <= allowed:
-            return None
-        try:
-            columns.append(_series(name, kind, values))
-        except (TypeError, OverflowError, pl.exceptions.PolarsError):
-            return None
-    return _chunk(rows.offsets, columns)
-
-
-def _fast_times(
-    records: list[dict[str, Any]], append_us: Sequence[int | None], rules: ValueRules
-) -> pl.Series | None:
-    rule = rules.event_time
-    times: list[Any] = [record.get(rule.field) for record in records]
-    if rule.unit == "iso":
-        try:
-            times = [iso_us(text) for text in times]
-        except BadValue:
-            return None
-    elif not set(map(type, times)) <= {int}:
-        return None
-    elif rule.unit != "us":
-        unit_us = _UNIT_US[rule.unit]
-        times = [time * unit_us for time in times]
-    if times and not (_at_least(times, rule.min_us) and max(times) < rule.max_us):
-        return None
-    if rule.max_ahead_us is not None and any(
-        appended is not None and time > appended + rule.max_ahead_us
-        for time, appended in zip(times, append_us, strict=True)
-    ):
-        return None
-    try:
-        return pl.Series("ts_us", times, dtype=pl.Int64)
-    except (TypeError, OverflowError, pl.exceptions.PolarsError):
-        return None
-
-
-def _at_least(times: list[Any], min_us: int) -> bool:
-    return bool(min(times) >= max(min_us, INT64_MIN) and max(times) <= INT64_MAX)
-
-
-def _series(name: str, kind: str, values: list[Any]) -> pl.Series:
-    if kind == "float":
-        # Adding zero reads -0.0 as 0.0.
-        values = [None if value is None else float(value) + 0.0 for value in values]
-    return pl.Series(column(name), values, dtype=_DTYPES[kind])
+    columns = decode_clean(rows.values, rows.append_us, rules)
+    return None if columns is None else _chunk(rows.offsets, columns)
 
 
 def _chunk(offsets: Sequence[int], columns: list[pl.Series]) -> pl.DataFrame:
@@ -185,7 +111,7 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         for name, column_values in fields.items():
             column_values.append(record[name])
     columns = [pl.Series("ts_us", times, dtype=pl.Int64)]
-    columns += [_series(name, rules.fields[name][0], values) for name, values in fields.items()]
+    columns += [series(name, rules.fields[name][0], values) for name, values in fields.items()]
     return _chunk(rows.offsets, columns).with_columns(
         pl.Series("kind", kinds, dtype=pl.UInt8), pl.Series("reason", reasons, dtype=pl.String)
     )

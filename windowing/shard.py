@@ -24,6 +24,7 @@ from windowing.clock import ClockId, clock_of, clocks_of, progress_of
 from windowing.early import EarlyRows
 from windowing.errors import StateFull
 from windowing.frames import from_bytes, to_bytes
+from windowing.idle import IdleLanes, left_out
 from windowing.parcel import Parcel
 from windowing.progress.reached import Progress, Reached
 from windowing.spec import Pipeline
@@ -80,10 +81,16 @@ class Shard:
         self._emitters = {
             query.name: class_of(query).emitter(query, pipeline) for query in pipeline.queries
         }
+        source = pipeline.source
+        self._idle = (
+            None
+            if source.idle_timeout_us is None
+            else IdleLanes(source.idle_timeout_us, source.partitions)
+        )
         self._early = {
-            query.name: EarlyRows(query, query.early, self._emitters[query.name])
+            query.name: EarlyRows(query, self._emitters[query.name])
             for query in pipeline.queries
-            if query.early is not None
+            if query.early is not None or self._idle is not None
         }
         self._entries_max = {
             query.name: query.entries_max
@@ -118,7 +125,11 @@ class Shard:
             if parcel.metrics is not None:
                 emission.metrics.append(parcel.metrics)
         # First what is provisional: it may need what is let go with the rows.
-        self._emit_early(store, after, wall_us, emission)
+        if self._early:
+            heard = {parcel.partition for parcel in parcels}
+            silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
+            beyond = self._progress(store, state, silent) if silent else None
+            self._emit_early(store, after, beyond, wall_us, emission)
         self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
         if state.deltas >= 4 * COMPACT_AFTER:
@@ -151,11 +162,13 @@ class Shard:
         check_fingerprint("a shard", state.fingerprint, self._pipeline)
         return state
 
-    def _progress(self, store: StateStore, state: ShardState) -> dict[ClockId, Progress]:
-        """How far the units are, by each clock."""
+    def _progress(
+        self, store: StateStore, state: ShardState, silent: frozenset[int] = frozenset()
+    ) -> dict[ClockId, Progress]:
+        """How far the units are, by each clock; without the silent lanes, if any are named."""
         found: dict[ClockId, Progress] = {}
         for clock in clocks_of(self._pipeline):
-            lanes = tuple(state.reached[clock.name])
+            lanes = left_out(state.reached[clock.name], silent)
             stored = None if clock.key is None else store.get(_KEYS + clock.name)
             keys = None if stored is None else from_bytes(stored)
             found[clock] = progress_of(clock, lanes, keys)
@@ -224,12 +237,15 @@ class Shard:
         self,
         store: StateStore,
         after: Mapping[ClockId, Progress],
+        without_silent: Mapping[ClockId, Progress] | None,
         wall_us: int | None,
         emission: Emission,
     ) -> None:
         """Emit the provisional rows that are due at this batch."""
-        for query, held in tables.read(store, self._early).items() if self._early else ():
-            rows = self._early[query].rows(store, held, after[self._clocks[query]], wall_us)
+        for query, held in tables.read(store, self._early).items():
+            clock = self._clocks[query]
+            beyond = None if without_silent is None else without_silent[clock]
+            rows = self._early[query].rows(store, held, after[clock], wall_us, beyond)
             if len(rows):
                 emission.early[query] = rows
 

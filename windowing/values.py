@@ -24,7 +24,8 @@ _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:
 DEPTH_MAX = 512
 """Objects and arrays may nest this deep; a value that nests deeper is malformed."""
 
-_UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000}
+UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000}
+"""Microseconds in a unit of event time."""
 
 
 class BadValue(Exception):
@@ -35,9 +36,9 @@ class BadValue(Exception):
         super().__init__(reason)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ValueRules:
-    """What a legal value of one pipeline's source looks like.
+    """What a legal value of one source looks like; two are the same only if they are one.
 
     Attributes:
         event_time: where the time stands and which instants are legal.
@@ -181,7 +182,7 @@ def _integer(digits: str) -> int:
 def _event_time(value: Any, append_us: int | None, rule: EventTime) -> int:
     if value is None:
         raise BadValue("missing_event_time")
-    ts_us = iso_us(value) if rule.unit == "iso" else _integer_us(value, _UNIT_US[rule.unit])
+    ts_us = iso_us(value) if rule.unit == "iso" else _integer_us(value, UNIT_US[rule.unit])
     if not (rule.min_us <= ts_us < rule.max_us and INT64_MIN <= ts_us <= INT64_MAX):
         raise BadValue("time_out_of_range")
     ahead_us = rule.max_ahead_us

@@ -90,6 +90,8 @@ def _spelled(name: str) -> sql.Composed:
 
 
 def _kind(connection: psycopg.Connection, column: psycopg.Column) -> pa.DataType | None:
-    """The type of a column; None leaves it to its values, which are lists then."""
+    """The type of a column; None leaves it to its values."""
     known = connection.adapters.types.get(column.type_code)
-    return _TYPES.get(known.name) if known else None
+    kind = _TYPES.get(known.name) if known else None
+    # An array goes by the name of its elements' type.
+    return pa.list_(kind) if kind and known and column.type_code == known.array_oid else kind

@@ -21,7 +21,7 @@ from chaos.faults.isolation import (
     PauseSparkWorker,
 )
 from chaos.faults.master import KillSparkMaster
-from chaos.faults.network import BadNetwork
+from chaos.faults.network import BadNetwork, ResetConnections
 from chaos.faults.retention import DeletedRecords
 from chaos.faults.silence import SilentPartition
 from chaos.faults.topic import DuplicateSends, HugeRecords, PoisonRecords
@@ -67,6 +67,7 @@ FAULTS: Final[dict[str, Kind]] = {
     "kill_airflow_scheduler": Kind(KillAirflowScheduler, "cure", deploys=True),
     "slow_network": Kind(BadNetwork, "cure", proxied=True),
     "cut_network": Kind(partial(BadNetwork, cut=True), "cure", proxied=True),
+    "reset_connections": Kind(ResetConnections, proxied=True),
     "lose_last_commit": Kind(LoseLastCommit),
     "delete_state_delta": Kind(partial(DamagedFile, "delta", "delete"), "cure"),
     "corrupt_state_delta": Kind(partial(DamagedFile, "delta", "corrupt"), "cure"),

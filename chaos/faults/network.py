@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chaos.faults.fault import FaultDidNotApply, Scene
-from infra.proxy import Conditions
+from chaos.faults.reach import await_that
+from infra.proxy import Conditions, Proxy
+
+_AGAIN_S = 30.0
 
 
 @dataclass
@@ -28,14 +31,12 @@ class BadNetwork:
 
     def inject(self, scene: Scene) -> str:
         """Make it bad from now on."""
-        if scene.proxy is None or scene.proxy.passed == 0:
-            msg = "the job does not reach the broker through the proxy: nothing to slow or cut"
-            raise FaultDidNotApply(msg)
-        self._passed, self._broken = scene.proxy.passed, scene.proxy.broken
+        proxy = _proxy_of(scene)
+        self._passed, self._broken = proxy.passed, proxy.broken
         if self.cut:
-            scene.proxy.set(Conditions(cut=True))
-            return f"{scene.proxy.broken - self._broken} connections are cut"
-        scene.proxy.set(Conditions(self.latency_s, self.bytes_per_s))
+            proxy.set(Conditions(cut=True))
+            return f"{proxy.broken - self._broken} connections are cut"
+        proxy.set(Conditions(self.latency_s, self.bytes_per_s))
         return f"{self.latency_s * 1000:.0f} ms more each way, {self.bytes_per_s:.0f} bytes/s"
 
     def heal(self, scene: Scene) -> str:
@@ -58,3 +59,49 @@ class BadNetwork:
             msg = "nothing passed between job and broker while it was slow"
             raise FaultDidNotApply(msg)
         return f"{passed} bytes passed slowly"
+
+
+@dataclass
+class ResetConnections:
+    """Reset what connects the job with the broker, at once, as a firewall does that was restarted.
+
+    Attributes:
+        hold_s: not used: it is over as soon as it is done.
+    """
+
+    hold_s: float = 0.0
+    _opened: int = field(default=0, init=False)
+
+    def inject(self, scene: Scene) -> str:
+        """Reset all connections; there must be some."""
+        proxy = _proxy_of(scene)
+        before, self._opened = proxy.broken, proxy.opened
+        proxy.reset()
+        if proxy.broken == before:
+            msg = "the job has no connection to the broker: nothing to reset"
+            raise FaultDidNotApply(msg)
+        return f"{proxy.broken - before} connections were reset"
+
+    def heal(self, scene: Scene) -> str:
+        """Left to the job: see that it connects again.
+
+        Raises:
+            FaultDidNotApply: it does not.
+        """
+        proxy = _proxy_of(scene)
+        if not await_that(lambda: proxy.opened > self._opened, _AGAIN_S):
+            msg = f"the job made no connection within {_AGAIN_S:.0f} s of the reset"
+            raise FaultDidNotApply(msg)
+        return f"{proxy.opened - self._opened} connections made again"
+
+
+def _proxy_of(scene: Scene) -> Proxy:
+    """The proxy that the job goes through.
+
+    Raises:
+        FaultDidNotApply: it goes through none.
+    """
+    if scene.proxy is None or scene.proxy.passed == 0:
+        msg = "the job does not reach the broker through the proxy: nothing to slow, cut or reset"
+        raise FaultDidNotApply(msg)
+    return scene.proxy

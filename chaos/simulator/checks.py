@@ -19,7 +19,7 @@ from chaos.verify import Comparison, Verdict, verify
 from windowing.semantics import Counts, Outcome, evaluate
 from windowing.spec.pipeline import Pipeline
 from windowing.spec.rows import dead_letter_line, row_line
-from windowing.spec.window import ROW_NUM
+from windowing.spec.rules import by_event_time
 
 Check = Literal[
     "no error",
@@ -174,8 +174,9 @@ def _number(progress_us: float | None) -> float:
 
 def _closing(pipeline: Pipeline, history: History, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Compare the batch of each row with the first one after which the definition has it."""
-    # The ends of other windows are row numbers.
-    timed = {query.name for query in pipeline.queries if query.window.attribute != ROW_NUM}
+    # The ends of other windows are numbers.
+    field = pipeline.source.event_time.field
+    timed = {query.name for query in pipeline.queries if by_event_time(query.window, field)}
     due: dict[str, int] = {}
     for number, outcome in enumerate(outcomes):
         for row in outcome.rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient, NewTopic
@@ -17,7 +18,11 @@ def create(bootstrap: str, topic: str, replicas: int = 1) -> None:
 
 
 class Steady:
-    """Sends numbers, one after another, until it is told to stop; none may be lost or doubled."""
+    """Sends numbers, one after another, until it is told to stop; none may be lost or doubled.
+
+    It has begun when the first one is confirmed: a producer that never got its number is another
+    matter.
+    """
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._producer = KafkaProducer(
@@ -29,10 +34,12 @@ class Steady:
         )
         self._topic = topic
         self.sent = 0
+        self._refused: list[Exception] = []
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._send)
+        self._thread = threading.Thread(target=self._go_on)
 
     def __enter__(self) -> Steady:
+        self._send().get(timeout=60)
         self._thread.start()
         return self
 
@@ -41,11 +48,16 @@ class Steady:
         self._thread.join()
         self._producer.flush(timeout=120)
         self._producer.close()
+        assert not self._refused, self._refused[0]
 
-    def _send(self) -> None:
+    def _go_on(self) -> None:
         while not self._over.wait(0.005):
-            self._producer.send(self._topic, str(self.sent).encode(), partition=0)
-            self.sent += 1
+            self._send().add_errback(self._refused.append)
+
+    def _send(self) -> Any:
+        future = self._producer.send(self._topic, str(self.sent).encode(), partition=0)
+        self.sent += 1
+        return future
 
 
 def read_all(bootstrap: str, topic: str) -> Iterator[int]:

@@ -1,4 +1,7 @@
-"""The composed stack: from nothing to all healthy, the flights end to end, and what people see."""
+"""The composed stack: from nothing to all healthy, the flights end to end, and what people see.
+
+`docker compose` is used where it is there, else `docker-compose` of version 1.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import docker
 import pytest
@@ -39,12 +43,16 @@ class Composed:
         return f"http://127.0.0.1:{self.environment['AIRFLOW_PORT']}"
 
 
-def compose(*arguments: str, environment: dict[str, str]) -> str:
-    """Run Compose, version 2 where it is there, else 1; gives what it said."""
+def command() -> list[str]:
+    """Compose: version 2 where it is there, else 1."""
     newer = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
-    command = ["docker", "compose"] if newer.returncode == 0 else ["docker-compose"]
+    return ["docker", "compose"] if newer.returncode == 0 else ["docker-compose"]
+
+
+def compose(*arguments: str, environment: dict[str, str]) -> str:
+    """Run Compose on the stack; gives what it said."""
     done = subprocess.run(
-        [*command, "-p", PROJECT, *arguments],
+        [*command(), "-p", PROJECT, *arguments],
         cwd=ROOT,
         env=os.environ | environment,
         stdin=subprocess.DEVNULL,
@@ -101,6 +109,7 @@ def test_all_get_well_and_the_flights_are_proved(composed: Composed) -> None:
     found = services()
     assert len(found) == 10, sorted(found)
     report = {
+        "compose": subprocess.check_output([*command(), "version"], text=True).splitlines()[0],
         "seconds": round(composed.seconds),
         "memory_mib": {
             name: memory_mib(one) for name, one in sorted(found.items()) if one.status == "running"
@@ -124,3 +133,33 @@ def test_the_run_is_green_in_the_browser(
     browser.get(f"{composed.airflow}/dags/flight_delays/runs")
     shows(browser, "Success")
     browser.save_screenshot(str(SCREENSHOTS / "composed_airflow.png"))
+
+
+def test_rows_in_the_composed_postgres_are_those_of_the_definition(composed: Composed) -> None:
+    """A run of its own over the published flights, by the commands that people use."""
+
+    def slackwater(*arguments: str) -> str:
+        inside = ("exec", "-T", "airflow-scheduler", "slackwater", *arguments)
+        return compose(*inside, environment=composed.environment)
+
+    file = "/state/delays.yml"  # where driver and executors see it too
+    renamed = r"s/^name: .*/name: delays/; s/^sink: .*/sink: {postgres: delays}/"
+    shell = f"sed '{renamed}' pipelines/flight_delays.yml > {file}"
+    compose("exec", "-T", "airflow-scheduler", "sh", "-c", shell, environment=composed.environment)
+    slackwater("produce")
+    slackwater("submit", file, "--run", "first", "--available-now", "--max-offsets", "60000")
+    until_s = time.monotonic() + DEMO_S
+    while not (told := progressed(slackwater("progress", file, "--run", "first", "--json")))[
+        "done"
+    ]:
+        assert not told["error"], told
+        assert time.monotonic() < until_s, told
+        time.sleep(5)
+    verdict = slackwater("verify", file, "--run", "first", "--postgres", "--topic")
+    assert "lost 0, duplicated 0, differing 0" in verdict
+
+
+def progressed(told: str) -> dict[str, Any]:
+    """What a command says in its last line, after Compose's own."""
+    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+    return found

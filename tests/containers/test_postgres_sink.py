@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 REFUSED = "tumbling"  # it calls an aggregate as the sink calls a column
-CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir() and path.name != REFUSED)
+CORE = "aggregates"  # columns of every type
+CASES = [
+    name if name == CORE else pytest.param(name, marks=pytest.mark.nightly)
+    for name in sorted(path.name for path in DATA.iterdir() if path.is_dir())
+    if name != REFUSED
+]
 
 
 def with_sink(name: str) -> Pipeline:

@@ -94,3 +94,27 @@ def test_a_cut_breaks_what_is_connected_and_what_comes(echo: str, free: str) -> 
 def test_a_port_that_is_taken_is_named(echo: str) -> None:
     with pytest.raises(InfraError, match=f"cannot listen on {echo}"), Proxy(echo, echo):
         pass
+
+
+def test_a_reset_is_told_to_both_sides_and_new_connections_pass(free: str) -> None:
+    host, _, port = free.rpartition(":")
+    with (
+        socket.create_server((HOST, 0)) as server,
+        Proxy(free, f"{HOST}:{server.getsockname()[1]}") as proxy,
+        socket.create_connection((host, int(port)), timeout=5) as client,
+    ):
+        far, _ = server.accept()
+        far.settimeout(5)
+        client.sendall(b"a")
+        assert far.recv(1) == b"a"
+        proxy.reset()
+        for side in (client, far):
+            with pytest.raises(ConnectionResetError):
+                side.recv(1)
+        far.close()
+        assert (proxy.broken, proxy.opened) == (1, 1)
+        with socket.create_connection((host, int(port)), timeout=5) as again:
+            again.sendall(b"b")
+            with server.accept()[0] as far:
+                assert far.recv(1) == b"b"
+        assert (proxy.broken, proxy.opened) == (1, 2)

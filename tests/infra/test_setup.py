@@ -58,6 +58,7 @@ def test_missing_maven_is_one_sentence_and_a_hint(machine: Path) -> None:
     (machine / "mvn").unlink()
     with pytest.raises(SetupError, match=r"Maven is missing: .* apt-get install maven"):
         setup.check_machine()
+    setup.check_machine(jars=False)
 
 
 # --- stamps ------------------------------------------------------------------------------------
@@ -113,6 +114,13 @@ def test_what_stands_on_a_changed_step_runs_again(kitchen: Kitchen) -> None:
     assert setup.install(lambda line: None) == 2
     (kitchen.root / "top.txt").write_text("true # newer")
     assert setup.install(lambda line: None) == 1
+
+
+def test_only_what_is_named_runs(kitchen: Kitchen) -> None:
+    assert setup.install(lambda line: None, only=["base"]) == 1
+    assert kitchen.runs == ["base"]
+    assert setup.install(lambda line: None, only=["top"]) == 1
+    assert setup.install(lambda line: None) == 0
 
 
 def test_what_was_deleted_is_made_again(kitchen: Kitchen) -> None:

@@ -15,15 +15,16 @@ from chaos.log import read_events
 from jobs.punctuate import step_of
 from jobs.recording import record
 from jobs.tune import Scale, TuneError, tune
-from jobs.tune_windows import UnitError, looks_at_time
+from jobs.tune_windows import UnitError
 from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
 from windowing.semantics.revisions import key_of, revisions
-from windowing.semantics.trace import followed
+from windowing.semantics.view import Views
 from windowing.semantics.windows import definition_of
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
 from windowing.spec.disorder import Disorder, Punctuation, Slack, SlackRows
 from windowing.spec.rows import Key
+from windowing.spec.rules import by_event_time
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 # Disorder means nothing to rows that count as they arrive.
@@ -54,8 +55,9 @@ Shown = dict[tuple[str, int, Key], frozenset[tuple[str, int, int]]]
 def defined(pipeline: Pipeline, log: list[Entry], disorder: Disorder) -> tuple[int, Shown]:
     """How many records are late under a generator, and what every revision 0 holds."""
     pipeline = under(pipeline, disorder)
-    items, lanes = followed(pipeline, log)
-    queries = [query for query in pipeline.queries if looks_at_time(query)]
+    view = Views(pipeline, log).by(None)
+    items, lanes = view.items, view.lanes
+    queries = [query for query in pipeline.queries if by_event_time(query.window, "ts")]
     late = sum(
         any(definition_of(query.window).lateness(query, item) for query in queries)
         for item in items

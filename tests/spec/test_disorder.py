@@ -51,6 +51,62 @@ def test_every_generator_is_read_and_explained(text: str, generator: spec.Disord
 
 
 @pytest.mark.parametrize(
+    ("given", "text", "generator"),
+    [
+        ("ordered", "", spec.Slack(0)),
+        ("{slack: 5 rows}", "", spec.SlackRows(5)),
+        ("{slack: 5 s}", "disorder_of: {n: {slack: 7}}", spec.Slack(7)),
+        ("punctuation", "disorder_of: {n: ordered}", spec.Slack(0)),
+        ("ordered", "disorder_of: {n: {slack: 3 rows}}", spec.SlackRows(3)),
+    ],
+)
+def test_another_attribute_has_a_generator_without_units(
+    given: str, text: str, generator: spec.Disorder
+) -> None:
+    pipeline = parse_pipeline(_over_n(given, text))
+    assert pipeline.source.generator_of("n") == generator
+    assert any(line.startswith("  progress by n: its") for line in explain(pipeline)) == (
+        generator == spec.Slack(0) or isinstance(generator, spec.Slack)
+    )
+
+
+def _over_n(disorder: str, more: str = "", query: str = "") -> str:
+    text = PIPELINE.replace("RANGE 10 s SLIDE 5 s WATTR ts", "RANGE 10 SLIDE 5 WATTR n")
+    text = text.replace("aggregates: {c: count}", f"aggregates: {{c: count}}{query}")
+    return text.replace("DISORDER", f"{disorder}\n  {more}")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (_over_n("{slack: 5 s}"), r"E_DISORDER: .* source.disorder_of: {n: ordered}"),
+        (_over_n("ordered", "disorder_of: {n: {slack: 5 s}}"), "E_DISORDER: .* speaks of times"),
+        (_over_n("ordered", "disorder_of: {n: {slack: -5}}"), "E_DISORDER: slack -5 must be from"),
+        (_over_n("ordered", "disorder_of: {n: punctuation}"), "E_DISORDER: 'punctuation' speaks"),
+        (_over_n("ordered", "disorder_of: {k: ordered}"), "E_DISORDER: .* is not an int"),
+        (_over_n("ordered").replace("n: int", 'n: "int?"'), "E_ATTR_TYPE: n may be null"),
+        (
+            _over_n("ordered", query=", late: {policy: update, every: 1 s}, retention: 9"),
+            r"queries\.w\.late: E_UNIT: 1 s: .* a plain number",
+        ),
+        (
+            _over_n("ordered", query=", late: {policy: update, every: 1}, retention: 9 s"),
+            r"queries\.w\.retention: E_UNIT: 9 s",
+        ),
+        (
+            PIPELINE.replace(
+                "DISORDER", "ordered\nlate: {policy: update, every: 5}\nretention: 1 s"
+            ),
+            r"late: E_UNIT: 5: .* a length of time",
+        ),
+    ],
+)
+def test_what_does_not_fit_a_number_is_refused(text: str, rule: str) -> None:
+    with pytest.raises(PipelineError, match=rule):
+        parse_pipeline(text)
+
+
+@pytest.mark.parametrize(
     ("text", "rule"),
     [
         ("sorted", "E_DISORDER: 'sorted' is not a generator"),

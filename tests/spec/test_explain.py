@@ -35,7 +35,8 @@ def _pipeline(aggregates: str = "{n: count, top: max(x)}", late: str = "") -> Pi
         f"""
 name: p
 source: {{topic: t, partitions: 2, format: json, event_time: {{field: ts, unit: s}},
-  fields: {{k: string, x: float, pos: int}}, disorder: {{slack: 20 s}}}}
+  fields: {{k: string, x: float, pos: int}}, disorder: {{slack: 20 s}},
+  disorder_of: {{pos: ordered}}}}
 {late}
 queries:
   q: {{window: RANGE 25 s SLIDE 10 s WATTR ts, group_by: [k], aggregates: {aggregates}}}

@@ -6,6 +6,7 @@ import yaml
 from hypothesis import strategies as st
 
 from tests.strategies.logs import TOPIC, Case
+from tests.strategies.numbered import over_a_number
 from tests.strategies.queries import AS_THEY_ARRIVE, disorders, late, queries
 from tests.strategies.records import Log, lanes
 from tests.strategies.scales import clocks, event_time, spans, times
@@ -19,6 +20,7 @@ def cases(
     wide: bool = False,
     bad_values: bool = True,
     records_max: int = 40,
+    number: bool = False,
 ) -> Case:
     """A pipeline and a log for it.
 
@@ -30,6 +32,7 @@ def cases(
         bad_values: whether spoilt values occur (times out of range and records after the end may
             occur in any case).
         records_max: the greatest number of data records; at most 63.
+        number: some windows lie over a plain number instead of the event time.
     """
     clock = draw(clocks(bounded=kind == "landmark"))
     # Queries of one class are alike, and each costs as much as the whole log.
@@ -67,5 +70,7 @@ def cases(
         },
     }
     log = Log(clock, times(clock, lengths), partitions, nullable_key, bad_values, records_max)
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    return Case(text, draw(lanes(log)))
+    drawn = draw(lanes(log))
+    if number:
+        drawn = draw(over_a_number(document, drawn, clock, log.times))
+    return Case(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), drawn)

@@ -10,16 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import KINDS, cases, entry, interleavings
+from tests.strategies import KINDS, Case, cases, entry, interleavings
 from windowing.batches import batches
 from windowing.errors import ArrivalOrder, TooManyWindows
 from windowing.local import LocalEngine
 from windowing.semantics import evaluate
+from windowing.semantics.landmark import EndlessLandmarkError
 from windowing.semantics.units import ArrivalOrderError
 from windowing.spec import parse_pipeline
 from windowing.spec.rows import dead_letter_lines, row_lines
 
 _CLASSES = [kind for kind in KINDS if kind != "sliding"]
+_OVER_A_VALUE = [kind for kind in KINDS if "row" not in kind]
 # The sliding ones have tests of their own; the other classes share the time that one would have.
 _EXAMPLES = max(settings.default.max_examples // 10, 8) if settings.default else 8
 _BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
@@ -29,7 +31,17 @@ _BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
-    case = data.draw(cases(kind=kind, wide=True))
+    check(data.draw(cases(kind=kind, wide=True)), data)
+
+
+@pytest.mark.parametrize("kind", _OVER_A_VALUE)
+@settings(max_examples=_EXAMPLES)
+@given(data=st.data())
+def test_windows_over_another_attribute(kind: str, data: st.DataObject) -> None:
+    check(data.draw(cases(kind=kind, wide=True, number=True)), data)
+
+
+def check(case: Case, data: st.DataObject) -> None:
     pipeline = parse_pipeline(case.pipeline)
     try:
         outcome = evaluate(pipeline, map(entry, case.events))
@@ -77,6 +89,8 @@ def test_a_time_that_leaps_ahead_gives_an_error_and_not_a_billion_landmark_windo
         entry({"source": "s", "partition": 0, "offset": offset, "value": {"ts": ts}})
         for offset, ts in enumerate(times)
     ]
+    with pytest.raises(EndlessLandmarkError, match=r"query q: .* 16,666,666,666,666,6.* max_ahead"):
+        evaluate(pipeline, log)
     (batch,) = batches(log, 10)
     with pytest.raises(TooManyWindows, match=r"query q: 16,666,666,666,666,6.* max_ahead"):
         LocalEngine(pipeline).feed(batch)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windowing.control import read_control
-from windowing.pack import column
+from windowing.decode import column
 from windowing.progress import generator_of
 from windowing.semantics.lanes import Lane
 from windowing.semantics.log import read_control as read_defined

@@ -1,26 +1,22 @@
-"""Sessions, early rows, limits of state: hand-made logs; random ones are in `test_classes`."""
+"""Sessions, limits of state: hand-made logs; random ones are in `test_classes`."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
-from tests.strategies import cases, entry
-from tests.windowing.test_engine import defined, lines
+from tests.strategies import entry
 from windowing.batches import batches
 from windowing.errors import StateFull
-from windowing.local import LocalEngine, Output, run
+from windowing.local import Output, run
 from windowing.semantics import evaluate
 from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.rows import Row, row_lines
+from windowing.spec.rows import row_lines
 
 _FEW = max(settings.default.max_examples // 6, 8) if settings.default else 8
-_SOME = max(settings.default.max_examples // 2, 20) if settings.default else 20
 Event = dict[str, object]
 
 
@@ -110,99 +106,6 @@ def test_rows_of_other_keys_part_sessions() -> None:
     found = output(spec, log([9, 8, 7, 6, 5, 4], "ababba"))
     spans = {(row.key[0], row.window_start_us, row.window_end_us) for row in found.rows}
     assert spans == {("a", 0, 5), ("a", 5, 8), ("b", 1, 7)}
-
-
-@pytest.mark.parametrize("policy", ["{every: 10 s}", "{records: 2}"])
-def test_early_rows_are_numbered_apart(policy: str) -> None:
-    spec = pipeline(f"window: RANGE 100 us SLIDE 100 us WATTR ts, early: {policy}")
-    engine, events = LocalEngine(spec), log([1, 2, 3, 4, 5])
-    for number, batch in enumerate(batches(map(entry, events), 1)):
-        engine.feed(batch, wall_us=number * 5_000_000)
-    early = [(row.pane, row.revision, row.records) for row in engine.output.early]
-    # The first look at the clock only takes note of the period.
-    wanted = [(1, 3), (2, 5)] if "every" in policy else [(1, 2), (2, 4)]
-    assert early == [("early", *one) for one in wanted]
-    assert [(row.pane, row.revision, row.records) for row in engine.output.rows] == [("full", 0, 5)]
-
-
-def test_a_start_that_moves_before_the_end_leaves_an_early_tombstone() -> None:
-    """A record out of order, within its slack, comes before what early rows showed as a start."""
-    text = pipeline("window: SESSION 10 us WATTR ts, early: {records: 1}").text
-    spec = parse_pipeline(text.replace("slack: 0 s", "slack: 20 us"))
-    engine = LocalEngine(spec)
-    for batch in batches(map(entry, log([7, 15, 3, 40])), 1):
-        engine.feed(batch)
-    early = [
-        (row.window_start_us, row.window_end_us, row.revision, row.records, row.absorbed_by)
-        for row in engine.output.early
-    ]
-    assert early == [
-        (7, 17, 1, 1, None),
-        (7, 25, 2, 2, None),
-        (7, 25, 3, 0, 3),  # the window as it was shown last, and where it has gone
-        (3, 25, 1, 3, None),
-        (40, 50, 1, 1, None),
-    ]
-    stone = engine.output.early[2]
-    assert (stone.pane, stone.values, stone.offsets) == ("early", {"n": None, "vs": None}, {})
-    spans = {(row.window_start_us, row.window_end_us) for row in engine.output.rows}
-    assert spans == {(3, 25), (40, 50)}
-
-
-def test_what_was_sent_since_has_its_tombstone_among_the_late_rows() -> None:
-    """Shown early, sent, merged into another: one tombstone, and not an early one."""
-    engine = LocalEngine(pipeline("window: SESSION 10 us WATTR ts, early: {every: 10 s}"))
-    walls_us = [0, *[20_000_000] * 5]
-    for wall_us, batch in zip(
-        walls_us, batches(map(entry, log([7, 8, 30, 0, 45])), 1), strict=True
-    ):
-        engine.feed(batch, wall_us=wall_us)
-    assert [(row.window_id, row.absorbed_by) for row in engine.output.early] == [(7, None)]
-    stones = [row for row in engine.output.rows if row.absorbed_by is not None]
-    assert [(row.window_id, row.pane, row.revision) for row in stones] == [(7, "late", 1)]
-
-
-@settings(max_examples=_SOME)
-@given(data=st.data())
-def test_what_early_rows_showed_comes_or_is_taken_back_once(data: st.DataObject) -> None:
-    """Each early session is sent when it ends, or its last early row is a tombstone."""
-    policy = data.draw(st.sampled_from(["{every: 3 us}", "{records: 1}", "{records: 2}"]))
-    slack = data.draw(st.sampled_from(["0 s", "15 us", "40 us"]))
-    text = pipeline(f"window: SESSION 10 us WATTR ts, early: {policy}").text
-    spec = parse_pipeline(text.replace("slack: 0 s", f"slack: {slack}"))
-    # Records jump back and forth by some gaps, so that sessions grow at both ends and merge.
-    jumps = data.draw(st.lists(st.tuples(st.integers(-25, 9), st.sampled_from("aab")), max_size=14))
-    events = log([3 * n + jump for n, (jump, _) in enumerate(jumps)], "".join(k for _, k in jumps))
-    engine, rows = LocalEngine(spec), data.draw(st.integers(1, 4))
-    for number, batch in enumerate(batches(map(entry, events), rows)):
-        engine.feed(batch, wall_us=number * data.draw(st.integers(0, 4)))
-    sent = {_identity(row) for row in engine.output.rows}
-    shown: dict[tuple[object, ...], list[Row]] = defaultdict(list)
-    for row in engine.output.early:
-        shown[_identity(row)].append(row)
-    for identity, provisional in shown.items():
-        assert [row.revision for row in provisional] == [*range(1, len(provisional) + 1)]
-        taken_back = [row.absorbed_by is not None for row in provisional]
-        assert taken_back == [False] * (len(provisional) - 1) + [identity not in sent]
-        for row in provisional:
-            assert row.absorbed_by is None or row.absorbed_by < row.window_id
-
-
-def _identity(row: Row) -> tuple[object, ...]:
-    return row.query, row.window_id, row.key
-
-
-@settings(max_examples=_FEW)
-@given(data=st.data())
-def test_rows_never_depend_on_early_ones(data: st.DataObject) -> None:
-    kind = data.draw(st.sampled_from(["sliding", "session"]))
-    case = data.draw(cases(kind=kind, records_max=12))
-    policy = data.draw(st.sampled_from(["{every: 3 us}", "{records: 1}"]))
-    spec = parse_pipeline(f"{case.pipeline}\nearly: {policy}\n")
-    engine = LocalEngine(spec)
-    for number, batch in enumerate(batches(map(entry, case.events), data.draw(st.integers(1, 5)))):
-        engine.feed(batch, wall_us=number * data.draw(st.integers(0, 4)))
-    assert lines(engine.output) == defined(spec, case)
 
 
 def test_a_full_state_fails_the_batch_and_drops_nothing() -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import polars as pl
 
-from windowing.pack import column
+from windowing.decode import column
 from windowing.parcel import DEAD_LETTER_SCHEMA, Parcel
 from windowing.spec import Query
 from windowing.spec.disorder import progress_attr

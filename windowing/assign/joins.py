@@ -15,8 +15,8 @@ import polars as pl
 
 from windowing import wids
 from windowing.assign.assigner import Assigned, Scan, Tables, dead_letters
+from windowing.decode import column
 from windowing.frames import to_bytes
-from windowing.pack import column
 from windowing.parcel import Addition, Parcel, split
 from windowing.spec import Pipeline, Query
 from windowing.spec.join import JoinedSource

@@ -12,8 +12,8 @@ import polars as pl
 
 from windowing.aggregates import Accumulators, AggregateOverflow
 from windowing.assign.assigner import Tables
+from windowing.decode import column
 from windowing.errors import ResultOverflow
-from windowing.pack import column
 from windowing.progress.reached import Progress
 from windowing.spec import Pipeline, Query
 

@@ -16,12 +16,16 @@ import polars as pl
 from windowing import wids
 from windowing.assign.assigner import Tables
 from windowing.emission.sliding import SlidingEmitter
-from windowing.progress.reached import Progress
+from windowing.progress.reached import AllEnded, Progress
 from windowing.wids import Ints
 
 
 class LandmarkEmitter(SlidingEmitter):
     """Makes the rows of one query with a landmark window."""
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """What open windows hold, up to the first window of the newest record."""
+        return self._results.of(self._full(tables, after, AllEnded(after)))
 
     def _ended_between(
         self, units: pl.DataFrame, before: Progress, after: Progress

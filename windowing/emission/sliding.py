@@ -23,10 +23,8 @@ from windowing.emission.intervals import content
 from windowing.errors import TooManyWindows
 from windowing.progress.reached import Progress
 from windowing.spec import Pipeline, Query
+from windowing.spec.rules import WINDOWS_MAX
 from windowing.wids import ENDED, ON_TIME, Ints
-
-WINDOWS_MAX = 50_000_000
-"""So many windows of partial states are listed at once; a time that leaps years ahead asks more."""
 
 LATE = pl.col("release") != ON_TIME
 RETRACTS = "retracts"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from windowing.pack import column
+from windowing.decode import column
 from windowing.progress.generator import OwnRecords
 from windowing.spec.disorder import Member
 from windowing.wids import NOTHING_YET, Ints

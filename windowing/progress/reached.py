@@ -127,6 +127,35 @@ class StreamProgress:
 
 
 @dataclass(frozen=True)
+class AllEnded:
+    """Progress as it would be if all lanes ended now.
+
+    Attributes:
+        now: as it is.
+    """
+
+    now: Progress
+
+    @property
+    def highest(self) -> int:
+        """The largest progress of any unit."""
+        return ENDED
+
+    def of(self, units: pl.DataFrame) -> Ints:
+        """Every unit is at its end."""
+        del units
+        return np.array([ENDED])
+
+    def furthest(self, units: pl.DataFrame) -> Ints:
+        """As it is now."""
+        return self.now.furthest(units)
+
+    def newest(self, units: pl.DataFrame) -> Ints:
+        """As it is now."""
+        return self.now.newest(units)
+
+
+@dataclass(frozen=True)
 class RowProgress:
     """Progress by number of rows: how many records a unit has, in the one lane that carries it.
 

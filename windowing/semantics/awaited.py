@@ -13,8 +13,7 @@ from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.revisions import key_of, part_of, revisions, units_of
 from windowing.semantics.tuples import numbered
 from windowing.semantics.units import Item, Shown
-from windowing.spec.disorder import progress_attr
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.spec.pipeline import Query
 from windowing.spec.rows import Scalar
 from windowing.spec.rules import in_log_order
 from windowing.spec.window import WindowClass
@@ -28,7 +27,8 @@ class Awaited:
     """Gives the rows of a log as they become due.
 
     Args:
-        pipeline: what is computed.
+        queries: what is computed, over one attribute.
+        attr: the field that progress by that attribute is kept for; None: for lanes alone.
         items: the good records of the log, each lane's in offset order.
         lanes: all lanes, at the end of the log.
 
@@ -36,14 +36,20 @@ class Awaited:
         ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
 
-    def __init__(self, pipeline: Pipeline, items: Sequence[Item], lanes: Sequence[Lane]) -> None:
-        self._attr = progress_attr(pipeline.source.disorder)
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        attr: str | None,
+        items: Sequence[Item],
+        lanes: Sequence[Lane],
+    ) -> None:
+        self._attr = attr
         # Per key that has a progress of its own: (instant, number, query, row).
         self._heaps: dict[Scalar, list[tuple[Progress, int, Query, Shown]]] = {}
         # Rows that a record itself completes, by its partition and offset.
         self._completed: dict[tuple[int, int], list[tuple[Query, Shown]]] = defaultdict(list)
         numbers = count()
-        for query in pipeline.queries:
+        for query in queries:
             rows = _rows_of_units(query, items, lanes)
             for shown in revisions(query, items, lanes):
                 if shown.retracts:
@@ -57,7 +63,7 @@ class Awaited:
                 row = (_instant(query, shown, unit), next(numbers), query, shown)
                 heapq.heappush(self._heaps.setdefault(key, []), row)
 
-    def reached(self, lanes: Sequence[Lane], place: tuple[int, int]) -> Line:
+    def reached(self, lanes: Sequence[Lane], place: tuple[int, int]) -> list[tuple[Query, Shown]]:
         """The rows that are due now and were not before.
 
         Args:
@@ -71,7 +77,7 @@ class Awaited:
             while heap and heap[0][0] <= progress:
                 _, _, query, shown = heapq.heappop(heap)
                 due.append((query, shown))
-        return _spelled(due)
+        return due
 
 
 def _rows_of_units(
@@ -94,7 +100,8 @@ def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
     return shown.end + 1 if query.window.kind in _CLOSE_AFTER else shown.end
 
 
-def _spelled(due: Sequence[tuple[Query, Shown]]) -> Line:
+def spelled(due: Sequence[tuple[Query, Shown]]) -> Line:
+    """What is due, as a trace spells it."""
     closed: dict[str, set[int]] = {}
     revised: dict[str, list[Line]] = {}
     for query, shown in due:

@@ -1,6 +1,6 @@
 """The definition: the rows of a pipeline as a function of its log.
 
-The log is followed lane by lane (`lanes`), which says of each record how far its lane was before
+The log is followed lane by lane (`view`), which says of each record how far its lane was before
 it, and of each lane how far it got. With that, each query has its rows (`revisions`). Nothing else
 is said, and so nothing else can have an influence: neither the order between lanes nor batches nor
 clocks.
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from windowing.semantics import joins
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
-from windowing.semantics.lanes import Arrival, Lane, follow
-from windowing.semantics.log import LogEntry, split_lanes
+from windowing.semantics.lanes import Arrival
+from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.units import Item, Shown
-from windowing.semantics.values import Record, ValueReader
+from windowing.semantics.view import Views
 from windowing.semantics.windows import definition_of
 from windowing.spec.fields import Aggregate, Kind
 from windowing.spec.join import JoinedSource
@@ -89,19 +89,20 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
         BadLogError: not a log of this pipeline.
         IntSumError: a sum of ints in some row leaves 64 bits.
     """
-    source = pipeline.source
-    arrivals, lanes = _followed(pipeline, log)
-    items = _items(arrivals)
+    source, views = pipeline.source, Views(pipeline, log)
+    arrivals, lanes = views.by(None).arrivals, views.by(None).lanes
     bad = [_dead(a, None, a.content) for a in arrivals if isinstance(a.content, str)]
     dead = list(bad)
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
     for query in pipeline.queries:
+        view = views.of(query)
         if isinstance(source, JoinedSource):
-            rows += joins.rows(query, source, items, lanes)
+            rows += joins.rows(query, source, view.items, view.lanes)
         else:
-            rows += (_row(query, source, shown) for shown in revisions(query, items, lanes))
-        refused, tally = _refused(query, items)
+            shown = revisions(query, view.items, view.lanes)
+            rows += (_row(query, source, revision) for revision in shown)
+        refused, tally = _refused(query, view.items)
         dead += refused
         counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
     return Outcome(
@@ -128,41 +129,11 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
     query = next(query for query in pipeline.queries if query.name == row.query)
     if isinstance(pipeline.source, JoinedSource):
         return []  # the key of a pair says it
-    arrivals, lanes = _followed(pipeline, log)
-    for shown in revisions(query, _items(arrivals), lanes):
+    view = Views(pipeline, log).of(query)
+    for shown in revisions(query, view.items, view.lanes):
         if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
             return [(item.partition, item.offset) for item in shown.holds]
     return []
-
-
-def _followed(pipeline: Pipeline, log: Iterable[LogEntry]) -> tuple[list[Arrival], list[Lane]]:
-    """Every data record with its lane's progress before it, and the lanes at the end."""
-    source = pipeline.source
-    arrivals: list[Arrival] = []
-    lanes: list[Lane] = []
-    for number, entries in enumerate(split_lanes(source, log)):
-        lane = Lane(source.lane(number), source.place(number)[0].disorder)
-        arrivals += follow(lane, entries, ValueReader(pipeline, number))
-        lanes.append(lane)
-    return arrivals, lanes
-
-
-def _items(arrivals: Iterable[Arrival]) -> list[Item]:
-    return [item for arrival in arrivals if (item := _item(arrival)) is not None]
-
-
-def _item(arrival: Arrival) -> Item | None:
-    record = arrival.content
-    if not isinstance(record, Record):
-        return None
-    return Item(
-        value=record.ts_us,
-        source=_topic(arrival),
-        partition=arrival.partition,
-        offset=arrival.offset,
-        progress=arrival.progress,
-        fields=record.fields,
-    )
 
 
 def _refused(query: Query, items: Iterable[Item]) -> tuple[list[DeadLetter], dict[str, int]]:

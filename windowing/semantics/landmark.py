@@ -16,7 +16,12 @@ import math
 from windowing.semantics.lateness import is_late, judge
 from windowing.semantics.units import Holding, Item, Lateness, Unit
 from windowing.spec.pipeline import Query
+from windowing.spec.rules import WINDOWS_MAX
 from windowing.spec.window import Window
+
+
+class EndlessLandmarkError(ValueError):
+    """A log with more landmark windows than anyone can list."""
 
 
 def extent(window: Window, wid: int) -> tuple[int, int]:
@@ -40,6 +45,7 @@ def last_window(window: Window, unit: Unit) -> int:
 def hold(query: Query, unit: Unit) -> list[Holding]:
     """What each window holds of a unit, up to the last one that is sent."""
     last = last_window(query.window, unit)
+    _check_number(query, unit, last)
     held = []
     for item in unit.items:
         first = first_window(query.window, item.value)
@@ -52,6 +58,20 @@ def hold(query: Query, unit: Unit) -> list[Holding]:
             if verdict != "refused":
                 held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
     return held
+
+
+def _check_number(query: Query, unit: Unit, last: int) -> None:
+    """Refuse a log whose last window is so far off that no list of windows is a result."""
+    window = query.window
+    firsts = [first_window(window, item.value) for item in unit.items]
+    many = last + 1 - min((first for first in firsts if first is not None), default=last)
+    if many > WINDOWS_MAX:
+        msg = (
+            f"query {query.name}: the log has {many:,} landmark windows, more than "
+            f"{WINDOWS_MAX:,}: if a record's time leaps ahead, give event_time a max or a "
+            "max_ahead, which make it a dead letter; else choose a longer slide"
+        )
+        raise EndlessLandmarkError(msg)
 
 
 def takes(query: Query, item: Item) -> bool:
@@ -77,7 +97,6 @@ def lateness(query: Query, item: Item) -> Lateness | None:
         return None
     if query.late.mode == "consistent":
         return Lateness(whole=True, first=first)
-    last = first
-    while is_late(query, extent(window, last + 1)[1], earliest, item.progress):
-        last += 1
+    # It is late for those that end at or before its lane's progress.
+    last = (int(item.progress) - window.origin) // window.slide - 1
     return Lateness(whole=False, first=first, last=last)

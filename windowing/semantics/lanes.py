@@ -108,8 +108,16 @@ class Lane:
         self.by_key[key] = max(self.by_key.get(key, -math.inf), bound)
 
 
-def follow(lane: Lane, entries: Iterable[LogEntry], reader: ValueReader) -> list[Arrival]:
+def follow(
+    lane: Lane, entries: Iterable[LogEntry], reader: ValueReader, attribute: str | None = None
+) -> list[Arrival]:
     """Return a lane's data records, each with the progress before it, and move the lane.
+
+    Args:
+        lane: the lane, as far as it is before the entries.
+        entries: in offset order.
+        reader: what values are.
+        attribute: the field that moves it; None: the event time.
 
     Raises:
         BadLogError: a control record that is none.
@@ -128,5 +136,14 @@ def follow(lane: Lane, entries: Iterable[LogEntry], reader: ValueReader) -> list
         met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
         arrivals.append(Arrival(lane.name, entry.partition, entry.offset, met, content))
         if isinstance(content, Record):
-            lane.record(content.ts_us, content.fields)
+            lane.record(place_of(content, attribute), content.fields)
     return arrivals
+
+
+def place_of(record: Record, attribute: str | None) -> int:
+    """Where a record lies along an attribute; None: the event time."""
+    if attribute is None:
+        return record.ts_us
+    value = record.fields[attribute]
+    assert isinstance(value, int)  # noqa: S101 - windows are over ints alone, never null
+    return value

@@ -7,15 +7,17 @@ trace is of one order of arrival: that in which the log is given.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from windowing.semantics.awaited import Awaited, Line
+from windowing.semantics.awaited import Awaited, Line, spelled
 from windowing.semantics.found import Finder
-from windowing.semantics.lanes import Arrival, Lane, Progress, follow
-from windowing.semantics.log import LogEntry, split_lanes
-from windowing.semantics.units import Item
+from windowing.semantics.lanes import Arrival, Progress, follow
+from windowing.semantics.log import LogEntry
+from windowing.semantics.units import Shown
 from windowing.semantics.values import Record, ValueReader
-from windowing.spec.pipeline import Pipeline, Source
+from windowing.semantics.view import Views, attribute_of, items_of, lanes_of
+from windowing.spec.disorder import progress_attr
+from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.window import WindowClass
 
 
@@ -35,7 +37,8 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         `ts`, `reason` or `control`; `progress` of its lane before and `after` it, and of the
         `stream` after it (null: none yet; "ended"); per query, for a record, its `windows`, those
         that it is `late` for, the `slices` that it goes into (first window, last window, epoch or
-        null) and its `outcome`; the windows that it `closed`, and the rows that it `revised`.
+        null) and its `outcome`; the windows that it `closed`, and the rows that it `revised`. Of
+        a query over another attribute: where the record is `at`, and progress by that one.
 
     Raises:
         BadLogError: not a log of this pipeline.
@@ -50,38 +53,82 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
             )
             raise TraceError(msg)
     entries = list(log)
-    split_lanes(pipeline.source, entries)  # for its errors
-    items, ended = followed(pipeline, entries)
-    awaited = Awaited(pipeline, items, ended)
-    finders = {query.name: Finder(query, items, ended) for query in pipeline.queries}
-    reader, lanes = ValueReader(pipeline), _lanes(pipeline.source)
-    last = [-1] * len(lanes)
+    views, reader, last = (
+        Views(pipeline, entries),
+        ValueReader(pipeline),
+        [-1] * pipeline.source.partitions,
+    )
+    attributes = dict.fromkeys(
+        [None, *(attribute_of(q, pipeline.source) for q in pipeline.queries)]
+    )
+    courses = [_Course(pipeline, views, attribute) for attribute in attributes]
     for entry in entries:
-        lane = lanes[entry.partition]
-        line: Line = {"lane": lane.name, "offset": entry.offset}
+        line: Line = {"lane": pipeline.source.lane(entry.partition), "offset": entry.offset}
         if entry.offset <= last[entry.partition]:
             yield {**line, "kind": "again"}
             continue
         last[entry.partition] = entry.offset
-        before = lane.progress
-        arrivals = follow(lane, [entry], reader)
+        for course in courses:
+            course.step(entry, reader)
+        found = {name: met for course in courses for name, met in course.met.items()}
         yield {
             **line,
-            **_content(pipeline, entry, arrivals),
-            "progress": _spell(arrivals[0].progress if arrivals else before),
-            "after": _spell(lane.progress),
-            "stream": _spell(min(lane.progress for lane in lanes)),
-            **_queries(pipeline, finders, arrivals),
-            **awaited.reached(lanes, (entry.partition, entry.offset)),
+            **_content(entry, courses[0].arrivals),
+            **courses[0].line,
+            **({"queries": {q.name: found[q.name] for q in pipeline.queries}} if found else {}),
+            **spelled([row for course in courses for row in course.due]),
         }
 
 
-def _lanes(source: Source) -> list[Lane]:
-    names = (source.lane(partition) for partition in range(source.partitions))
-    return [Lane(name, source.disorder) for name in names]
+class _Course:
+    """The queries over one attribute, as a log passes by.
+
+    Args:
+        pipeline: what is computed.
+        views: the whole log.
+        attribute: the attribute; None: the event time.
+
+    Attributes:
+        arrivals: of the entry before: the data record, if it was one.
+        line: the progress of its lane before and after it, and that of the stream.
+        met: by query, what it found.
+        due: the rows that it brought out.
+    """
+
+    def __init__(self, pipeline: Pipeline, views: Views, attribute: str | None) -> None:
+        source, view = pipeline.source, views.by(attribute)
+        queries = [q for q in pipeline.queries if attribute_of(q, source) == attribute]
+        generator = source.disorder if attribute is None else source.generator_of(attribute)
+        self._attribute, self._lanes = attribute, lanes_of(source, attribute)
+        self._awaited = Awaited(queries, progress_attr(generator), view.items, view.lanes)
+        self._finders = {query.name: Finder(query, view.items, view.lanes) for query in queries}
+        self.arrivals: list[Arrival] = []
+        self.line: Line = {}
+        self.met: Line = {}
+        self.due: list[tuple[Query, Shown]] = []
+
+    def step(self, entry: LogEntry, reader: ValueReader) -> None:
+        """Take the next entry of the log."""
+        lane = self._lanes[entry.partition]
+        before = lane.progress
+        self.arrivals = follow(lane, [entry], reader, self._attribute)
+        items = items_of(self.arrivals, self._attribute)
+        self.line = {
+            "progress": _spell(self.arrivals[0].progress if self.arrivals else before),
+            "after": _spell(lane.progress),
+            "stream": _spell(min(lane.progress for lane in self._lanes)),
+        }
+        # The line itself is about event time; another attribute is told of by its queries.
+        own = {} if self._attribute is None or not items else {"at": items[0].value, **self.line}
+        self.met = {
+            name: {**own, **finder.of(item)}
+            for item in items
+            for name, finder in self._finders.items()
+        }
+        self.due = self._awaited.reached(self._lanes, (entry.partition, entry.offset))
 
 
-def _content(pipeline: Pipeline, entry: LogEntry, arrivals: Sequence[Arrival]) -> Line:
+def _content(entry: LogEntry, arrivals: Sequence[Arrival]) -> Line:
     if not arrivals:
         control = b"" if entry.control is None else entry.control
         return {"kind": "control", "control": control.decode("utf-8", "replace")}
@@ -89,32 +136,6 @@ def _content(pipeline: Pipeline, entry: LogEntry, arrivals: Sequence[Arrival]) -
     if isinstance(content, Record):
         return {"kind": "record", "ts": content.ts_us}
     return {"kind": "dead", "reason": content}
-
-
-def followed(pipeline: Pipeline, entries: Sequence[LogEntry]) -> tuple[list[Item], list[Lane]]:
-    """The good records of a log, and its lanes as they stand at the end."""
-    reader, lanes = ValueReader(pipeline), _lanes(pipeline.source)
-    items = []
-    for lane, of_lane in zip(lanes, split_lanes(pipeline.source, entries), strict=True):
-        arrivals = follow(lane, of_lane, reader)
-        items += [_item(pipeline.source, a) for a in arrivals if isinstance(a.content, Record)]
-    return items, lanes
-
-
-def _queries(
-    pipeline: Pipeline, finders: Mapping[str, Finder], arrivals: Sequence[Arrival]
-) -> Line:
-    if not arrivals or not isinstance(arrivals[0].content, Record):
-        return {}
-    item = _item(pipeline.source, arrivals[0])
-    return {"queries": {query: finder.of(item) for query, finder in finders.items()}}
-
-
-def _item(source: Source, arrival: Arrival) -> Item:
-    record = arrival.content
-    assert isinstance(record, Record)  # noqa: S101 - callers asked
-    place = (source.topic, arrival.partition, arrival.offset)
-    return Item(record.ts_us, *place, arrival.progress, record.fields)
 
 
 def _spell(progress: Progress) -> int | str | None:

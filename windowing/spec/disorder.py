@@ -128,6 +128,33 @@ def progress_attr(disorder: Disorder) -> str | None:
     return None
 
 
+def without_unit(disorder: Disorder) -> bool:
+    """Whether a generator means the same for any attribute, because it names no length of time."""
+    return disorder == Slack(0) or isinstance(disorder, SlackRows | OrderedPer | Adaptive)
+
+
+def parse_disorder_of(value: object) -> Disorder:
+    """Read the generator of a plain number, whose slack is one: `{slack: 50}`.
+
+    Raises:
+        ValueError: E_DISORDER, with the rule.
+    """
+    if isinstance(value, Mapping) and set(value) == {"slack"} and type(value["slack"]) is int:
+        slack = value["slack"]
+        if not 0 <= slack <= INT64_MAX:
+            msg = f"E_DISORDER: slack {slack} must be from 0 on and fit 64 bits"
+            raise ValueError(msg)
+        return Slack(slack)
+    disorder = parse_disorder(value)
+    if not without_unit(disorder):
+        msg = (
+            f"E_DISORDER: {value!r} speaks of times, and a number is none: use ordered, "
+            "{slack: 50}, {slack: 500 rows}, ordered_per or adaptive"
+        )
+        raise ValueError(msg)
+    return disorder
+
+
 def parse_disorder(value: object) -> Disorder:
     """Read a generator as a pipeline file spells it.
 

@@ -10,16 +10,16 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from windowing.spec.late import PositiveDuration
-from windowing.spec.lengths import duration_us
+from windowing.spec.lengths import Step, parse_step
 from windowing.spec.window import ROW_NUM, Window, WindowClass
 
 Accumulation = Literal["accumulating", "discarding", "retracting"]
 """What a later row of a window shows: all of it; what its row before did not; or all, after the row
 before was taken back."""
 
-_Duration = Annotated[int, BeforeValidator(duration_us)]
+_Step = Annotated[Step, BeforeValidator(parse_step)]
 _Count = Annotated[int, Field(strict=True, ge=1)]
-_EARLY_CLASSES = (WindowClass.SLIDING, WindowClass.SESSION)
+_ORDER_FREE = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
 
 
 class Early(BaseModel):
@@ -47,25 +47,25 @@ class Retention(BaseModel):
     """How long and how much is kept.
 
     Attributes:
-        time_us: how long after its end a window takes late records.
+        time: how long after its end a window takes late records.
         windows: the same in slides; of the two the smaller counts.
         entries: how many partial states a query may have in one shard. A batch that needs more
             fails; nothing is dropped.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
-    time_us: _Duration | None = Field(default=None, alias="time")
+    time: _Step | None = None
     windows: Annotated[int, Field(strict=True, ge=0)] | None = None
     entries: _Count | None = None
 
     def length_us(self, window: Window) -> int | None:
-        """How long windows take late records; None: it says nothing of that.
+        """How long windows take late records, in their attribute's unit; None: it says nothing.
 
         Raises:
             ValueError: it counts windows where there is no slide in time.
         """
-        given = [] if self.time_us is None else [self.time_us]
+        given = [] if self.time is None else [self.time.amount]
         if self.windows is not None:
             timed = window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
             if not timed or window.attribute == ROW_NUM:
@@ -76,8 +76,8 @@ class Retention(BaseModel):
 
 
 def parse_retention(value: object) -> object:
-    """`12 hours` is short for `{time: 12 hours}`."""
-    return {"time": value} if isinstance(value, str) else value
+    """`12 hours` is short for `{time: 12 hours}`, and `100` for `{time: 100}`."""
+    return {"time": value} if isinstance(value, str | int) else value
 
 
 def check_early(window: Window, early: Early | None) -> None:
@@ -86,12 +86,27 @@ def check_early(window: Window, early: Early | None) -> None:
     Raises:
         ValueError: these cannot.
     """
-    if early is None or window.kind in _EARLY_CLASSES:
+    if early is None or window.kind in _ORDER_FREE:
         return
-    if window.kind is WindowClass.TUPLE and window.order == "log" and window.range_ is not None:
+    if window.kind is WindowClass.TUPLE and window.order == "log":
         return
     msg = (
-        f"early rows are for sliding windows, rows in the order of the log, and sessions, not for "
-        f"{window.kind.value.replace('_', ' ')}: leave early out"
+        "early rows are for sliding and landmark windows, rows in the order of the log, and "
+        f"sessions, not for {window.kind.value.replace('_', ' ')}: leave early out"
+    )
+    raise ValueError(msg)
+
+
+def check_idle(window: Window, idle_timeout_us: int | None) -> None:
+    """Which windows can be shown without what silent lanes may still say.
+
+    Raises:
+        ValueError: these cannot: what they are is decided by records that are still to come.
+    """
+    if idle_timeout_us is None or (window.kind in _ORDER_FREE and window.attribute != ROW_NUM):
+        return
+    msg = (
+        "idle_timeout is for windows that no order of records decides: sliding, landmark, sessions "
+        f"in time; not for {window.kind.value.replace('_', ' ')}: leave it out of the source"
     )
     raise ValueError(msg)

@@ -126,11 +126,11 @@ def _by_record(window: Window) -> Evaluation:
 
 def _span(query: Query, source: Source) -> int | None:
     """How far behind the newest record a window may change, its range apart; None: unknown."""
-    timed = query.window.attribute == source.event_time.field
-    if not timed or not isinstance(source.disorder, Slack):
+    generator = source.generator_of(query.window.attribute)
+    if not isinstance(generator, Slack):
         return None
     kept = (query.retention_us or 0) + (query.late.every_us or 0)
-    return source.disorder.slack_us + (kept if query.late.policy == "update" else 0)
+    return generator.slack_us + (kept if query.late.policy == "update" else 0)
 
 
 def _slices(query: Query, source: Source) -> int | None:

@@ -26,12 +26,19 @@ def explain(pipeline: Pipeline) -> Iterator[str]:
     yield f"{pipeline.name}: topic {topics}, {lanes}, {pipeline.shards} shards"
     for part in source.parts:
         of_lane = "of a lane" if len(source.parts) == 1 else f"of a lane of {part.topic}"
-        yield f"  progress {of_lane}: {_progress(part)}; of the stream: the smallest of its lanes"
+        how = _progress(part, part.event_time.field)
+        yield f"  progress {of_lane}: {how}; of the stream: the smallest of its lanes"
+        if part.idle_timeout_us is not None:
+            silent = f"silent for {spell_us(part.idle_timeout_us)}"
+            yield f"  a lane {silent} holds back results, and no provisional rows"
+    for attribute in dict.fromkeys(query.window.attribute for query in pipeline.queries):
+        if attribute in source.fields:
+            yield f"  progress by {attribute}: {_progress(source, attribute)}"
     if pipeline.join is not None:
         (query,) = pipeline.queries
         yield ""
         yield from explain_join(pipeline.join, query)
-        yield f"  late: {_late(query)}"
+        yield f"  late: {_late(query, source)}"
         return
     for query in pipeline.queries:
         yield ""
@@ -47,7 +54,7 @@ def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
     yield f"  because: {chosen.because}"
     yield f"  key: {', '.join(_key(query)) or 'none: one row per window'}"
     yield from _state(query, pipeline, chosen)
-    yield f"  late: {_late(query)}"
+    yield f"  late: {_late(query, pipeline.source)}"
     if query.early is not None:
         yield f"  early: {_early(query.early)}; provisional, and no part of the result"
     if query.accumulation != "accumulating":
@@ -125,20 +132,21 @@ def _bytes(count: int) -> str:
     return f"{count} bytes"
 
 
-def _progress(source: Source) -> str:
-    """How a lane gets its bounds, in words."""
-    time, newest = source.event_time.field, f"its largest {source.event_time.field} so far"
-    match source.disorder:
+def _progress(source: Source, attribute: str) -> str:
+    """How a lane gets its bounds by an attribute, in words."""
+    newest, timed = f"its largest {attribute} so far", attribute == source.event_time.field
+    match source.generator_of(attribute):
         case Slack(slack_us):
-            return newest + (f" - {spell_us(slack_us)}" if slack_us else "")
+            length = spell_us(slack_us) if timed else slack_us
+            return newest + (f" - {length}" if slack_us else "")
         case SlackRows(rows):
-            return f"the smallest {time} of its {rows + 1} largest so far"
+            return f"the smallest {attribute} of its {rows + 1} largest so far"
         case Heartbeat():
             return f"{newest}, less what its delays leave open, or what heartbeats have seen"
         case OrderedPer(attr, members):
             if members is None:
                 return f"of each {attr} by itself: {newest}"
-            return f"the smallest newest {time} of its values of {attr}"
+            return f"the smallest newest {attribute} of its values of {attr}"
         case Adaptive(late, over_rows):
             return f"{newest} less the slack that had {late} of its last {over_rows} records late"
         case _:
@@ -157,14 +165,14 @@ def _early(early: Early) -> str:
     return f"a row of what changed, every {spell_us(early.every_us or 0)}"
 
 
-def _late(query: Query) -> str:
-    late = query.late
+def _late(query: Query, source: Source) -> str:
+    late, spell = query.late, speller(query.window, source)
     if in_log_order(query.window):
         return "no record is: rows count in the order of the log"
     if late.policy == "update":
         return (
-            f"update, {late.mode}: revisions at epochs of {spell_us(late.every_us or 0)}, up to "
-            f"{spell_us(query.retention_us or 0)} after a window's end, then dead letters"
+            f"update, {late.mode}: revisions at epochs of {spell(late.every_us or 0)}, up to "
+            f"{spell(query.retention_us or 0)} after a window's end, then dead letters"
         )
     outcome = {"drop": "counted and dropped", "dead_letter": "dead letters"}[late.policy]
     return f"{late.mode}: {outcome}; a row is sent once, when its window closes"

@@ -126,6 +126,9 @@ class Join(SpecModel):
             msg = f"both sides read topic {left.topic!r}: a join needs two"
             raise ValueError(msg)
         for source in (left, right):
+            if source.idle_timeout_us is not None:
+                msg = f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
+                raise ValueError(msg)
             if progress_attr(source.disorder) is not None:
                 msg = f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
                 raise ValueError(msg)

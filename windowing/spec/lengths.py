@@ -83,6 +83,39 @@ def parse_length(text: str) -> Length:
     return Length(Fraction(number), unit, text.strip())
 
 
+@dataclass(frozen=True)
+class Step:
+    """A length along a windowing attribute.
+
+    Attributes:
+        amount: microseconds, or steps of a plain number.
+        timed: whether it is a time.
+    """
+
+    amount: int
+    timed: bool
+
+    def __str__(self) -> str:
+        """As people write it."""
+        return spell_us(self.amount) if self.timed else str(self.amount)
+
+
+def parse_step(value: object, *, minimum: int = 0) -> Step:
+    """Read a length of time (`1 hour`), or a plain whole number (`100`).
+
+    Raises:
+        ValueError: neither, or out of range.
+    """
+    if isinstance(value, str) and parse_length(value).unit is not None:
+        return Step(duration_us(value, minimum_us=minimum), timed=True)
+    exact = parse_length(str(value)).number if type(value) in (int, str) else None
+    if exact is None or exact.denominator != 1 or not minimum <= exact <= INT64_MAX:
+        msg = f"{value!r}: write a length of time such as '1 hour', or, for windows over a plain "
+        msg += f"number, a whole number from {minimum} on"
+        raise ValueError(msg)
+    return Step(int(exact), timed=False)
+
+
 def duration_us(value: object, *, minimum_us: int = 0) -> int:
     """Read a length of time as integer microseconds.
 

@@ -27,6 +27,7 @@ from windowing.spec.emission import (
     Early,
     Retention,
     check_early,
+    check_idle,
     parse_retention,
 )
 from windowing.spec.errors import PipelineError, Problem
@@ -34,9 +35,15 @@ from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
 from windowing.spec.postgres_names import check_postgres_names
-from windowing.spec.rules import check_gaps, check_late, check_progress_key
+from windowing.spec.rules import (
+    check_gaps,
+    check_late,
+    check_number,
+    check_progress_key,
+    check_step,
+)
 from windowing.spec.source import EventTime, Name, Source, SpecModel, known_fields
-from windowing.spec.window import ROW_NUM, Window, WindowClass, parse_window
+from windowing.spec.window import Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
 
 # What stands for the source of a join that cannot be read.
@@ -215,11 +222,16 @@ class _FieldError(ValueError):
 def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
     """What stands for a query where two streams are joined."""
     late, retention = pipeline.late, pipeline.retention or Retention()
-    if late.policy == "update" and retention.time_us is None:
+    if late.policy == "update" and retention.time is None:
         msg = "late: {policy: update} needs a retention, as retention: 12 hours"
         raise _FieldError(("late",), msg)
     if retention.windows is not None:
         raise _FieldError(("retention",), "a join has no windows to count: give a time")
+    try:
+        for step in (late.every, retention.time):
+            check_step(source.event_time.field, source.event_time.field, step)
+    except ValueError as error:
+        raise _FieldError(("retention",), str(error)) from None
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
         try:
             check_postgres_names(PAIRS, [*source.key, *source.join.select])
@@ -231,7 +243,7 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
         group_by=source.key,
         aggregates=source.shown,
         late=late,
-        retention_us=retention.time_us if late.policy == "update" else None,
+        retention_us=retention.length_us(source.window) if late.policy == "update" else None,
         entries_max=retention.entries,
         # A late partner takes back that a record was alone.
         accumulation="accumulating" if source.join.kind == "inner" else "retracting",
@@ -244,19 +256,17 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
         window = parse_window(query.window, source.attributes)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
-    if window.attribute not in (source.event_time.field, ROW_NUM):
-        msg = (
-            f"windows over {window.attribute} are not in this release: use "
-            f"RANGE … SLIDE … WATTR {source.event_time.field}"
-        )
-        raise _FieldError((*here, "window"), msg)
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
         try:
             fields = [*([window.pattr] if window.pattr else []), *query.group_by]
             check_postgres_names(name, [*dict.fromkeys(fields), *query.aggregates])
         except ValueError as error:
             raise _FieldError(here, str(error)) from None
-    late = query.late or pipeline.late
+    try:
+        check_idle(window, source.idle_timeout_us)
+    except ValueError as error:
+        raise _FieldError((*here, "window"), str(error)) from None
+    late, attribute = query.late or pipeline.late, source.ordered_by(window.attribute)
     _check_rules(window, query, source, late, here)
     try:
         check_early(window, query.early or pipeline.early)
@@ -266,6 +276,7 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     retention_us, early = None, query.early or pipeline.early
     try:
         if late.policy == "update":
+            check_step(attribute, source.event_time.field, retention.time)
             retention_us = retention.length_us(window)
     except ValueError as error:
         raise _FieldError(
@@ -291,14 +302,17 @@ def _check_rules(
     window: Window, query: _QueryFile, source: Source, late: Late, here: tuple[str, ...]
 ) -> None:
     """The language's rules between window, generator, keys and late records."""
+    attribute = source.ordered_by(window.attribute)
     try:
-        check_progress_key(window, query.group_by, source.disorder)
+        check_number(attribute, source.fields)
+        check_progress_key(window, query.group_by, source.generator_of(attribute))
         kinds = {name: type_.kind for name, type_ in source.fields.items()}
         check_gaps(window, [*filter(None, [window.pattr]), *query.group_by], kinds)
     except ValueError as error:
         raise _FieldError((*here, "window"), str(error)) from None
     try:
         check_late(window, late.mode, late.policy, late.every_us)
+        check_step(attribute, source.event_time.field, late.every)
     except ValueError as error:
         raise _FieldError((*here, "late") if query.late else ("late",), str(error)) from None
 

@@ -11,17 +11,28 @@ from typing import get_args
 
 from windowing.spec.disorder import Disorder, Unordered, progress_attr
 from windowing.spec.errors import WindowError
+from windowing.spec.fields import FieldType
 from windowing.spec.late import Mode, Policy
+from windowing.spec.lengths import Step
 from windowing.spec.window import ROW_NUM, Window, WindowClass
 
 # GROUP BY and PATTR mean the same to these: each key has windows of its own.
 PER_KEY = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
 
 
+WINDOWS_MAX = 50_000_000
+"""More windows than this at once are a time that leaps ahead, and no result."""
+
+
 def in_log_order(window: Window) -> bool:
     """Whether the window numbers rows as they stand in the log, and so needs no generator."""
     by_rows = window.kind in (WindowClass.TUPLE, WindowClass.SESSION)
     return by_rows and window.attribute == ROW_NUM and window.order == "log"
+
+
+def by_event_time(window: Window, field: str) -> bool:
+    """Whether progress of the event time, which stands in this field, closes the windows."""
+    return window.attribute in (ROW_NUM, field) and not in_log_order(window)
 
 
 def check_generator(window: Window, disorder: Disorder) -> None:
@@ -52,6 +63,36 @@ def check_progress_key(window: Window, group_by: Sequence[str], disorder: Disord
         raise WindowError(
             "E_KEYED_PROGRESS", f"progress per {attr}: use PATTR {attr} or group by {attr}"
         )
+
+
+def check_number(attribute: str, fields: Mapping[str, FieldType]) -> None:
+    """Every record has a place in windows over a field only if that is never null.
+
+    Raises:
+        WindowError: E_ATTR_TYPE.
+    """
+    if attribute in fields and fields[attribute].nullable:
+        kind = fields[attribute].kind
+        msg = f"{attribute} may be null, and null lies in no window: declare it {kind}, without ?"
+        raise WindowError("E_ATTR_TYPE", msg)
+
+
+def check_step(attribute: str, time: str, step: Step | None) -> None:
+    """An epoch, or retention, is a length along the attribute that orders a query's records.
+
+    Args:
+        attribute: that attribute.
+        time: the field of the event time.
+        step: the length, if any is given.
+
+    Raises:
+        WindowError: E_UNIT.
+    """
+    timed = attribute == time
+    if step is not None and step.timed != timed:
+        wanted = "a length of time" if timed else "a plain number"
+        msg = f"{step}: late records of windows over {attribute} are given {wanted}"
+        raise WindowError("E_UNIT", f"{msg}; a query may have a late and retention of its own")
 
 
 def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> None:

@@ -17,10 +17,13 @@ from windowing.spec.disorder import (
     OrderedPer,
     Punctuation,
     parse_disorder,
+    parse_disorder_of,
+    without_unit,
 )
 from windowing.spec.fields import FieldType, parse_field_type
+from windowing.spec.late import PositiveDuration
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
-from windowing.spec.window import AttributeType
+from windowing.spec.window import ROW_NUM, AttributeType
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
@@ -79,6 +82,8 @@ class Source(SpecModel):
         partitions: how many lanes there are; fixed for the pipeline's life.
         fields: the fields of a record beside the event time, and their types.
         disorder: the generator that turns a lane's records into progress.
+        disorder_of: the generators of other attributes that windows are made over, by field.
+        idle_timeout_us: a lane silent for so long by the wall clock holds back no early row.
         unknown_fields: what becomes of a record with a field that is not declared.
         dense: offsets have no holes; a gap is then an error.
     """
@@ -89,13 +94,23 @@ class Source(SpecModel):
     event_time: EventTime
     fields: dict[str, Type]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
+    disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
+    idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
-        """What the generator names, fields and lanes, must exist."""
-        generator = self.disorder
+        """What generators name, fields and lanes, must exist."""
+        for field in self.disorder_of:
+            if field not in self.fields or self.attributes[field] != "number":
+                msg = f"E_DISORDER: disorder_of {field!r} is not an int under source.fields"
+                raise ValueError(msg)
+        for generator in (self.disorder, *self.disorder_of.values()):
+            self._check_names(generator)
+        return self
+
+    def _check_names(self, generator: Disorder) -> None:
         attr = generator.attr if isinstance(generator, OrderedPer | Punctuation) else None
         if attr is not None and attr not in self.fields:
             msg = f"E_DISORDER: attr {attr!r} is not under source.fields ({known_fields(self)})"
@@ -116,7 +131,28 @@ class Source(SpecModel):
             wrong = f"{odd} is missing" if odd in lanes else f"there is no lane {odd}"
             msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
             raise ValueError(msg)
-        return self
+
+    def ordered_by(self, attribute: str) -> str:
+        """The field that orders records under windows over an attribute; rows go by event time."""
+        return self.event_time.field if attribute == ROW_NUM else attribute
+
+    def generator_of(self, attribute: str) -> Disorder:
+        """The generator of progress by an attribute of the records.
+
+        Raises:
+            ValueError: E_DISORDER: the source's speaks of times, and the attribute is a number.
+        """
+        if attribute == self.event_time.field:
+            return self.disorder
+        if attribute in self.disorder_of:
+            return self.disorder_of[attribute]
+        if without_unit(self.disorder):
+            return self.disorder
+        msg = (
+            f"E_DISORDER: the source's generator speaks of {self.event_time.field}; say what holds "
+            f"for {attribute}, as source.disorder_of: {{{attribute}: ordered}} (or {{slack: 50}})"
+        )
+        raise ValueError(msg)
 
     @property
     def attributes(self) -> dict[str, AttributeType]:

@@ -135,7 +135,7 @@ def _flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
     columns: list[tuple[str, LiteralString]] = [(ROW_ID, "uuid")]
     for field in schema:
         if pa.types.is_struct(field.type):
-            columns += [(part.name, _COLUMNS.get(part.type, "jsonb")) for part in field.type]
+            columns += [(part.name, _column(part.type)) for part in field.type]
         elif pa.types.is_timestamp(field.type):
             columns.append((field.name, "timestamptz"))
         elif pa.types.is_list(field.type):
@@ -143,6 +143,11 @@ def _flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
         else:
             columns.append((field.name, _COLUMNS[field.type]))
     return columns
+
+
+def _column(type_: pa.DataType) -> LiteralString:
+    """A list is an array: JSON has one kind of number, and no -0.0."""
+    return _COLUMNS[type_.value_type] + "[]" if pa.types.is_list(type_) else _COLUMNS[type_]
 
 
 def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
@@ -169,10 +174,10 @@ def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
 def storable(value: Any) -> Any:
     """Text without U+0000, which PostgreSQL cannot hold: it becomes `␀0`, and `␀` itself `␀␀`.
 
-    Lists, which some aggregates give, become JSON of such values.
+    In lists too, which some aggregates give.
     """
     if isinstance(value, list):
-        return json.dumps([storable(element) for element in value])
+        return [storable(element) for element in value]
     if isinstance(value, str):
         return value.replace("␀", "␀␀").replace("\0", "␀0")
     return value

@@ -1,0 +1,93 @@
+"""The log as the windows over one attribute see it: who came, and how far its lane was by then.
+
+Most windows are over the event time. Those over another attribute go by progress of that one, and
+control records, which speak of event time, tell them no more than that a lane has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from windowing.semantics.lanes import Arrival, Lane, follow, place_of
+from windowing.semantics.log import LogEntry, split_lanes
+from windowing.semantics.units import Item
+from windowing.semantics.values import Record, ValueReader
+from windowing.spec.pipeline import Pipeline, Query, Source
+from windowing.spec.window import ROW_NUM
+
+
+@dataclass(frozen=True)
+class View:
+    """A log by one attribute.
+
+    Attributes:
+        arrivals: every data record, lane by lane in offset order, with its lane's progress.
+        items: the good ones, as windows see them.
+        lanes: the lanes as they stand at the end.
+    """
+
+    arrivals: list[Arrival]
+    items: list[Item]
+    lanes: list[Lane]
+
+
+class Views:
+    """One log by every attribute that some query's windows are made over.
+
+    Args:
+        pipeline: what is computed.
+        log: the whole log; lanes may interleave in any way, each in offset order.
+
+    Raises:
+        BadLogError: not a log of this pipeline.
+    """
+
+    def __init__(self, pipeline: Pipeline, log: Iterable[LogEntry]) -> None:
+        self._pipeline = pipeline
+        self._entries = split_lanes(pipeline.source, log)
+        self._views: dict[str | None, View] = {}
+
+    def by(self, attribute: str | None) -> View:
+        """The log by an attribute; None: by event time."""
+        if attribute not in self._views:
+            self._views[attribute] = self._view(attribute)
+        return self._views[attribute]
+
+    def of(self, query: Query) -> View:
+        """The log as a query's windows see it."""
+        return self.by(attribute_of(query, self._pipeline.source))
+
+    def _view(self, attribute: str | None) -> View:
+        lanes, arrivals = lanes_of(self._pipeline.source, attribute), list[Arrival]()
+        for number, lane in enumerate(lanes):
+            reader = ValueReader(self._pipeline, number)
+            arrivals += follow(lane, self._entries[number], reader, attribute)
+        return View(arrivals, items_of(arrivals, attribute), lanes)
+
+
+def attribute_of(query: Query, source: Source) -> str | None:
+    """The attribute that orders a query's records; None: the event time."""
+    attribute = query.window.attribute
+    return None if attribute in (ROW_NUM, source.event_time.field) else attribute
+
+
+def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
+    """All lanes, before any record."""
+    if attribute is not None:
+        generator = source.generator_of(attribute)
+        names = map(source.lane, range(source.partitions))
+        return [Lane(name, generator, ignore_control=True) for name in names]
+    places = map(source.place, range(source.partitions))
+    return [Lane(f"{part.topic}/{number}", part.disorder) for part, number in places]
+
+
+def items_of(arrivals: Sequence[Arrival], attribute: str | None) -> list[Item]:
+    """The good records among these, as windows over an attribute see them."""
+    items = []
+    for arrival in arrivals:
+        if isinstance(arrival.content, Record):
+            place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
+            value, fields = place_of(arrival.content, attribute), arrival.content.fields
+            items.append(Item(value, *place, arrival.progress, fields))
+    return items
