@@ -28,7 +28,6 @@ from windowing.progress import generator_of
 from windowing.spec import Pipeline, Query
 from windowing.spec.disorder import Disorder, Slack, SlackRows
 from windowing.spec.rules import by_event_time
-from windowing.spec.window import WindowClass
 from windowing.wids import ENDED, NOTHING_YET, Ints
 
 Kind = Literal["time", "rows", "punctuation"]
@@ -145,10 +144,9 @@ class Scale:
 
     def __init__(self, pipeline: Pipeline, recording: Recording, clock: Clock) -> None:
         self._pipeline = pipeline
-        for query in pipeline.queries:
-            if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
-                msg = f"query {query.name}: a {query.window.kind} cannot be weighed: leave it out"
-                raise TuneError(msg)
+        if pipeline.join is not None:
+            msg = "a join has no windows that records go into: nothing can be weighed"
+            raise TuneError(msg)
         field = pipeline.source.event_time.field
         self._queries = [q for q in pipeline.queries if by_event_time(q.window, field)]
         if not self._queries:

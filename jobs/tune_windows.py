@@ -17,6 +17,7 @@ import polars as pl
 
 from windowing import wids
 from windowing.assign.assigner import key_columns, unit_columns
+from windowing.chains import CHAIN, FIRST, LAST, chained, end, with_gap
 from windowing.spec import Query
 from windowing.spec.window import Window, WindowClass
 from windowing.wids import DEFINED, ENDED, Flags, Ints
@@ -32,8 +33,9 @@ class UnitError(ValueError):
 def grid_of(query: Query) -> Window:
     """The windows by which a record is late or not: its own, or what closes right behind it."""
     window = query.window
-    if window.kind is WindowClass.TUPLE:
-        # A row has its number when progress has passed it, and none if that was before it came.
+    if window.kind in (WindowClass.TUPLE, WindowClass.SESSION):
+        # A row has its number when progress has passed it, and none if that was before it came; a
+        # record is late for its session if progress had passed it.
         return replace(window, kind=WindowClass.SLIDING, range_=1, slide=1)
     return wids.grid(window)
 
@@ -71,6 +73,9 @@ def first_rows(query: Query, records: pl.DataFrame, before_us: Ints | None) -> p
     on_time = np.ones(len(ts_us), bool) if before_us is None else before_us <= ts_us
     if kind is WindowClass.TUPLE:
         return _rows_of_numbers(query, records.filter(pl.Series(on_time)))
+    if kind is WindowClass.SESSION:
+        held = _sessions(query, records.filter(pl.Series(on_time)))
+        return held.select("wid", *key_columns(query), "n", "ids")
     first, last = spans(query, ts_us)
     if before_us is not None:
         open_from = wids.slide_of(grid_of(query), before_us)
@@ -93,6 +98,9 @@ def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[
         records: as of `first_rows`.
         truth: its rows if nothing is late.
     """
+    if query.window.kind is WindowClass.SESSION:
+        ends = _sessions(query, records)["end"].to_numpy()
+        return ends, ends
     ids = truth["wid"].unique().to_numpy()
     if query.window.kind in DEFINED:
         return ids, ids + 1
@@ -118,6 +126,19 @@ def _units(query: Query, records: pl.DataFrame) -> Iterator[pl.DataFrame]:
     ordered = records.sort("ts_us", "partition", "offset")
     parts = ordered.partition_by(unit, maintain_order=True) if unit else []
     return iter(parts or [ordered])
+
+
+def _sessions(query: Query, records: pl.DataFrame) -> pl.DataFrame:
+    """The sessions of some records: as the rows of `first_rows`, and where each `end`s."""
+    keys, at = key_columns(query), pl.col("ts_us")
+    pieces = records.select(*keys, at.alias(FIRST), at.alias(LAST), ids=pl.col("place").cast(int))
+    drawn = chained(with_gap(query, pieces), keys)
+    return drawn.group_by(*keys, CHAIN).agg(
+        wid=pl.col(FIRST).min(),
+        n=pl.len().cast(pl.Int64),
+        ids=pl.col("ids").sum(),
+        end=end().max(),
+    )
 
 
 def _intervals(query: Query, records: pl.DataFrame, first: Ints, last: Ints) -> pl.DataFrame:

@@ -25,12 +25,9 @@ DATA = Path(__file__).parent.parent / "data" / "pipelines"
 _EXAMPLES = max(settings.default.max_examples // 8, 6) if settings.default else 6
 
 
-_TRACED = [kind for kind in KINDS if "session" not in kind]
-
-
-def test_a_session_is_refused() -> None:
-    pipeline = load_pipeline(DATA / "sessions" / "pipeline.yml")
-    with pytest.raises(TraceError, match="the windows of a session merge"):
+def test_a_join_is_refused() -> None:
+    pipeline = load_pipeline(DATA / "join" / "pipeline.yml")
+    with pytest.raises(TraceError, match="a join has no windows"):
         next(trace(pipeline, []))
 
 
@@ -42,7 +39,7 @@ def traced(pipeline: Pipeline, log: list[Entry]) -> list[dict[str, Any]]:
         raise
 
 
-@pytest.mark.parametrize("kind", _TRACED)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_the_engine_emits_with_each_record_what_the_trace_says(
@@ -76,7 +73,7 @@ def test_the_engine_emits_with_each_record_what_the_trace_says(
         assert {letter.query: letter.reason for letter in dead} == said
 
 
-@pytest.mark.parametrize("kind", _TRACED)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_slices_hold_the_records_of_the_rows(kind: str, data: st.DataObject) -> None:

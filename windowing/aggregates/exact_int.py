@@ -22,12 +22,12 @@ def to_halves(values: Ints) -> tuple[Ints, Ints]:
     return values >> _BITS, values & _MASK
 
 
-def join_halves(high: Ints, low: Ints) -> list[int]:
-    """The exact sums, of any size."""
-    if len(high) and max(abs(int(high.min())), abs(int(high.max()))) < 1 << 30:
-        small: list[int] = ((high << _BITS) + low).tolist()
-        return small
-    return join_limbs([low, high])
+def join_halves(high: Ints, low: Ints) -> Ints | None:
+    """The exact sums; None if some of them may not fit 64 bits."""
+    if max(abs(int(high.min(initial=0))), abs(int(high.max(initial=0)))) < 1 << 30:
+        joined: Ints = (high << _BITS) + low
+        return joined
+    return None
 
 
 def limbs_of_square(values: Ints) -> list[Ints]:

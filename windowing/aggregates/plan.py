@@ -216,7 +216,10 @@ def _dtype(type_: ValueType) -> pl.DataType | type[pl.DataType]:
     return pl.List(dtype) if type_.many else dtype
 
 
-def _whole_sums(name: str, sums: Sums) -> list[int | None]:
+def _whole_sums(name: str, sums: Sums) -> Values:
+    known = sums.whole()
+    if known is not None:
+        return known
     for row, (total, n) in enumerate(zip(sums.totals, sums.counts, strict=True)):
         if n and not INT64_MIN <= total <= INT64_MAX:
             raise AggregateOverflow(name, row, total)

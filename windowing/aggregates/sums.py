@@ -14,13 +14,15 @@ import numpy as np
 import polars as pl
 
 from windowing.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
-from windowing.aggregates.exact_int import join_halves, join_limbs, limbs_of_square, to_halves
+from windowing.aggregates.exact_int import Ints, join_halves, join_limbs, limbs_of_square, to_halves
 from windowing.aggregates.rounding import divided, root
 
 SAMPLE = ("var", "stddev")
 POPULATION = ("var_pop", "stddev_pop")
 SPREAD = (*SAMPLE, *POPULATION)
 
+_EXACT_DOUBLE = 1 << 53
+"""Integers below this are doubles; records are far fewer."""
 _BIN = re.compile(r"(.*)#([bs])(\d{3})", re.DOTALL)
 
 
@@ -61,12 +63,14 @@ class Sums:
         totals: their sums, in units of `2^-shift`.
         squares: the sums of their squares, in units of `2^(-2 shift)`; empty if not asked for.
         shift: 0 for integers.
+        small: the totals as 64-bit integers, where all of them are known to fit.
     """
 
     counts: list[int]
     totals: list[int]
     squares: list[int]
     shift: int
+    small: Ints | None = None
 
     @classmethod
     def of(cls, field: str, kind: str, partials: pl.DataFrame) -> Sums:
@@ -75,11 +79,17 @@ class Sums:
         if kind == "float":
             totals, squares = (_binned(field, tag, partials) for tag in "bs")
             return cls(counts, totals, squares, -LOWEST)
-        totals = join_halves(*(partials[f"{field}#{half}"].to_numpy() for half in ("hi", "lo")))
+        high, low = (partials[f"{field}#{half}"].to_numpy() for half in ("hi", "lo"))
+        small = join_halves(high, low)
+        totals = join_limbs([low, high]) if small is None else small.tolist()
         limbs = [f"{field}#q{i}" for i in range(4)]
         held = limbs[0] in partials.columns
         squares = join_limbs([partials[name].to_numpy() for name in limbs]) if held else []
-        return cls(counts, totals, squares, 0)
+        return cls(counts, totals, squares, 0, small)
+
+    def whole(self) -> pl.Series | None:
+        """The sums as 64-bit integers, null where there is no value; None: they may not fit."""
+        return None if self.small is None else self._known(pl.Series(self.small))
 
     def rounded_sums(self) -> list[float | None]:
         """The sums as doubles."""
@@ -87,10 +97,21 @@ class Sums:
         pairs = zip(self.totals, self.counts, strict=True)
         return [divided(total, unit) if n else None for total, n in pairs]
 
-    def means(self) -> list[float | None]:
+    def means(self) -> pl.Series | list[float | None]:
         """The means."""
+        counts = np.array(self.counts, dtype=np.int64)
+        if self.small is not None and np.abs(self.small).max(initial=0) < _EXACT_DOUBLE:
+            # Both are doubles without rounding, so that their division alone rounds.
+            return self._known(pl.Series(self.small / np.maximum(counts, 1) + 0.0))
         pairs = zip(self.totals, self.counts, strict=True)
         return [divided(total, n << self.shift) if n else None for total, n in pairs]
+
+    def _known(self, values: pl.Series) -> pl.Series:
+        """The values, null where none was counted."""
+        some = pl.Series(self.counts, dtype=pl.Int64) > 0
+        return (
+            values if some.all() else values.zip_with(some, pl.Series([None], dtype=values.dtype))
+        )
 
     def spread(self, function: str) -> list[float | None]:
         """Variances or standard deviations; null where there are too few values to have one."""

@@ -55,8 +55,9 @@ class Awaited:
                 if shown.retracts:
                     continue
                 unit = rows.get(shown.part, ())
-                if in_log_order(query.window) and shown.end <= len(unit):
-                    last = unit[shown.end - 1]
+                count_ = _count(shown) if in_log_order(query.window) else math.inf
+                if count_ <= len(unit):
+                    last = unit[int(count_) - 1]
                     self._completed[last.partition, last.offset].append((query, shown))
                     continue
                 key = None if self._attr is None else shown.holds[0].fields[self._attr]
@@ -84,14 +85,23 @@ def _rows_of_units(
     query: Query, items: Sequence[Item], lanes: Sequence[Lane]
 ) -> dict[Scalar, Sequence[Item]]:
     """Where windows count rows: per PATTR value, the records in the order of their numbers."""
-    if query.window.kind is not WindowClass.TUPLE:
-        return {}
-    units = units_of(query, items, lanes)
-    return {part_of(query.window, unit.items[0]): numbered(query, unit) for unit in units}
+    window, units = query.window, units_of(query, items, lanes)
+    if window.kind is WindowClass.TUPLE:
+        return {part_of(window, unit.items[0]): numbered(query, unit) for unit in units}
+    if in_log_order(window):
+        return {part_of(window, unit.items[0]): unit.items for unit in units}
+    return {}
+
+
+def _count(shown: Shown) -> int:
+    """How many rows of its unit bring a row out, where rows count as they arrive."""
+    return shown.end if shown.release is None else shown.release
 
 
 def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
     """The progress at which a row is due; infinity: the end of all lanes."""
+    if in_log_order(query.window):
+        return math.inf
     if shown.release is not None:
         return shown.release
     if query.window.kind is WindowClass.TUPLE:
@@ -110,6 +120,8 @@ def spelled(due: Sequence[tuple[Query, Shown]]) -> Line:
             continue
         key = list(key_of(query, shown))
         row = {"window": shown.wid, "key": key, "revision": shown.revision}
+        if shown.absorbed_by is not None:
+            row["absorbed_by"] = shown.absorbed_by
         revised.setdefault(query.name, []).append(row)
     line: Line = {}
     if closed:

@@ -7,15 +7,17 @@ gives. A look at the whole log gives them all.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from windowing.semantics import sliding
 from windowing.semantics.lanes import Lane
 from windowing.semantics.lateness import Verdict, is_late, judge
-from windowing.semantics.revisions import units_of
+from windowing.semantics.revisions import revisions, units_of
 from windowing.semantics.units import Item, Unit
 from windowing.semantics.windows import definition_of
 from windowing.spec.pipeline import Query
@@ -43,6 +45,9 @@ class Finder:
         self._late: dict[Place, list[int]] = {}
         if query.window.kind is WindowClass.SLIDING:
             return
+        if query.window.kind is WindowClass.SESSION:
+            self._look_at_sessions(items, lanes)
+            return
         for unit in units_of(query, items, lanes):
             self._look(unit)
 
@@ -56,9 +61,22 @@ class Finder:
         return {
             "windows": list(windows),
             "late": late,
-            "slices": _slices(windows),
+            "slices": _slices(windows, apart=query.window.kind is WindowClass.SESSION),
             "outcome": _outcome(query, item),
         }
+
+    def _look_at_sessions(self, items: Sequence[Item], lanes: Sequence[Lane]) -> None:
+        """Note all sessions that ever show a record, open ones as if all lanes ended now."""
+        query, ended = self._query, [replace(lane, progress=math.inf) for lane in lanes]
+        held = defaultdict[Place, dict[int, Verdict]](dict)
+        for shown in revisions(query, items, ended):
+            release = None if shown.revision == 0 else shown.release
+            for item in shown.holds:
+                held[item.place].setdefault(shown.wid, "on_time" if release is None else release)
+        for item in items:
+            self._windows[item.place] = dict(sorted(held.get(item.place, {}).items()))
+            late = definition_of(query.window).lateness(query, item) is not None
+            self._late[item.place] = list(self._windows[item.place]) if late else []
 
     def _look(self, unit: Unit) -> None:
         """Note the windows of a unit's records."""
@@ -102,10 +120,10 @@ def _late_for(query: Query, item: Item, known: Sequence[int]) -> list[int]:
     return list(late) if inside else []
 
 
-def _slices(verdicts: Mapping[int, Verdict]) -> list[list[int | None]]:
-    """Runs of windows with one verdict, those that refuse left out."""
+def _slices(verdicts: Mapping[int, Verdict], *, apart: bool) -> list[list[int | None]]:
+    """Runs of windows with one verdict, or each window apart; those that refuse left out."""
     slices: list[list[int | None]] = []
-    for verdict, run in groupby(verdicts, key=lambda wid: verdicts[wid]):
+    for (verdict, _), run in groupby(verdicts, key=lambda wid: (verdicts[wid], apart and wid)):
         held = list(run)
         if verdict != "refused":
             slices.append([held[0], held[-1], None if verdict == "on_time" else int(verdict)])

@@ -18,11 +18,10 @@ from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import Views, attribute_of, items_of, lanes_of
 from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.window import WindowClass
 
 
 class TraceError(ValueError):
-    """A pipeline with queries that no trace can be made of."""
+    """A pipeline that no trace can be made of."""
 
 
 def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
@@ -42,16 +41,12 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
 
     Raises:
         BadLogError: not a log of this pipeline.
-        TraceError: a session or a join.
+        TraceError: a join.
         ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
-    for query in pipeline.queries:
-        if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
-            msg = (
-                f"query {query.name}: a trace shows windows whose ids are known; the windows of a "
-                f"{query.window.kind} merge or pair records as these come: leave it out of the file"
-            )
-            raise TraceError(msg)
+    if pipeline.join is not None:
+        msg = "a join has no windows that a record goes into: there is no trace of it"
+        raise TraceError(msg)
     entries = list(log)
     views, reader, last = (
         Views(pipeline, entries),
