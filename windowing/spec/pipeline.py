@@ -159,10 +159,10 @@ class Pipeline(SpecModel):
         """Make the source of a join out of its section."""
         if not isinstance(data, dict) or "join" not in data:
             return data
-        odd = [name for name in ("source", "queries", "early", "accumulation") if name in data]
-        if odd:
-            msg = f"{odd[0]} does not go with join: its sources stand under left and right"
-            raise ValueError(msg)
+        for name, why in _NOT_WITH_JOIN.items():
+            if name in data:
+                msg = f"{name} does not go with join: {why}"
+                raise ValueError(msg)
         try:
             join = Join.model_validate(data["join"])
         except ValidationError:
@@ -209,6 +209,16 @@ class Pipeline(SpecModel):
         if isinstance(self.source, JoinedSource):
             return frozenset(self.source.join.key_fields(self.source.side_of(number)))
         return frozenset(field for query in self.queries for field in query.key)
+
+
+_NOT_WITH_JOIN = {
+    "source": "its sources stand under left and right",
+    "queries": "what it shows stands under select",
+    # SAMZA-552, "Join operator": a join sends pairs, which never grow.
+    "early": "a pair is whole as soon as it is there, and is sent once",
+    "accumulation": "a pair has one row, which a later one neither repeats nor adds to",
+}
+"""What a pipeline of queries has and a join has not, and why."""
 
 
 class _FieldError(ValueError):
