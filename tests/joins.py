@@ -40,6 +40,8 @@ def join_cases(draw: st.DrawFn, steps_max: int = 12) -> Case:
         document["retention"] = f"{draw(st.integers(0, 15))} us"
     else:
         document["late"] = {"policy": draw(st.sampled_from(["drop", "dead_letter"]))}
+        if draw(st.booleans()):
+            document["retention"] = f"{draw(st.integers(0, 15))} us"
     lanes = tuple(
         draw(_lane(side["source"]["topic"], partition, steps_max))
         for side in sides.values()

@@ -253,7 +253,8 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
         group_by=source.key,
         aggregates=source.shown,
         late=late,
-        retention_us=retention.length_us(source.window) if late.policy == "update" else None,
+        # Also where nothing late is taken: a side without a window is seen as far back.
+        retention_us=retention.length_us(source.window),
         entries_max=retention.entries,
         # A late partner takes back that a record was alone.
         accumulation="accumulating" if source.join.kind == "inner" else "retracting",
