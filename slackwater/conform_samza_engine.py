@@ -21,7 +21,7 @@ from chaos.conform.wid import Verdict
 from slackwater.conform_engine import LogEntry
 from windowing import local
 from windowing.batches import batches
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.spec import Pipeline, PipelineError, parse_pipeline
 from windowing.spec.rows import Row
 
 if TYPE_CHECKING:
@@ -88,7 +88,10 @@ def asked(scenario: Scenario) -> Asked | None:
         return None
     places = _places(scenario)
     document = _join(scenario) if _is_join(scenario) else _query(scenario)
-    pipeline = parse_pipeline(yaml.safe_dump(document, sort_keys=False), scenario.id)
+    try:
+        pipeline = parse_pipeline(yaml.safe_dump(document, sort_keys=False), scenario.id)
+    except PipelineError:
+        return None  # an operator may be asked for more, as a length of no time
     lanes = {f"{topic}/{partition}": lane for lane, (topic, partition) in places.items()}
     return Asked(scenario, pipeline, lanes, tuple(_entries(scenario, places)))
 
