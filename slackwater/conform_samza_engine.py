@@ -21,7 +21,7 @@ from chaos.conform.wid import Verdict
 from slackwater.conform_engine import LogEntry
 from windowing import local
 from windowing.batches import batches
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.spec import Pipeline, PipelineError, parse_pipeline
 from windowing.spec.rows import Row
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     Batches = Sequence[Mapping[int, RawRows]]
     RunAll = Callable[[Sequence[tuple[Pipeline, Batches]]], list[local.Output]]
 
-_FOR_EVER = f"{2**62} us"
+_BEYOND = 2**62
+_FOR_EVER = f"{_BEYOND} us"
 _DEFAULT_EVERY_US = 10_000_000
 _BATCH_ROWS = (1, 4, 1000)
 _ON_SPARK = 3
@@ -86,10 +87,17 @@ def asked(scenario: Scenario) -> Asked | None:
     if only_operator:
         return None
     places = _places(scenario)
-    document = _join(scenario) if scenario.operator == "join" else _query(scenario)
-    pipeline = parse_pipeline(yaml.safe_dump(document, sort_keys=False), scenario.id)
+    document = _join(scenario) if _is_join(scenario) else _query(scenario)
+    try:
+        pipeline = parse_pipeline(yaml.safe_dump(document, sort_keys=False), scenario.id)
+    except PipelineError:
+        return None  # an operator may be asked for more, as a length of no time
     lanes = {f"{topic}/{partition}": lane for lane, (topic, partition) in places.items()}
     return Asked(scenario, pipeline, lanes, tuple(_entries(scenario, places)))
+
+
+def _is_join(scenario: Scenario) -> bool:
+    return scenario.operator == "join"
 
 
 def _by_row_order(scenario: Scenario) -> bool:
@@ -152,7 +160,7 @@ def _expected(scenario: Scenario) -> dict[str, list[str]]:
 
 def _found(question: Asked, output: local.Output) -> dict[str, list[str]]:
     """An engine's output in the shape of the scenarios."""
-    spell = _pair if question.scenario.operator == "join" else _row
+    spell = _pair if _is_join(question.scenario) else _row
     dead = [
         {
             "lane": question.lanes[f"{letter.source}/{letter.partition}"],
@@ -214,7 +222,7 @@ def _source(scenario: Scenario, topic: str) -> dict[str, Any]:
         "partitions": sum(place[0] == topic for place in _places(scenario).values()),
         "format": "json",
         "event_time": {"field": "ts", "unit": "us"},
-        "fields": {**_FIELDS, "ts": "int"} if scenario.operator == "join" else _FIELDS,
+        "fields": {**_FIELDS, "ts": "int"} if _is_join(scenario) else _FIELDS,
         "disorder": "punctuation" if slack is None else {"slack": f"{slack} us"},
     }
 
@@ -222,9 +230,10 @@ def _source(scenario: Scenario, topic: str) -> dict[str, Any]:
 def _late(scenario: Scenario) -> dict[str, Any]:
     """`late` and `retention` of a pipeline file."""
     late = scenario.config.get("late", {})
-    if late.get("policy", "update") != "update":
-        return {"late": {"policy": late["policy"]}}
     given = scenario.config.get("retention") or {}
+    if late.get("policy", "update") != "update":
+        seen = {"retention": f"{given['time']} us"} if "time" in given else {}
+        return {"late": {"policy": late["policy"]}, **(seen if _is_join(scenario) else {})}
     time = f"{given['time']} us" if "time" in given else _FOR_EVER
     retention = {"time": time, **({"windows": given["windows"]} if "windows" in given else {})}
     every = f"{late.get('every', _DEFAULT_EVERY_US)} us"
@@ -286,6 +295,7 @@ def _join(scenario: Scenario) -> dict[str, Any]:
 
 def _entries(scenario: Scenario, places: Mapping[str, tuple[str, int]]) -> Iterator[LogEntry]:
     """The records of all calls that were not refused; a replay stands where it came."""
+    counts_rows = scenario.config.get("window", {}).get("unit") == "rows"
     for step, found in zip(scenario.steps, scenario.expected["steps"], strict=True):
         if "error" in found:
             continue
@@ -293,8 +303,7 @@ def _entries(scenario: Scenario, places: Mapping[str, tuple[str, int]]) -> Itera
             topic, partition = places[record["lane"]]
             control = value = None
             if "bound" in record:
-                ends = record["bound"] == "inf"
-                control = {"end": True} if ends else {"bound": record["bound"]}
+                control = _control(record["bound"], counts_rows=counts_rows)
             else:
                 value = {name: record[name] for name in ("ts", "key", "value")}
             yield LogEntry(
@@ -304,3 +313,14 @@ def _entries(scenario: Scenario, places: Mapping[str, tuple[str, int]]) -> Itera
                 None if value is None else json.dumps(value).encode(),
                 None if control is None else json.dumps(control).encode(),
             )
+
+
+def _control(bound: int | str, *, counts_rows: bool) -> dict[str, Any]:
+    """A control record as a topic carries it.
+
+    The end of all lanes closes windows of rows that are not full, in a pipeline; in a scenario it
+    is progress alone.
+    """
+    if bound != "inf":
+        return {"bound": bound}
+    return {"bound": _BEYOND} if counts_rows else {"end": True}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import Case, Event
 
 _CONDITIONS = ["left.v < right.w", "left.v != right.w", "left.v >= 0", "right.s = 'a'"]
+_TIMES = {"l": "ts", "r": "at"}
 _STEPS = st.tuples(
     st.integers(-2, 7),  # how far time climbs
     st.sampled_from([0, 0, 0, 3, 7, 15]),  # how far behind it the record is
@@ -39,6 +40,8 @@ def join_cases(draw: st.DrawFn, steps_max: int = 12) -> Case:
         document["retention"] = f"{draw(st.integers(0, 15))} us"
     else:
         document["late"] = {"policy": draw(st.sampled_from(["drop", "dead_letter"]))}
+        if draw(st.booleans()):
+            document["retention"] = f"{draw(st.integers(0, 15))} us"
     lanes = tuple(
         draw(_lane(side["source"]["topic"], partition, steps_max))
         for side in sides.values()
@@ -56,7 +59,7 @@ def _sides(
         "topic": topic,
         "partitions": draw(st.integers(1, 2)),
         "format": "json",
-        "event_time": {"field": "ts", "unit": "us"},
+        "event_time": {"field": _TIMES[topic], "unit": "us"},
         "fields": fields,
         "disorder": draw(st.sampled_from([{"slack": slack}, "punctuation"])),
     }
@@ -74,9 +77,9 @@ def _lane(draw: st.DrawFn, topic: str, partition: int, steps_max: int) -> tuple[
         if what == "bound":
             event["control"] = {"bound": now}
         elif what == "bad":
-            event["raw"] = '{"ts":1.5}'
+            event["raw"] = f'{{"{_TIMES[topic]}":1.5}}'
         else:
-            event["value"] = {"ts": now - back, key: what, value: number}
+            event["value"] = {_TIMES[topic]: now - back, key: what, value: number}
         lane.append(event)
     if draw(st.sampled_from([True, True, False])):
         end = {"control": {"end": True}}

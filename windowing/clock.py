@@ -25,7 +25,7 @@ from windowing.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.progress import generator_of
 from windowing.progress.reached import Progress, Reached, RowProgress, StreamProgress
 from windowing.spec import Pipeline, Query
-from windowing.spec.disorder import OrderedPer, progress_attr
+from windowing.spec.disorder import Disorder, OrderedPer, progress_attr
 from windowing.spec.pipeline import Source
 from windowing.spec.rules import in_log_order
 from windowing.spec.window import ROW_NUM, WindowClass
@@ -150,11 +150,17 @@ def clocks_of(pipeline: Pipeline) -> list[ClockId]:
     return list(dict.fromkeys(ids))
 
 
-def make_clock(clock: ClockId, source: Source, lane: str) -> Clock:
-    """The clock of one lane, by its name `topic/partition`."""
+def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
+    """A clock of one lane, by the lane's number.
+
+    In a join each side has event times in a field of its own; the clock has the left one's name.
+    """
     if clock.attribute == ROW_NUM:
         return _RowClock(clock)
-    return _AttributeClock(clock, source, lane)
+    own, _ = source.place(number)
+    timed = clock.attribute == source.event_time.field
+    disorder = own.disorder if timed else own.generator_of(clock.attribute)
+    return _AttributeClock(clock, disorder, source.lane(number), timed=timed)
 
 
 def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | None) -> Progress:
@@ -181,12 +187,10 @@ class _AttributeClock:
     other attribute they say no more than that the lane has ended.
     """
 
-    def __init__(self, clock: ClockId, source: Source, lane: str) -> None:
+    def __init__(self, clock: ClockId, disorder: Disorder, lane: str, *, timed: bool) -> None:
         self._key = None if clock.key is None else column(clock.key)
-        disorder = source.generator_of(clock.attribute)
         self._generator = generator_of(disorder, lane)
         self._by_record = isinstance(disorder, OrderedPer) and self._key is not None
-        timed = clock.attribute == source.event_time.field
         self._other = None if timed else column(clock.attribute)
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:

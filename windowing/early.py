@@ -22,7 +22,7 @@ from windowing.chains import LAST
 from windowing.classes import extents
 from windowing.decode import column
 from windowing.emission.emitter import Emitter
-from windowing.emission.sessions import SessionEmitter
+from windowing.emission.sessions import ABSORBED, SessionEmitter
 from windowing.frames import from_bytes, to_bytes
 from windowing.progress.reached import Progress
 from windowing.spec import Query
@@ -87,7 +87,7 @@ class EarlyRows:
             found.append(self._due(known, tables, after, wanted, without_silent))
         store.put(self._name, msgspec.msgpack.encode(known))
         rows = [frame for frame in found if len(frame)]
-        return pl.concat(rows, how="diagonal") if rows else pl.DataFrame()
+        return pl.concat(rows) if rows else pl.DataFrame()
 
     def _due(
         self,
@@ -112,6 +112,8 @@ class EarlyRows:
         if self._sessions is not None:
             last = pl.when(due).then(rows[LAST]).otherwise(LAST)
             counted = counted.with_columns(last.alias(LAST))
+            # As tombstones have it: the frames of all shards are put together.
+            rows = rows.with_columns(pl.lit(None, dtype=pl.Int64).alias(ABSORBED))
         known.shown = to_bytes(counted.drop("records"))
         return rows.with_columns(revision=counted["number"]).filter(due)
 

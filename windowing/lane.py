@@ -76,7 +76,7 @@ class Lane:
         self._source, _ = pipeline.source.place(partition)
         self._clock_ids = clocks_of(pipeline)
         self._clocks = {
-            clock: make_clock(clock, self._source, self._name) for clock in self._clock_ids
+            clock: make_clock(clock, pipeline.source, partition) for clock in self._clock_ids
         }
         self._assigners = {
             query.name: class_of(query).assigner(query, pipeline) for query in pipeline.queries

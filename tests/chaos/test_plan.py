@@ -2,8 +2,10 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from typer.testing import CliRunner
 
 from chaos.plan import CheckName, Step, kind_of, load_plan, parse_plan
+from slackwater.main import app
 from windowing.spec.errors import PipelineError
 
 FILES = sorted((Path(__file__).parents[2] / "chaos" / "plans").rglob("*.yml"))
@@ -68,3 +70,12 @@ def test_no_plan_is_one_sentence(tmp_path: Path) -> None:
         load_plan(tmp_path / "plan.yml")
     with pytest.raises(PipelineError, match="a plan is a mapping"):
         parse_plan("- kill_driver")
+
+
+def test_plans_of_one_name_are_refused_together() -> None:
+    """They would share a report."""
+    plans = [str(path) for path in PLANS if path.stem == "join"]
+    assert len(plans) == 2
+    answer = CliRunner().invoke(app, ["chaos", "run", *plans])
+    assert answer.exit_code == 2
+    assert "two plans are called join.yml" in answer.output

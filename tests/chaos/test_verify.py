@@ -314,8 +314,8 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
     }
     marks = {"op": "retract" if row.retracts else None, "absorbed_by": row.absorbed_by}
     fields |= {mark: marks[mark] for mark in query.marks}
-    if query.group_by:
-        fields["key"] = dict(zip(query.group_by, row.key, strict=True))
+    if query.key:
+        fields["key"] = dict(zip(query.key, row.key, strict=True))
     return fields
 
 
@@ -337,8 +337,8 @@ def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
     ]
     types_of_marks = {"op": pa.string(), "absorbed_by": pa.int64()}
     columns += [(mark, types_of_marks[mark]) for mark in query.marks]
-    if query.group_by:
-        key = pa.struct([(field, KINDS[types[field].kind]) for field in query.group_by])
+    if query.key:
+        key = pa.struct([(field, KINDS[types[field].kind]) for field in dict.fromkeys(query.key)])
         columns.append(("key", key))
     return pa.schema(columns)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from jobs.window_picture import PictureError, draw_windows
 from windowing.semantics import sliding
@@ -14,6 +15,7 @@ from windowing.spec.explain import explain, explain_query
 from windowing.spec.first_windows import first_windows
 from windowing.spec.window import Window, WindowClass, parse_window
 
+A_JOIN = Path(__file__).parents[2] / "pipelines" / "departures_weather.yml"
 ATTRIBUTES = {"ts": "time", "pos": "number", "k": "text"}
 WINDOWS = {
     "RANGE 10 s SLIDE 10 s WATTR ts": ("CF", "tumbling over ts, range 10 s, slide 10 s"),
@@ -68,11 +70,26 @@ def test_no_class_is_forgotten() -> None:
 
 
 def test_a_join_is_explained() -> None:
-    file = Path(__file__).parents[2] / "pipelines" / "departures_weather.yml"
-    text = "\n".join(explain(load_pipeline(file)))
+    text = "\n".join(explain(load_pipeline(A_JOIN)))
     assert "topic departures and weather, 6 lanes" in text
     assert "a pair: left.origin = right.origin and left.time_hour = right.time_hour" in text
     assert "a record is kept for 27 h after its time" in text
+
+
+@pytest.mark.parametrize(
+    ("window", "beside"),
+    [("0 s", "the other side's in reach"), (None, "all that are kept, in one shard")],
+)
+def test_what_a_join_without_equal_fields_costs(window: str | None, beside: str) -> None:
+    document = yaml.safe_load(A_JOIN.read_text())
+    del document["join"]["equal"], document["quality"], document["retention"]
+    document["late"] = {"policy": "drop"}
+    for side in ("left", "right"):
+        document["join"][side].pop("window")
+        if window is not None:
+            document["join"][side]["window"] = window
+    text = "\n".join(explain(parse_pipeline(yaml.safe_dump(document))))
+    assert f"cost of a batch: its new records, each beside {beside}" in text
 
 
 @pytest.mark.parametrize("text", [text for text in WINDOWS if "TTR ts SLIDE" not in text][:3])

@@ -10,7 +10,8 @@ Source: SAMZA-552, "Join operator"; outer joins are ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -20,6 +21,7 @@ from windowing.chains import GAP, LAST, later
 from windowing.progress.reached import Progress
 from windowing.spec import Pipeline, Query
 from windowing.spec.join import Comparison, Join, JoinedSource, Operand
+from windowing.spec.lengths import INT64_MIN
 from windowing.spec.operator import Side
 from windowing.wids import ENDED
 
@@ -33,6 +35,29 @@ _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     ">=": pl.Expr.ge,
     ">": pl.Expr.gt,
 }
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """Records of both sides, and from where to where progress has moved.
+
+    Attributes:
+        sides: their records, in columns that say whose they are.
+        since, until: the two instants; what is delivered between them is new.
+    """
+
+    sides: Mapping[Side, pl.DataFrame]
+    since: int
+    until: int
+
+    def old(self, side: Side) -> pl.DataFrame:
+        """What had been delivered before."""
+        return self.sides[side].filter(pl.col(f"{side}:instant") <= self.since)
+
+    def new(self, side: Side) -> pl.DataFrame:
+        """What has been delivered since."""
+        instant = pl.col(f"{side}:instant")
+        return self.sides[side].filter(instant > self.since, instant <= self.until)
 
 
 class JoinEmitter:
@@ -60,12 +85,11 @@ class JoinEmitter:
         """The rows due while progress moves."""
         since, until = (int(p.of(tables["left"])[0]) for p in (before, after))
         sides = {side: _prefixed(tables[side], side) for side in SIDES}
-        pairs = self._pairs(sides, until)
-        due = pl.col("instant") > since
-        found = [self._row(pairs.filter(due), retracts=False)]
+        pairs = self._new_pairs(_Moved(sides, since, until))
+        found = [self._row(pairs, retracts=False)]
         for side in SIDES:
             if self._join.keeps(side):
-                found += self._alone(side, sides[side], pairs, since, until)
+                found += self._alone(side, _Moved(sides, since, until), pairs)
         rows = pl.concat(found, how="diagonal")
         return rows if len(rows) else pl.DataFrame()
 
@@ -102,17 +126,40 @@ class JoinEmitter:
         order = ["at", "partition", "offset"]
         return {side: tables[side].filter(kept).sort(order) for side in SIDES}
 
-    def _pairs(self, sides: dict[Side, pl.DataFrame], until: int) -> pl.DataFrame:
-        """All pairs of stored records that have been delivered by now."""
-        left, right = (sides[side].filter(pl.col(f"{side}:instant") <= until) for side in SIDES)
+    def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
+        """The pairs of which one record at least has been delivered since."""
+        left, right = moved.new("left"), moved.new("right")
+        pairs = [
+            self._match(left, pl.concat([moved.old("right"), right])),
+            self._match(moved.old("left"), right),
+        ]
+        return pl.concat(pairs)
+
+    def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+        """All pairs of some records, with the `instant` at which each is due."""
+        ahead = pl.col("left:at") - pl.col("right:at")
+        seen = pl.when(ahead >= 0).then(self._within(ahead, "right"))
+        near = seen.otherwise(self._within(-ahead, "left"))
         if self._equal:
-            pairs = left.join(right, on=self._equal, how="inner")
+            pairs = left.join(right, on=self._equal, how="inner").filter(near)
+        elif bounds := self._bounds():
+            # By bounds that both are ordered by, not by every one beside every other.
+            pairs = left.join_where(right, *bounds)
         else:
             pairs = left.join(right, how="cross")
-        ahead = pl.col("left:at") - pl.col("right:at")
-        near = pl.when(ahead >= 0).then(self._within(ahead, "right"))
-        pairs = pairs.filter(near.otherwise(self._within(-ahead, "left")), *self._conditions())
-        return pairs.with_columns(instant=pl.max_horizontal("left:instant", "right:instant"))
+        instant = pl.max_horizontal("left:instant", "right:instant")
+        return pairs.filter(*self._conditions()).with_columns(instant=instant)
+
+    def _bounds(self) -> list[pl.Expr]:
+        """Between which times of the left record a right one lies, where windows say it."""
+        at, bounds = pl.col("left:at"), list[pl.Expr]()
+        if (back := self._reach["right"]) is not None:
+            least = pl.lit(INT64_MIN, dtype=pl.Int64)
+            first = pl.when(at < INT64_MIN + back).then(least).otherwise(at - back)
+            bounds.append(pl.col("right:at") >= first)
+        if (ahead := self._reach["left"]) is not None:
+            bounds.append(pl.col("right:at") <= later(at, pl.lit(ahead, dtype=pl.Int64)))
+        return bounds
 
     def _within(self, distance: pl.Expr, side: Side) -> pl.Expr:
         reach = self._reach[side]
@@ -129,19 +176,30 @@ class JoinEmitter:
         at = later(pl.col(f"{prefix}at"), pl.lit(min(reach + 1, ENDED), dtype=pl.Int64))
         return pl.max_horizontal(at, f"{prefix}instant")
 
-    def _alone(
-        self, side: Side, records: pl.DataFrame, pairs: pl.DataFrame, since: int, until: int
-    ) -> list[pl.DataFrame]:
-        """Rows of a side's records without a partner, and those that take such rows back."""
+    def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
+        """Rows of a side's records without a partner, and those that take such rows back.
+
+        Args:
+            side: which.
+            moved: the records of both sides.
+            pairs: the new ones.
+        """
         place = [f"{side}:partition", f"{side}:offset"]
-        first = pairs.group_by(place).agg(paired=pl.col("instant").min())
-        records = records.join(first, on=place, how="left").with_columns(
-            due=self._due_alone(side, f"{side}:")
-        )
+        records = moved.sides[side].with_columns(due=self._due_alone(side, f"{side}:"))
+        paired = records.join(pairs.select(place).unique(), on=place, how="semi")
+        asked = pl.col("due").is_between(moved.since, moved.until, closed="right")
+        records = pl.concat([records.filter(asked), paired]).unique(place)
+        # What these were paired with before.
+        other: Side = "right" if side == "left" else "left"
+        old = {side: records.filter(pl.col(f"{side}:instant") <= moved.since).drop("due")}
+        old[other] = moved.old(other)
+        known = self._match(old["left"], old["right"])
+        first = pl.concat([pairs, known]).group_by(place).agg(paired=pl.col("instant").min())
+        records = records.join(first, on=place, how="left")
         unpaired = pl.col("paired").is_null() | (pl.col("paired") > pl.col("due"))
-        records = records.filter(unpaired, pl.col("due") <= until)
-        sent = records.filter(pl.col("due") > since)
-        back = records.filter(pl.col("paired") > since)
+        records = records.filter(unpaired, pl.col("due") <= moved.until)
+        sent = records.filter(pl.col("due") > moved.since)
+        back = records.filter(pl.col("paired") > moved.since)
         return [self._row(sent, retracts=False), self._row(back, retracts=True)]
 
     def _row(self, records: pl.DataFrame, *, retracts: bool) -> pl.DataFrame:

@@ -57,6 +57,8 @@ def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
     yield f"  late: {_late(query, pipeline.source)}"
     if query.early is not None:
         yield f"  early: {_early(query.early)}; provisional, and no part of the result"
+        if query.window.kind is WindowClass.SESSION:
+            yield "    an early tombstone where a start moves before the session has ended"
     if query.accumulation != "accumulating":
         yield f"  later rows: {_ACCUMULATION[query.accumulation]}"
     if query.entries_max is not None:

@@ -34,8 +34,7 @@ def explain_join(join: Join, query: Query) -> Iterator[str]:
         yield f"  a {side} record is seen from later ones for {_reach(join, side, query)}"
     yield f"  key: {', '.join([*join.equal, *PLACE])}: both records, so that a pair is sent once"
     yield "  evaluated as: records in the shard of what is equal, each from an instant on"
-    if not join.equal:
-        yield "  nothing must be equal, so all records meet in one shard"
+    yield f"  cost of a batch: its new records, each beside {_beside(join, query)}"
     yield f"  state: {_kept(join, query)}"
     if join.kind != "inner":
         yield (
@@ -59,9 +58,24 @@ def _reach(join: Join, side: Side, query: Query) -> str:
     return f"{spell_us(query.retention_us)}, the retention"
 
 
+def _reaches(join: Join, query: Query) -> list[int | None]:
+    """How far back each side is seen, in microseconds; None: for ever."""
+    windows = [join.side(side).window_us for side in _SIDES]
+    return [query.retention_us if window is None else window for window in windows]
+
+
+def _beside(join: Join, query: Query) -> str:
+    """Which of the kept records a new one is compared with."""
+    if join.equal:
+        return "the kept ones of the other side with equal fields"
+    here = "in one shard, as nothing must be equal"
+    if any(reach is not None for reach in _reaches(join, query)):
+        return f"the other side's in reach, found by their times; all {here}"
+    return f"all that are kept, {here}: name what is equal, or give a side a window"
+
+
 def _kept(join: Join, query: Query) -> str:
-    reaches = [join.side(side).window_us for side in _SIDES]
-    given = [query.retention_us if reach is None else reach for reach in reaches]
+    given = _reaches(join, query)
     known = [reach for reach in given if reach is not None]
     if len(known) < len(given):
         return "records are kept for ever, as one side is seen for ever: give it a window"

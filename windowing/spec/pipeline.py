@@ -159,10 +159,10 @@ class Pipeline(SpecModel):
         """Make the source of a join out of its section."""
         if not isinstance(data, dict) or "join" not in data:
             return data
-        odd = [name for name in ("source", "queries", "early", "accumulation") if name in data]
-        if odd:
-            msg = f"{odd[0]} does not go with join: its sources stand under left and right"
-            raise ValueError(msg)
+        for name, why in _NOT_WITH_JOIN.items():
+            if name in data:
+                msg = f"{name} does not go with join: {why}"
+                raise ValueError(msg)
         try:
             join = Join.model_validate(data["join"])
         except ValidationError:
@@ -211,6 +211,16 @@ class Pipeline(SpecModel):
         return frozenset(field for query in self.queries for field in query.key)
 
 
+_NOT_WITH_JOIN = {
+    "source": "its sources stand under left and right",
+    "queries": "what it shows stands under select",
+    # SAMZA-552, "Join operator": a join sends pairs, which never grow.
+    "early": "a pair is whole as soon as it is there, and is sent once",
+    "accumulation": "a pair has one row, which a later one neither repeats nor adds to",
+}
+"""What a pipeline of queries has and a join has not, and why."""
+
+
 class _FieldError(ValueError):
     """A rule broken across fields; carries the path of the field to blame."""
 
@@ -243,7 +253,8 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
         group_by=source.key,
         aggregates=source.shown,
         late=late,
-        retention_us=retention.length_us(source.window) if late.policy == "update" else None,
+        # Also where nothing late is taken: a side without a window is seen as far back.
+        retention_us=retention.length_us(source.window),
         entries_max=retention.entries,
         # A late partner takes back that a record was alone.
         accumulation="accumulating" if source.join.kind == "inner" else "retracting",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 _TABLES = frozenset({"commits", "dead_letters", "metrics"})
 _COLUMNS = frozenset(
     {"row_id", "run", "query", "window_id", "window_start", "window_end"}
-    | {"pane", "revision", "records", "offsets", "batch_id"}
+    | {"pane", "revision", "records", "offsets", "batch_id", "lag_us", "op", "absorbed_by"}
 )
 _NAME_BYTES = 63
 

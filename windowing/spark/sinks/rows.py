@@ -5,6 +5,7 @@ What every table sink writes, whatever it writes to.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import polars as pl
@@ -18,6 +19,7 @@ from windowing.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.spark.stages import DEAD_LETTER, EARLY, METRIC, RESULT
 from windowing.spec import Pipeline, Query
 from windowing.spec.fields import ValueType, value_type
+from windowing.spec.lengths import INT64_MAX
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
 
@@ -86,6 +88,7 @@ class BatchRows:
             "offsets": self._offsets(frame["offsets"]),
             "values": frame["values"].to_arrow(),
             "batch_id": [batch_id] * count,
+            "lag_us": self._lags(query, [end for _, end in bounds]),
         }
         if query.key:
             columns["key"] = frame["key"].to_arrow()
@@ -99,6 +102,16 @@ class BatchRows:
             ],
             schema=schema,
         )
+
+    def _lags(self, query: Query, ends: Sequence[int]) -> list[int | None]:
+        """How long after its window's end each row is written; null where an end is no time.
+
+        A diagnostic: nothing depends on it, nothing is compared with it.
+        """
+        if query.window.attribute != self._pipeline.source.event_time.field:
+            return [None] * len(ends)
+        now_us = time.time_ns() // 1000
+        return [min(now_us - end_us, INT64_MAX) for end_us in ends]
 
     def _offsets(self, offsets: pl.Series) -> pa.Array:
         number = pl.element().struct["partition"]
@@ -164,6 +177,7 @@ def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
         ("offsets", _OFFSETS),
         ("values", pa.struct(values)),
         ("batch_id", pa.int64()),
+        ("lag_us", pa.int64()),
     ]
     return pa.schema(columns)
 

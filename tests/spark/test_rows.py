@@ -1,0 +1,54 @@
+"""What sinks write of a batch beside the rows that are compared: how late it was written."""
+
+from __future__ import annotations
+
+import time
+from collections import namedtuple
+from typing import Any
+
+import pytest
+
+from windowing.frames import to_bytes
+from windowing.lane import Lane
+from windowing.pack import RawRows, pack
+from windowing.shard import Shard
+from windowing.spec import parse_pipeline
+from windowing.state import MemoryStore
+from windowing.values import ValueRules
+
+PIPELINE = """
+name: p
+source: {{topic: s, partitions: 1, format: json, event_time: {{field: ts, unit: us}},
+  fields: {{v: int}}, disorder: ordered}}
+shards: 1
+queries: {{q: {{window: {window}, aggregates: {{n: count}}}}}}
+"""
+Frame = namedtuple("Frame", "kind query frame")
+
+
+def written(window: str, times_us: list[int]) -> dict[str, Any]:
+    """The columns of the rows of a batch with these records."""
+    from windowing.spark.sinks.rows import BatchRows
+
+    pipeline = parse_pipeline(PIPELINE.format(window=window))
+    values = [f'{{"ts":{ts},"v":1}}'.encode() for ts in times_us]
+    offsets, nothing = list(range(len(values))), [None] * len(values)
+    raw = RawRows(offsets=offsets, values=values, controls=nothing, append_us=nothing)
+    parcels = Lane(pipeline, 0).step(MemoryStore(), [pack(raw, ValueRules.of(pipeline, 0))])
+    emission = Shard(pipeline).step(MemoryStore(), parcels)
+    frames = [Frame("result", "q", to_bytes(emission.results["q"]))]
+    return BatchRows(pipeline, "r1").tables(frames, 3)["q"].to_pydict()
+
+
+@pytest.mark.spark
+def test_a_row_says_how_long_after_its_end_it_was_written() -> None:
+    now_us = time.time_ns() // 1000
+    end_us = now_us // 1_000_000 * 1_000_000
+    found = written("RANGE 1 s SLIDE 1 s WATTR ts", [end_us - 500_000, end_us + 1_000_000])
+    assert found["batch_id"] == [3]
+    assert now_us - end_us <= found["lag_us"][0] < now_us - end_us + 60_000_000
+
+
+@pytest.mark.spark
+def test_what_ends_at_no_time_has_no_lag() -> None:
+    assert written("RANGE 2 rows SLIDE 2 rows WATTR row_num", [5, 6])["lag_us"] == [None]
