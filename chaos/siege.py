@@ -10,14 +10,8 @@ from functools import partial
 from chaos import workload
 from chaos.clean_run import Drained
 from chaos.faults.catalogue import FAULTS, fault_named
-from chaos.faults.fault import (
-    Attack,
-    Deployable,
-    FaultDidNotApply,
-    Poisoned,
-    Scene,
-    Unsupported,
-)
+from chaos.faults.errors import FaultDidNotApply, Unsupported
+from chaos.faults.fault import Attack, Deployable, Poisoned, Scene
 from chaos.history import History
 from chaos.plan import Plan, Step
 from chaos.site import News, Site

@@ -5,7 +5,8 @@ A fault without evidence proves nothing: the caller's verdict is then *unknown*,
 
 from chaos.faults.catalogue import fault_named
 from chaos.faults.cluster import kill_driver, kill_executor
-from chaos.faults.fault import Attack, Condition, Fault, FaultDidNotApply, Inject, Scene, strike
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Attack, Condition, Fault, Inject, Scene, strike
 from chaos.faults.reach import LocalReach, Reach
 
 __all__ = [

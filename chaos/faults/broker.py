@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chaos.faults.fault import FaultDidNotApply, Scene
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Scene
 from infra import kafka
 from infra.errors import NotReady
 from infra.ports import answers, port_of

@@ -6,7 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chaos.faults.fault import FaultDidNotApply, Scene
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Scene
 from chaos.faults.reach import LocalReach, Reach, await_that
 from infra import spark
 from infra.errors import NotReady

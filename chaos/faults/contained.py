@@ -14,7 +14,7 @@ from typing import Final
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from chaos.faults.fault import FaultDidNotApply, Unsupported
+from chaos.faults.errors import FaultDidNotApply, Unsupported
 from chaos.faults.reach import EFFECT_S, await_that, gone, mount_refusal
 from infra.containers.stack import ContainerStack
 from infra.process import ProcessId

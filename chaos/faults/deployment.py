@@ -14,7 +14,8 @@ from typing import Final
 import psutil
 
 from chaos.faults.cluster import processes
-from chaos.faults.fault import Deployable, Deployed, FaultDidNotApply, Scene
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Deployable, Deployed, Scene
 from chaos.faults.reach import await_that
 from infra.airflow_api import AirflowApi
 from infra.errors import InfraError

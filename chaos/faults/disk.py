@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.faults.damage import await_job_error
-from chaos.faults.fault import FaultDidNotApply, Named, Scene, Unsupported
+from chaos.faults.errors import FaultDidNotApply, Unsupported
+from chaos.faults.fault import Named, Scene
 
 _SPARE_BYTES = 16 << 10
 _ROOM_BYTES = 1 << 20

@@ -22,14 +22,6 @@ Condition = Callable[[], bool]
 """Something that may hold or not yet."""
 
 
-class FaultDidNotApply(RuntimeError):
-    """There was nothing to hurt, or it was not hurt."""
-
-
-class Unsupported(FaultDidNotApply):
-    """This machine cannot be hurt in this way; the text says why."""
-
-
 @dataclass(frozen=True)
 class Fault:
     """A fault that took effect.

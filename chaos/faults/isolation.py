@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chaos.faults.cluster import busy_worker
-from chaos.faults.fault import FaultDidNotApply, Scene
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Scene
 from infra import kafka
 from infra.errors import NotReady
 from infra.ports import port_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chaos.faults.fault import FaultDidNotApply, Scene
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Scene
 from chaos.faults.reach import await_that
 from infra.proxy import Conditions, Proxy
 

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 import psutil
 
-from chaos.faults.fault import FaultDidNotApply, Unsupported
+from chaos.faults.errors import FaultDidNotApply, Unsupported
 from infra import stack
 from infra.errors import InfraError
 from infra.layout import Layout

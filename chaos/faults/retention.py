@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chaos.faults.damage import await_job_error
-from chaos.faults.fault import FaultDidNotApply, Named, Scene
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Named, Scene
 from chaos.log import read_topic
 from jobs.runs import committed_offsets
 from jobs.topics import delete_before, end_offsets

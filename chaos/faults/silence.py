@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from chaos.faults.fault import FaultDidNotApply, Scene
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Scene
 from chaos.faults.reach import await_that
 from jobs.runs import committed_offsets
 from jobs.topics import end_offsets

@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from chaos.faults.fault import FaultDidNotApply, Poisoned, Scene
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Poisoned, Scene
 from jobs.flights import AIRPORTS, append
 from jobs.poison import HUGE_BYTES, POISON, Poison, extremes
 from jobs.topics import allow_records_of, end_offsets, records_from

@@ -60,9 +60,9 @@ def test_a_name_that_the_tables_have_already_is_refused() -> None:
 def test_a_batch_that_dies_in_its_transaction_is_written_once(
     name: str, spark: SparkSession, postgres: str, tmp_path: Path
 ) -> None:
-    from jobs import file_run
+    from jobs.file_run import finish, one_file_a_batch
     from windowing.batches import batches, checked
-    from windowing.spark.plan import RAW_SCHEMA, emissions
+    from windowing.spark.plan import emissions
     from windowing.spark.sinks import PostgresSink, TableSink
 
     pipeline = with_sink(name)
@@ -92,21 +92,9 @@ def test_a_batch_that_dies_in_its_transaction_is_written_once(
         tables.write(batch, batch_id)
         batch.unpersist()
 
-    source = tmp_path / "batches"
-    source.mkdir()
     log = list(checked(read_events(DATA / name / "events.jsonl"), pipeline))
-    for number, cut in enumerate(batches(log, 5)):
-        file_run._write(source / f"{number:09d}.parquet", cut, number)
-    raw = spark.readStream.schema(RAW_SCHEMA).option("maxFilesPerTrigger", 1)
-    query = (
-        emissions(raw.parquet(str(source)), pipeline)
-        .writeStream.foreachBatch(write)
-        .outputMode("append")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
+    raw = one_file_a_batch(spark, batches(log, 5, pipeline), tmp_path)
+    finish(emissions(raw, pipeline), write, tmp_path)
     assert died
     verdict = verify(pipeline, read_events(DATA / name / "events.jsonl"), read_postgres(pipeline))
     assert verdict.ok, "\n".join(verdict.lines())
