@@ -111,10 +111,7 @@ class RunTables:
         rows = to_pandas(pa.table(columns))
         if "absorbed_by" not in query.marks:
             return rows
-        rows["absorbed_by"] = table["absorbed_by"].is_valid().to_pandas()
-        named = rows.groupby(window_columns(query), dropna=False)["absorbed_by"]
-        there_still = ~named.transform("any")
-        return rows[there_still].drop(columns="absorbed_by").reset_index(drop=True)
+        return there_still(rows, table["absorbed_by"].is_valid().to_pandas(), query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
         """What became of the records: one row per query, with read, applied, …, dead.
@@ -125,6 +122,19 @@ class RunTables:
         metrics = to_pandas(self._arrow("metrics", ["query", *COUNTED]))
         letters = to_pandas(self._arrow("dead_letters", ["query"]))["query"]
         return counted(metrics, letters, queries)
+
+
+def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Query) -> pd.DataFrame:
+    """Leave out the windows that are part of other ones now.
+
+    Args:
+        rows: of a query, as flat columns.
+        absorbed: of each row, whether it says so of its window.
+        query: has the columns that tell windows apart.
+    """
+    windows = [rows[column] for column in window_columns(query)]
+    gone = absorbed.groupby(windows, dropna=False).transform("any")
+    return rows[~gone].reset_index(drop=True)
 
 
 def counted(metrics: pd.DataFrame, letters: pd.Series[Any], queries: Iterable[str]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from chaos.expectations.batches import COUNTED, counted, to_pandas
+from chaos.expectations.batches import COUNTED, counted, there_still, to_pandas
 from chaos.expectations.columns import ROW_COLUMNS, key_columns, value_columns
 from chaos.postgres_output import MICROSECONDS, reading, restored, schema_of
 from windowing.spec.pipeline import Pipeline, Query
@@ -26,6 +26,7 @@ _TYPES: Final = {
     "float8": pa.float64(),
     "text": pa.string(),
 }
+_ALL: Final = sql.SQL("")
 _INSTANTS: Final = ("window_start", "window_end")
 _INSTANT: Final = pa.timestamp("us", tz="UTC")
 
@@ -47,13 +48,20 @@ class PostgresRun:
             pass
 
     def rows(self, query: Query) -> pd.DataFrame:
-        """All revisions of a query, as flat columns.
+        """All revisions of a query, as flat columns; `RunTables` says what is left out.
 
         Raises:
             OutputError: the table or a column is missing.
         """
         names = {name: name for name in ROW_COLUMNS} | key_columns(query) | value_columns(query)
-        return self._frame(query.name, names)
+        kept = (
+            "and pane <> 'early' and op is null" if "op" in query.marks else "and pane <> 'early'"
+        )
+        results = sql.SQL(kept)
+        if "absorbed_by" not in query.marks:
+            return self._frame(query.name, names, results)
+        rows = self._frame(query.name, names | {"absorbed_by": "absorbed_by"}, results)
+        return there_still(rows, rows.pop("absorbed_by").notna(), query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
         """What became of the records: one row per query, with read, applied, …, dead.
@@ -65,12 +73,22 @@ class PostgresRun:
         letters = self._frame("dead_letters", {"query": "query"})["query"]
         return counted(metrics, letters, queries)
 
-    def _frame(self, table: str, names: dict[str, str]) -> pd.DataFrame:
-        """Columns of a table, under the names that expectations know them by."""
+    def _frame(
+        self, table: str, names: dict[str, str], also: sql.Composable = _ALL
+    ) -> pd.DataFrame:
+        """Columns of a table, under the names that expectations know them by.
+
+        Args:
+            table: its name.
+            names: by column, the name there.
+            also: a further condition, with its `and`.
+        """
         with reading(self._pipeline, self._run) as (connection, run):
             found = connection.execute(
-                sql.SQL("select {} from {} where run = %s").format(
-                    sql.SQL(", ").join(map(_spelled, names)), sql.Identifier(self._schema, table)
+                sql.SQL("select {} from {} where run = %s {}").format(
+                    sql.SQL(", ").join(map(_spelled, names)),
+                    sql.Identifier(self._schema, table),
+                    also,
                 ),
                 [run],
             )

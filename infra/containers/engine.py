@@ -164,7 +164,12 @@ def _pid_file(layout: Layout) -> Path:
 
 
 def _running() -> list[psutil.Process]:
-    return [one for one in psutil.process_iter(["name"]) if one.info["name"] == "dockerd"]
+    """Whatever is called so, but for what has ended and waits to be taken note of."""
+    return [
+        one
+        for one in psutil.process_iter(["name", "status"])
+        if one.info["name"] == "dockerd" and one.info["status"] != psutil.STATUS_ZOMBIE
+    ]
 
 
 def _address() -> str:

@@ -6,6 +6,7 @@ one reason.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -31,6 +32,14 @@ def pytest_configure(config: pytest.Config) -> None:
     # Kafka's client leaves sockets open where no broker answers, until they are collected.
     ignored = "ignore::pytest.PytestUnraisableExceptionWarning"
     config.addinivalue_line("filterwarnings", ignored)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forgotten_sockets() -> Iterator[None]:
+    """Collect them while a test runs: after the last one nothing ignores them any more."""
+    yield
+    for _ in range(5):  # cycles that hold cycles
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -146,6 +146,7 @@ def test_rows_in_the_composed_postgres_are_those_of_the_definition(composed: Com
     renamed = r"s/^name: .*/name: delays/; s/^sink: .*/sink: {postgres: delays}/"
     shell = f"sed '{renamed}' pipelines/flight_delays.yml > {file}"
     compose("exec", "-T", "airflow-scheduler", "sh", "-c", shell, environment=composed.environment)
+    slackwater("topics", file)
     slackwater("produce")
     slackwater("submit", file, "--run", "first", "--available-now", "--max-offsets", "60000")
     until_s = time.monotonic() + DEMO_S

@@ -68,3 +68,20 @@ def test_the_engine_that_was_started_with_the_pid_file_is_stopped(tmp_path: Path
             time.sleep(0.02)
         assert engine.take_down(layout)
         assert ours.wait(10) != 0
+
+
+def test_one_that_has_ended_and_is_not_yet_waited_for_does_not_run(tmp_path: Path) -> None:
+    def seen() -> bool:
+        return ours.pid in {process.pid for process in engine._running()}
+
+    program = tmp_path / "dockerd"
+    program.symlink_to("/bin/cat")
+    with subprocess.Popen([program], stdin=subprocess.PIPE) as ours:
+        assert ours.stdin is not None
+        until = time.monotonic() + 10
+        while not seen():  # it must have become the command first
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        ours.stdin.close()
+        os.waitid(os.P_PID, ours.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+        assert not seen()
