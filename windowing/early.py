@@ -39,7 +39,7 @@ class _Remembered(msgspec.Struct, array_like=True):
         period: the last period of the wall clock that was looked at; None: there was none.
         shown: an Arrow stream: of each open window its key, `window_id`, `shown` (records of its
             last early row) and `number` (of that row); of sessions also `at_last`, their last
-            value in that row.
+            value in that row, and those that have ended too, while late records may join them.
     """
 
     period: int | None = None
@@ -114,8 +114,18 @@ class EarlyRows:
             counted = counted.with_columns(last.alias(LAST))
             # As tombstones have it: the frames of all shards are put together.
             rows = rows.with_columns(pl.lit(None, dtype=pl.Int64).alias(ABSORBED))
-        known.shown = to_bytes(counted.drop("records"))
+        noted = counted.drop("records")
+        if self._sessions is not None and known.shown is not None:
+            closed = self._closed(self._sessions.sessions(tables, after), noted, known.shown)
+            noted = pl.concat([noted, closed.select(noted.columns)])
+        known.shown = to_bytes(noted)
         return rows.with_columns(revision=counted["number"]).filter(due)
+
+    def _closed(self, sessions: pl.DataFrame, opened: pl.DataFrame, shown: bytes) -> pl.DataFrame:
+        """Sessions that were shown and have ended: a late record may open them again."""
+        before, names = from_bytes(shown).filter(pl.col("number") > 0), sessions.columns
+        ended = before.join(opened, on=names, how="anti", nulls_equal=True)
+        return ended.join(sessions, on=names, how="semi", nulls_equal=True)
 
     def _tombstones(self, known: _Remembered, tables: Tables, after: Progress) -> pl.DataFrame:
         """Of sessions that were shown and are part of another one now; they are forgotten."""

@@ -106,7 +106,8 @@ def _lane(
     rng: random.Random, pipeline: Pipeline, scale: _Scale, partition: int, most: int
 ) -> tuple[Event, ...]:
     silent = pipeline.source.partitions > 1 and rng.random() < 0.1
-    size = rng.randint(0, 2) if silent else rng.randint(most // 2, most - 2)
+    # Many lanes have few records each.
+    size = rng.randint(0, 2) if silent else rng.randint(most // 2, max(most // 2, most - 2))
     drawn = [(scale.time_us(rng), rng.choice(scale.delays)) for _ in range(size)]
     drawn.sort(key=sum)
     source, own = pipeline.source.place(partition)

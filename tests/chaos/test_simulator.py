@@ -172,6 +172,18 @@ def test_a_pipeline_file_can_be_given(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (answer.exit_code, answer.output.splitlines()[-1]) == (0, "8 passed, 0 failed")
 
 
+@pytest.mark.parametrize("name", ["route_sessions", "departures_weather"])
+def test_sessions_and_a_join_of_ours_can_be_given(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The join has more lanes than a random pipeline: six."""
+    file = Path(__file__).parents[2] / "pipelines" / f"{name}.yml"
+    monkeypatch.chdir(tmp_path)
+    command = ["chaos", "simulate", "--runs", "4", "--seed", "5", "--pipeline", str(file)]
+    answer = CliRunner().invoke(app, command)
+    assert (answer.exit_code, answer.output.splitlines()[-1]) == (0, "4 passed, 0 failed")
+
+
 def test_a_damaged_state_file_is_named() -> None:
     files, task = StateFiles(), ("shard", 0)
     files.commit(task, 1, {}, {"k": b"v", "gone": b"x"})

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import namedtuple
+from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from windowing.frames import to_bytes
 from windowing.lane import Lane
@@ -52,3 +54,19 @@ def test_a_row_says_how_long_after_its_end_it_was_written() -> None:
 @pytest.mark.spark
 def test_what_ends_at_no_time_has_no_lag() -> None:
     assert written("RANGE 2 rows SLIDE 2 rows WATTR row_num", [5, 6])["lag_us"] == [None]
+
+
+@pytest.mark.spark
+def test_a_table_without_lags_gets_the_column(tmp_path: Path) -> None:
+    from windowing.spark.sinks import TableSink
+    from windowing.spark.sinks.rows import schemas
+
+    pipeline = parse_pipeline(PIPELINE.format(window="RANGE 1 s SLIDE 1 s WATTR ts"))
+    new = schemas(pipeline)["q"]
+    old = new.remove(new.get_field_index("lag_us"))
+    DeltaTable.create(tmp_path / "q", old, partition_by=["run"])
+    for _ in range(2):
+        TableSink(pipeline, tmp_path, "r1")
+    found = DeltaTable(tmp_path / "q")
+    assert [field.name for field in found.schema().fields] == new.names
+    assert found.version() == 1

@@ -73,6 +73,15 @@ def test_what_was_sent_since_has_its_tombstone_among_the_late_rows() -> None:
     assert [(row.window_id, row.pane, row.revision) for row in stones] == [(7, "late", 1)]
 
 
+def test_a_session_that_a_late_record_opens_again_goes_on_counting() -> None:
+    """The record at 5 joins what has ended at 6 and what is open: one session from -4 on."""
+    engine = LocalEngine(pipeline("window: SESSION 10 us WATTR ts, early: {records: 1}"))
+    for batch in batches(map(entry, log([-4, 6, 5, 15, 16])), 1):
+        engine.feed(batch)
+    early = [(r.window_id, r.revision, r.absorbed_by) for r in engine.output.early]
+    assert early == [(-4, 1, None), (6, 1, None), (6, 2, -4), (-4, 2, None), (-4, 3, None)]
+
+
 @settings(max_examples=_SOME)
 @given(data=st.data())
 def test_what_early_rows_showed_comes_or_is_taken_back_once(data: st.DataObject) -> None:

@@ -96,14 +96,7 @@ class SessionEmitter:
                 revision.
         """
         pieces = stamped(self._chained(tables), after=after).with_row_index("number")
-        there = chained(pieces.filter(pl.col("release") <= pl.col("after")), self._keys)
-        starts = there.select(
-            *self._keys,
-            GAP,
-            pl.col("number").alias("of"),
-            pl.col(FIRST).min().over(CHAIN).alias(ABSORBED),
-            pl.col(LAST).max().over(CHAIN).alias("until"),
-        ).unique([*self._keys, ABSORBED])
+        starts = self._sessions(pieces).rename({"window_id": ABSORBED})
         shown = shown.rename({"number": "revision"})
         if self._keys:
             inside = shown.join(starts, on=self._keys, nulls_equal=True)
@@ -121,6 +114,22 @@ class SessionEmitter:
             return pl.DataFrame()
         gone = gone.with_columns(pl.col("revision") + 1).drop(*self._keys, GAP)
         return self._tombstones(gone, pieces, self.open(tables, after))
+
+    def sessions(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """The sessions that the state still holds, open or not: the key's columns, `window_id`."""
+        pieces = stamped(self._chained(tables), after=after).with_row_index("number")
+        return self._sessions(pieces).select(*self._keys, "window_id")
+
+    def _sessions(self, pieces: pl.DataFrame) -> pl.DataFrame:
+        """Of each session as it stands its start, its last value `until`, and `of`, a piece."""
+        there = chained(pieces.filter(pl.col("release") <= pl.col("after")), self._keys)
+        return there.select(
+            *self._keys,
+            GAP,
+            pl.col("number").alias("of"),
+            pl.col(FIRST).min().over(CHAIN).alias("window_id"),
+            pl.col(LAST).max().over(CHAIN).alias("until"),
+        ).unique([*self._keys, "window_id"])
 
     def _was_sent(self, pieces: pl.DataFrame, of: int, start: int) -> bool:
         """Whether a row but a tombstone has shown a start; `of` is a piece of its chain."""

@@ -22,6 +22,7 @@ from windowing.spec.fields import ValueType, value_type
 from windowing.spec.lengths import INT64_MAX
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
+LAG = "lag_us"
 
 _TIME = pa.timestamp("us", tz="UTC")
 _OFFSETS = pa.list_(pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())]))
@@ -88,7 +89,7 @@ class BatchRows:
             "offsets": self._offsets(frame["offsets"]),
             "values": frame["values"].to_arrow(),
             "batch_id": [batch_id] * count,
-            "lag_us": self._lags(query, [end for _, end in bounds]),
+            LAG: self._lags(query, [end for _, end in bounds]),
         }
         if query.key:
             columns["key"] = frame["key"].to_arrow()
@@ -177,7 +178,7 @@ def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
         ("offsets", _OFFSETS),
         ("values", pa.struct(values)),
         ("batch_id", pa.int64()),
-        ("lag_us", pa.int64()),
+        (LAG, pa.int64()),
     ]
     return pa.schema(columns)
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
+from deltalake.schema import PrimitiveType
 from pyspark.sql import DataFrame
 
-from windowing.spark.sinks.rows import BatchRows, schemas
+from windowing.spark.sinks.rows import LAG, BatchRows, schemas
 from windowing.spec import Pipeline
 
 
@@ -50,5 +51,12 @@ class TableSink:
 
 
 def _open(path: Path, schema: pa.Schema) -> DeltaTable:
-    """Open a table, creating it where it is not there yet; partitioned by run."""
-    return DeltaTable.create(path, schema, mode="ignore", partition_by=["run"])
+    """Open a table, creating it where it is not there yet; partitioned by run.
+
+    One that was made before there was a lag gets the column; what it holds has none.
+    """
+    table = DeltaTable.create(path, schema, mode="ignore", partition_by=["run"])
+    names = {field.name for field in table.schema().fields}
+    if LAG in schema.names and LAG not in names:
+        table.alter.add_columns(Field(LAG, PrimitiveType("long")))
+    return table
