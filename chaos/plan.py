@@ -22,6 +22,7 @@ FaultName = Literal[
     "kill_python_worker",
     "kill_driver",
     "kill_spark_worker",
+    "roll_spark_workers",
     "kill_spark_master",
     "kill_broker",
     "pause_broker",
@@ -56,6 +57,7 @@ CheckName = Literal[
 _TAKES: dict[str, frozenset[str]] = {
     "pause_executor": frozenset({"hold"}),
     "kill_spark_worker": frozenset({"hold"}),
+    "roll_spark_workers": frozenset({"hold"}),
     "kill_spark_master": frozenset({"hold"}),
     "kill_broker": frozenset({"hold"}),
     "pause_broker": frozenset({"hold"}),

@@ -23,6 +23,7 @@ from chaos.faults.isolation import (
 from chaos.faults.master import KillSparkMaster
 from chaos.faults.network import BadNetwork, ResetConnections
 from chaos.faults.retention import DeletedRecords
+from chaos.faults.rolling import RollSparkWorkers
 from chaos.faults.silence import SilentPartition
 from chaos.faults.topic import DuplicateSends, HugeRecords, PoisonRecords
 
@@ -56,6 +57,7 @@ FAULTS: Final[dict[str, Kind]] = {
     "kill_python_worker": Kind(partial(KillProcess, "python-worker")),
     "kill_driver": Kind(partial(KillProcess, "driver")),
     "kill_spark_worker": Kind(KillSparkWorker, "cure"),
+    "roll_spark_workers": Kind(RollSparkWorkers, "cure"),
     "kill_spark_master": Kind(KillSparkMaster, "cure"),
     "kill_broker": Kind(KillBroker, "cure"),
     "pause_broker": Kind(PauseBroker, "cure"),

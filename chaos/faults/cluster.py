@@ -34,7 +34,8 @@ SETTINGS = {
 WORKERS = tuple(f"spark-worker-{number}" for number in spark.WORKERS)
 """The daemons that start drivers and executors."""
 
-_NOTICED_S = 60.0
+NOTICED_S = 60.0
+"""How long the master may take to miss a worker, or to know it, in seconds."""
 
 
 def kill_executor(layout: Layout | None = None) -> tuple[str, str]:
@@ -123,7 +124,7 @@ class PauseExecutor:
             gone = self._victim is not None and not scene.reach.is_alive(self._victim.process)
             return bool(living - self._others) or gone
 
-        return await_that(another, _NOTICED_S)
+        return await_that(another, NOTICED_S)
 
 
 @dataclass
@@ -140,8 +141,8 @@ class KillSparkWorker:
         """Kill one, drawn from those that have work, and see the master miss it."""
         daemon, process, offspring = busy_worker(scene)
         gone = scene.reach.kill(process)
-        if not await_that(lambda: _alive_workers(scene) < len(WORKERS), _NOTICED_S):
-            msg = f"{daemon}, {gone}, but the master has not noticed for {_NOTICED_S:.0f} s"
+        if not await_that(lambda: alive_workers(scene) < len(WORKERS), NOTICED_S):
+            msg = f"{daemon}, {gone}, but the master has not noticed for {NOTICED_S:.0f} s"
             raise FaultDidNotApply(msg)
         return f"{daemon} with {offspring} processes, {gone}, and the master knows"
 
@@ -151,7 +152,8 @@ class KillSparkWorker:
         return "worker started again"
 
 
-def _alive_workers(scene: Scene) -> int:
+def alive_workers(scene: Scene) -> int:
+    """How many workers the master counts; all of them where it does not answer."""
     try:
         return spark.alive_workers(scene.endpoints.spark_ui)
     except NotReady:

@@ -15,7 +15,7 @@ from docker.errors import APIError
 from docker.models.containers import Container
 
 from chaos.faults.errors import FaultDidNotApply, Unsupported
-from chaos.faults.reach import EFFECT_S, await_that, gone, mount_refusal
+from chaos.faults.reach import EFFECT_S, STOPPED_S, await_that, gone, mount_refusal
 from infra.containers.stack import ContainerStack
 from infra.process import ProcessId
 from infra.spark_processes import ClusterProcess
@@ -79,6 +79,14 @@ class ContainerReach:
         if not await_that(lambda: not self.is_alive(victim), EFFECT_S):
             msg = f"{_name(victim)} is alive {EFFECT_S:.0f} s after SIGKILL"
             raise FaultDidNotApply(msg)
+        return f"{_name(victim)} is gone"
+
+    def stop(self, process: ProcessId) -> str:
+        """SIGTERM to the container, seen to be gone; SIGKILL would not be good order."""
+        victim = _contained(process)
+        if not self.is_alive(victim):
+            raise gone(victim)
+        self._container(victim.container).stop(timeout=int(STOPPED_S))
         return f"{_name(victim)} is gone"
 
     def pause(self, process: ProcessId) -> str:

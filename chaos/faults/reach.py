@@ -26,6 +26,9 @@ from infra.spark_processes import ClusterProcess, cluster_processes
 EFFECT_S: Final = 10.0
 """How long a kill or a pause may take to be seen."""
 
+STOPPED_S: Final = 60.0
+"""How long a daemon may take to end in good order."""
+
 _POLL_S: Final = 0.05
 
 
@@ -44,6 +47,13 @@ class Reach(Protocol):
 
     def kill(self, process: ProcessId) -> str:
         """End it at once, without a chance to tidy up.
+
+        Raises:
+            FaultDidNotApply: it was gone already, or it lives on.
+        """
+
+    def stop(self, process: ProcessId) -> str:
+        """End it in good order.
 
         Raises:
             FaultDidNotApply: it was gone already, or it lives on.
@@ -117,10 +127,17 @@ class LocalReach:
 
     def kill(self, process: ProcessId) -> str:
         """SIGKILL, seen to be gone."""
-        if not send(process, signal.SIGKILL):
+        return self._end(process, signal.SIGKILL, EFFECT_S)
+
+    def stop(self, process: ProcessId) -> str:
+        """SIGTERM, seen to be gone."""
+        return self._end(process, signal.SIGTERM, STOPPED_S)
+
+    def _end(self, process: ProcessId, by: signal.Signals, bound_s: float) -> str:
+        if not send(process, by):
             raise gone(process)
-        if not await_that(lambda: not is_alive(process), EFFECT_S):
-            msg = f"process {process.pid} is alive {EFFECT_S:.0f} s after SIGKILL"
+        if not await_that(lambda: not is_alive(process), bound_s):
+            msg = f"process {process.pid} is alive {bound_s:.0f} s after {by.name}"
             raise FaultDidNotApply(msg)
         return f"pid {process.pid} is gone"
 

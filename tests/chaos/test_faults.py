@@ -155,7 +155,9 @@ def test_a_lost_commit_that_nobody_misses_is_no_evidence(
         attack.heal(scene)
 
 
-@pytest.mark.parametrize("name", ["kill_broker", "pause_broker", "kill_spark_worker"])
+@pytest.mark.parametrize(
+    "name", ["kill_broker", "pause_broker", "kill_spark_worker", "roll_spark_workers"]
+)
 def test_a_daemon_that_does_not_run_cannot_be_hurt(name: str, tmp_path: Path) -> None:
     with pytest.raises(FaultDidNotApply, match=r"no daemon .* is running"):
         fault_named(name).inject(scene_of(Job(tmp_path), tmp_path))

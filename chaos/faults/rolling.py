@@ -1,0 +1,48 @@
+"""No fault but an everyday one: the cluster's workers are restarted in turn, while the job runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chaos.faults.cluster import NOTICED_S, WORKERS, alive_workers
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Scene
+from chaos.faults.reach import await_that
+
+
+@dataclass
+class RollSparkWorkers:
+    """Stop each worker in good order and start it again, one after another, as upgrades do.
+
+    Its executors go with it, and a driver on it: the job has to move, and to move back.
+
+    Attributes:
+        hold_s: how long to wait once all have had their turn, in seconds.
+    """
+
+    hold_s: float = 0.0
+
+    def inject(self, scene: Scene) -> str:
+        """Restart them all; see that the master misses each, and knows it again.
+
+        Raises:
+            FaultDidNotApply: one does not stop, or the master takes no notice.
+        """
+        for daemon in WORKERS:
+            stopped = scene.reach.stop(scene.reach.daemon(daemon))
+            _await(scene, len(WORKERS) - 1, f"{daemon}, {stopped}")
+            scene.restart("spark")
+            _await(scene, len(WORKERS), f"{daemon} was started again")
+        return f"{len(WORKERS)} workers stopped and started in turn; the master missed each"
+
+    def heal(self, scene: Scene) -> str:
+        """Start what still stands still."""
+        scene.restart("spark")
+        return "all workers run"
+
+
+def _await(scene: Scene, workers: int, what: str) -> None:
+    """Wait until the master counts so many workers."""
+    if not await_that(lambda: alive_workers(scene) == workers, NOTICED_S):
+        msg = f"{what}, but the master does not count {workers} workers after {NOTICED_S:.0f} s"
+        raise FaultDidNotApply(msg)
