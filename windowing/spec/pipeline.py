@@ -315,7 +315,8 @@ def _check_rules(
     """The language's rules between window, generator, keys and late records."""
     attribute = source.ordered_by(window.attribute)
     try:
-        check_number(attribute, source.fields)
+        if attribute != source.event_time.field:
+            check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))
         kinds = {name: type_.kind for name, type_ in source.fields.items()}
         check_gaps(window, [*filter(None, [window.pattr]), *query.group_by], kinds)
