@@ -29,7 +29,7 @@ class KillSparkMaster:
 
     def inject(self, scene: Scene) -> str:
         """Kill it, and see that nothing answers any more."""
-        self._before = _living(scene)
+        self._before = living_drivers(scene)
         gone = scene.reach.kill(scene.reach.daemon("spark-master"))
         port = port_of(scene.endpoints.spark_rest)
         if answers(port):
@@ -44,15 +44,15 @@ class KillSparkMaster:
             FaultDidNotApply: it does not: what follows would show nothing.
         """
         scene.restart("spark")
-        await_that(lambda: _living(scene) == self._before, _KNOWN_AGAIN_S)
-        known, running = _living(scene), processes("driver", scene.reach)
+        await_that(lambda: living_drivers(scene) == self._before, _KNOWN_AGAIN_S)
+        known, running = living_drivers(scene), processes("driver", scene.reach)
         if known != self._before or len(running) > len(known):
             msg = f"drivers {self._before} before, {known} known and {len(running)} running now"
             raise FaultDidNotApply(msg)
         return f"the master knows {len(known)} driver again, {len(running)} runs, no twin"
 
 
-def _living(scene: Scene) -> list[str]:
+def living_drivers(scene: Scene) -> list[str]:
     """The submissions that the master takes for alive."""
     found = spark_rest.list_drivers(scene.endpoints)
     return sorted(one.submission_id for one in found if one.state in spark_rest.ALIVE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from chaos.faults.cluster import NOTICED_S, WORKERS, alive_workers
 from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
+from chaos.faults.master import living_drivers
 from chaos.faults.reach import await_that
 
 
@@ -14,7 +15,9 @@ from chaos.faults.reach import await_that
 class RollSparkWorkers:
     """Stop each worker in good order and start it again, one after another, as upgrades do.
 
-    Its executors go with it, and a driver on it: the job has to move, and to move back.
+    Its executors go with it, and a driver on it: Spark takes a driver that ends with its worker in
+    good order for killed on purpose, and does not start it again, supervised or not. So the run is
+    submitted again, as the retry of its Airflow task does.
 
     Attributes:
         hold_s: how long to wait once all have had their turn, in seconds.
@@ -36,9 +39,12 @@ class RollSparkWorkers:
         return f"{len(WORKERS)} workers stopped and started in turn; the master missed each"
 
     def heal(self, scene: Scene) -> str:
-        """Start what still stands still."""
+        """Start what still stands still, and the run again if no driver is left."""
         scene.restart("spark")
-        return "all workers run"
+        if living_drivers(scene):
+            return "all workers run, and so does the driver"
+        scene.submit_job()
+        return "all workers run; the driver had ended with its worker, the run is submitted again"
 
 
 def _await(scene: Scene, workers: int, what: str) -> None:
