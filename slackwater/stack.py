@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from slackwater.console import FAILED, PASSED, err
+
+if TYPE_CHECKING:
+    from infra.endpoints import Endpoints
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +32,11 @@ def up(
     """Start Kafka, Spark and Airflow on this machine, each on the loopback address."""
     from infra import stack
 
-    endpoints = stack.up(report, only=only or tuple(stack.PARTS))
+    _tell(stack.up(report, only=only or tuple(stack.PARTS)))
+
+
+def _tell(endpoints: Endpoints) -> None:
+    """Print where the stack answers."""
     err.print(f"Kafka   {endpoints.kafka_bootstrap or '-'}")
     err.print(f"Spark   {endpoints.spark_ui or '-'}")
     err.print(f"Airflow {endpoints.airflow_url or '-'}  user {endpoints.airflow_user or '-'}")
@@ -44,16 +51,21 @@ def down() -> None:
 
 
 def status() -> None:
-    """Show every part of the local stack: state, pid, address, memory."""
+    """Show every part of the local stack: state, pid, memory, since when; and the addresses."""
     from infra import stack
 
     found = stack.status()
-    table = Table("part", "state", "pid", "address", "memory")
+    table = Table("part", "state", "pid", "memory", "runs for", "log")
     for one in found:
         colour = {"healthy": "green", "stopped": "dim"}.get(one.state, "red")
         memory = f"{one.memory_bytes / 2**20:.0f} MiB" if one.memory_bytes else ""
-        pid = str(one.pid or "")
-        table.add_row(one.name, f"[{colour}]{one.state}[/]", pid, one.address, memory)
+        runs = f"{one.uptime_s / 60:.0f} min" if one.pid else ""
+        pid, state = str(one.pid or ""), f"[{colour}]{one.state}[/]"
+        table.add_row(one.name, state, pid, memory, runs, str(one.log))
     err.print(table)
+    for one in found:
+        if one.detail:
+            err.print(f"{one.name}: {one.detail}")
+    _tell(stack.endpoints(only=(), check=False))
     unwell = any(one.state in ("unwell", "dead") for one in found)
     raise typer.Exit(FAILED if unwell else PASSED)
