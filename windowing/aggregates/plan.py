@@ -220,7 +220,7 @@ def _whole_sums(name: str, sums: Sums) -> Values:
     known = sums.whole()
     if known is not None:
         return known
-    for row, (total, n) in enumerate(zip(sums.totals, sums.counts, strict=True)):
+    for row, (total, n) in enumerate(sums.each()):
         if n and not INT64_MIN <= total <= INT64_MAX:
             raise AggregateOverflow(name, row, total)
-    return [total if n else None for total, n in zip(sums.totals, sums.counts, strict=True)]
+    return [total if n else None for total, n in sums.each()]

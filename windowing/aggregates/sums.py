@@ -8,6 +8,7 @@ cancels, however large the values are beside their spread.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ POPULATION = ("var_pop", "stddev_pop")
 SPREAD = (*SAMPLE, *POPULATION)
 
 _EXACT_DOUBLE = 1 << 53
-"""Integers below this are doubles; records are far fewer."""
+"""Every integer below this is a double, and so is every number of records: they are far fewer."""
 _BIN = re.compile(r"(.*)#([bs])(\d{3})", re.DOTALL)
 
 
@@ -60,58 +61,58 @@ class Sums:
 
     Attributes:
         counts: how many values.
-        totals: their sums, in units of `2^-shift`.
+        exact: their sums, in units of `2^-shift`; an array where all are known to fit 64 bits.
         squares: the sums of their squares, in units of `2^(-2 shift)`; empty if not asked for.
         shift: 0 for integers.
-        small: the totals as 64-bit integers, where all of them are known to fit.
     """
 
-    counts: list[int]
-    totals: list[int]
+    counts: pl.Series
+    exact: Ints | list[int]
     squares: list[int]
     shift: int
-    small: Ints | None = None
 
     @classmethod
     def of(cls, field: str, kind: str, partials: pl.DataFrame) -> Sums:
         """Read the columns that `lift_sums` made and merging added up."""
-        counts = partials[f"{field}#n"].to_list()
+        counts = partials[f"{field}#n"]
         if kind == "float":
             totals, squares = (_binned(field, tag, partials) for tag in "bs")
             return cls(counts, totals, squares, -LOWEST)
         high, low = (partials[f"{field}#{half}"].to_numpy() for half in ("hi", "lo"))
-        small = join_halves(high, low)
-        totals = join_limbs([low, high]) if small is None else small.tolist()
+        fitting = join_halves(high, low)
         limbs = [f"{field}#q{i}" for i in range(4)]
         held = limbs[0] in partials.columns
         squares = join_limbs([partials[name].to_numpy() for name in limbs]) if held else []
-        return cls(counts, totals, squares, 0, small)
+        return cls(counts, join_limbs([low, high]) if fitting is None else fitting, squares, 0)
+
+    def each(self) -> Iterator[tuple[int, int]]:
+        """Sum and number of values, of any size, one after another."""
+        totals = self.exact if isinstance(self.exact, list) else self.exact.tolist()
+        return zip(totals, self.counts.to_list(), strict=True)
 
     def whole(self) -> pl.Series | None:
         """The sums as 64-bit integers, null where there is no value; None: they may not fit."""
-        return None if self.small is None else self._known(pl.Series(self.small))
+        return None if isinstance(self.exact, list) else self._known(pl.Series(self.exact))
 
     def rounded_sums(self) -> list[float | None]:
         """The sums as doubles."""
         unit = 1 << self.shift
-        pairs = zip(self.totals, self.counts, strict=True)
-        return [divided(total, unit) if n else None for total, n in pairs]
+        return [divided(total, unit) if n else None for total, n in self.each()]
 
     def means(self) -> pl.Series | list[float | None]:
         """The means."""
-        counts = np.array(self.counts, dtype=np.int64)
-        if self.small is not None and np.abs(self.small).max(initial=0) < _EXACT_DOUBLE:
+        if not isinstance(self.exact, list) and abs(self.exact).max(initial=0) < _EXACT_DOUBLE:
             # Both are doubles without rounding, so that their division alone rounds.
-            return self._known(pl.Series(self.small / np.maximum(counts, 1) + 0.0))
-        pairs = zip(self.totals, self.counts, strict=True)
-        return [divided(total, n << self.shift) if n else None for total, n in pairs]
+            counts = np.maximum(self.counts.to_numpy(), 1)
+            return self._known(pl.Series(self.exact / counts + 0.0))
+        return [divided(total, n << self.shift) if n else None for total, n in self.each()]
 
     def _known(self, values: pl.Series) -> pl.Series:
         """The values, null where none was counted."""
-        some = pl.Series(self.counts, dtype=pl.Int64) > 0
-        return (
-            values if some.all() else values.zip_with(some, pl.Series([None], dtype=values.dtype))
-        )
+        some = self.counts > 0
+        if some.all():
+            return values
+        return values.zip_with(some, pl.Series([None], dtype=values.dtype))
 
     def spread(self, function: str) -> list[float | None]:
         """Variances or standard deviations; null where there are too few values to have one."""
@@ -121,7 +122,7 @@ class Sums:
             finish(n * square - total * total, n * (n - less) << 2 * self.shift)
             if n > less
             else None
-            for n, total, square in zip(self.counts, self.totals, self.squares, strict=True)
+            for (total, n), square in zip(self.each(), self.squares, strict=True)
         ]
 
 

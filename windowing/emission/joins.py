@@ -85,11 +85,12 @@ class JoinEmitter:
         """The rows due while progress moves."""
         since, until = (int(p.of(tables["left"])[0]) for p in (before, after))
         sides = {side: _prefixed(tables[side], side) for side in SIDES}
-        pairs = self._new_pairs(_Moved(sides, since, until))
+        moved = _Moved(sides, since, until)
+        pairs = self._new_pairs(moved)
         found = [self._row(pairs, retracts=False)]
         for side in SIDES:
             if self._join.keeps(side):
-                found += self._alone(side, _Moved(sides, since, until), pairs)
+                found += self._alone(side, moved, pairs)
         rows = pl.concat(found, how="diagonal")
         return rows if len(rows) else pl.DataFrame()
 

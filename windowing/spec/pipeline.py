@@ -7,6 +7,8 @@ are those of the file; times are integer microseconds, with the unit in the name
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
@@ -220,6 +222,8 @@ _NOT_WITH_JOIN = {
 }
 """What a pipeline of queries has and a join has not, and why."""
 
+_NO_RETENTION = "late: {policy: update} needs a retention, as retention: 12 hours"
+
 
 class _FieldError(ValueError):
     """A rule broken across fields; carries the path of the field to blame."""
@@ -229,24 +233,29 @@ class _FieldError(ValueError):
         super().__init__(message)
 
 
+@contextmanager
+def _blaming(*path: str | int) -> Iterator[None]:
+    """Names the field to blame for a rule that is found broken inside."""
+    try:
+        yield
+    except ValueError as error:
+        raise _FieldError(path, str(error)) from None
+
+
 def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
     """What stands for a query where two streams are joined."""
     late, retention = pipeline.late, pipeline.retention or Retention()
     if late.policy == "update" and retention.time is None:
-        msg = "late: {policy: update} needs a retention, as retention: 12 hours"
-        raise _FieldError(("late",), msg)
-    if retention.windows is not None:
-        raise _FieldError(("retention",), "a join has no windows to count: give a time")
-    try:
+        raise _FieldError(("late",), _NO_RETENTION)
+    with _blaming("retention"):
+        if retention.windows is not None:
+            msg = "a join has no windows to count: give a time"
+            raise ValueError(msg)
         for step in (late.every, retention.time):
-            check_step(source.event_time.field, source.event_time.field, step)
-    except ValueError as error:
-        raise _FieldError(("retention",), str(error)) from None
+            check_step(source.event_time.field, step, timed=True)
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        try:
+        with _blaming("join", "select"):
             check_postgres_names(PAIRS, [*source.key, *source.join.select])
-        except ValueError as error:
-            raise _FieldError(("join", "select"), str(error)) from None
     return Query(
         name=PAIRS,
         window=source.window,
@@ -262,40 +271,37 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
 
 
 def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
+    """A query with all defaults applied; its own section is blamed for what stands there."""
     source, here = pipeline.source, ("queries", name)
-    try:
-        window = parse_window(query.window, source.attributes)
-    except ValueError as error:
-        raise _FieldError((*here, "window"), str(error)) from None
-    if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        try:
-            fields = [*([window.pattr] if window.pattr else []), *query.group_by]
-            check_postgres_names(name, [*dict.fromkeys(fields), *query.aggregates])
-        except ValueError as error:
-            raise _FieldError(here, str(error)) from None
-    try:
-        check_idle(window, source.idle_timeout_us)
-    except ValueError as error:
-        raise _FieldError((*here, "window"), str(error)) from None
-    late, attribute = query.late or pipeline.late, source.ordered_by(window.attribute)
-    _check_rules(window, query, source, late, here)
-    try:
-        check_early(window, query.early or pipeline.early)
-    except ValueError as error:
-        raise _FieldError((*here, "early") if query.early else ("early",), str(error)) from None
+    late, early = query.late or pipeline.late, query.early or pipeline.early
     retention = query.retention or pipeline.retention or Retention()
-    retention_us, early = None, query.early or pipeline.early
-    try:
-        if late.policy == "update":
-            check_step(attribute, source.event_time.field, retention.time)
+    late_path = (*here, "late") if query.late else ("late",)
+    with _blaming(*here, "window"):
+        window = parse_window(query.window, source.attributes)
+    key = [*([window.pattr] if window.pattr else []), *query.group_by]
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        with _blaming(*here):
+            check_postgres_names(name, [*dict.fromkeys(key), *query.aggregates])
+    attribute = source.ordered_by(window.attribute)
+    timed = attribute == source.event_time.field
+    with _blaming(*here, "window"):
+        check_idle(window, source.idle_timeout_us)
+        if not timed:
+            check_number(attribute, source.fields)
+        check_progress_key(window, query.group_by, source.generator_of(attribute))
+        check_gaps(window, key, {name: type_.kind for name, type_ in source.fields.items()})
+    with _blaming(*late_path):
+        check_late(window, late.mode, late.policy, late.every_us)
+        check_step(attribute, late.every, timed=timed)
+    with _blaming(*((*here, "early") if query.early else ("early",))):
+        check_early(window, early)
+    retention_us = None
+    if late.policy == "update":
+        with _blaming(*((*here, "retention") if query.retention else ("retention",))):
+            check_step(attribute, retention.time, timed=timed)
             retention_us = retention.length_us(window)
-    except ValueError as error:
-        raise _FieldError(
-            (*here, "retention") if query.retention else ("retention",), str(error)
-        ) from None
-    if late.policy == "update" and retention_us is None:
-        msg = "late: {policy: update} needs a retention, as retention: 12 hours"
-        raise _FieldError((*here, "late") if query.late else ("late",), msg)
+        if retention_us is None:
+            raise _FieldError(late_path, _NO_RETENTION)
     return Query(
         name=name,
         window=window,
@@ -309,46 +315,26 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     )
 
 
-def _check_rules(
-    window: Window, query: _QueryFile, source: Source, late: Late, here: tuple[str, ...]
-) -> None:
-    """The language's rules between window, generator, keys and late records."""
-    attribute = source.ordered_by(window.attribute)
-    try:
-        if attribute != source.event_time.field:
-            check_number(attribute, source.fields)
-        check_progress_key(window, query.group_by, source.generator_of(attribute))
-        kinds = {name: type_.kind for name, type_ in source.fields.items()}
-        check_gaps(window, [*filter(None, [window.pattr]), *query.group_by], kinds)
-    except ValueError as error:
-        raise _FieldError((*here, "window"), str(error)) from None
-    try:
-        check_late(window, late.mode, late.policy, late.every_us)
-        check_step(attribute, source.event_time.field, late.every)
-    except ValueError as error:
-        raise _FieldError((*here, "late") if query.late else ("late",), str(error)) from None
-
-
 def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
-        if field not in source.fields:
-            msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
-            raise _FieldError((*here, "group_by", index), msg)
-        if field in query.group_by[:index]:
-            msg = f"{field!r} stands twice: keep one"
-            raise _FieldError((*here, "group_by", index), msg)
+        with _blaming(*here, "group_by", index):
+            if field not in source.fields:
+                msg = (
+                    f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
+                )
+                raise ValueError(msg)
+            if field in query.group_by[:index]:
+                msg = f"{field!r} stands twice: keep one"
+                raise ValueError(msg)
     return tuple(query.group_by)
 
 
 def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:
     result = []
     for name, text in query.aggregates.items():
-        path = (*here, "aggregates", name)
-        try:
+        with _blaming(*here, "aggregates", name):
             aggregate = parse_aggregate(name, text)
             check_aggregate(aggregate, source.fields)
-        except ValueError as error:
-            raise _FieldError(path, str(error)) from None
         result.append(aggregate)
     return tuple(result)
 

@@ -19,7 +19,6 @@ from windowing.spec.window import ROW_NUM, Window, WindowClass
 # GROUP BY and PATTR mean the same to these: each key has windows of its own.
 PER_KEY = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
 
-
 WINDOWS_MAX = 50_000_000
 """More windows than this at once are a time that leaps ahead, and no result."""
 
@@ -77,18 +76,17 @@ def check_number(attribute: str, fields: Mapping[str, FieldType]) -> None:
         raise WindowError("E_ATTR_TYPE", msg)
 
 
-def check_step(attribute: str, time: str, step: Step | None) -> None:
+def check_step(attribute: str, step: Step | None, *, timed: bool) -> None:
     """An epoch, or retention, is a length along the attribute that orders a query's records.
 
     Args:
         attribute: that attribute.
-        time: the field of the event time.
         step: the length, if any is given.
+        timed: whether the attribute is the event time.
 
     Raises:
         WindowError: E_UNIT.
     """
-    timed = attribute == time
     if step is not None and step.timed != timed:
         wanted = "a length of time" if timed else "a plain number"
         msg = f"{step}: late records of windows over {attribute} are given {wanted}"
