@@ -47,16 +47,12 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
     if pipeline.join is not None:
         msg = "a join has no windows that a record goes into: there is no trace of it"
         raise TraceError(msg)
-    entries = list(log)
-    views, reader, last = (
-        Views(pipeline, entries),
-        ValueReader(pipeline),
-        [-1] * pipeline.source.partitions,
-    )
-    attributes = dict.fromkeys(
-        [None, *(attribute_of(q, pipeline.source) for q in pipeline.queries)]
-    )
-    courses = [_Course(pipeline, views, attribute) for attribute in attributes]
+    entries, reader = list(log), ValueReader(pipeline)
+    views, last = Views(pipeline, entries), [-1] * pipeline.source.partitions
+    ordering = [attribute_of(query, pipeline.source) for query in pipeline.queries]
+    courses = [
+        _Course(pipeline, views, attribute) for attribute in dict.fromkeys([None, *ordering])
+    ]
     for entry in entries:
         line: Line = {"lane": pipeline.source.lane(entry.partition), "offset": entry.offset}
         if entry.offset <= last[entry.partition]:
@@ -93,7 +89,7 @@ class _Course:
     def __init__(self, pipeline: Pipeline, views: Views, attribute: str | None) -> None:
         source, view = pipeline.source, views.by(attribute)
         queries = [q for q in pipeline.queries if attribute_of(q, source) == attribute]
-        generator = source.disorder if attribute is None else source.generator_of(attribute)
+        generator = source.generator_of(attribute or source.event_time.field)
         self._attribute, self._lanes = attribute, lanes_of(source, attribute)
         self._awaited = Awaited(queries, progress_attr(generator), view.items, view.lanes)
         self._finders = {query.name: Finder(query, view.items, view.lanes) for query in queries}
