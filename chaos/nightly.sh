@@ -12,7 +12,11 @@ HYPOTHESIS_PROFILE=nightly "$VENV/python" -m pytest -n 2 tests/windowing/test_cl
 for plan in chaos/plans/*.yml; do
   "$VENV/slackwater" chaos run "$plan" --seed "$SEED" --report "$REPORTS/$(basename "$plan" .yml)" || failed=1
 done
-if "$VENV/python" -m infra.containers start && infra/images/build; then
+# Compose for the composed stack, a browser for its screenshot.
+compose=(docker-compose=docker-compose)
+docker compose version >/dev/null 2>&1 && compose=()
+if infra/missing-packages "${compose[@]}" chromium=chromium chromedriver=chromium-driver &&
+  "$VENV/python" -m infra.containers start && infra/images/build; then
   # The plans in containers have pages of their own; of the tests only the verdicts are kept.
   told=$(mktemp)
   "$VENV/python" -m pytest tests/containers -m nightly -v | tee "$told" || failed=1
