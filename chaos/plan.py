@@ -26,6 +26,7 @@ FaultName = Literal[
     "kill_spark_master",
     "kill_broker",
     "pause_broker",
+    "roll_brokers",
     "disconnect_broker",
     "disconnect_spark_worker",
     "pause_spark_worker",
@@ -61,6 +62,7 @@ _TAKES: dict[str, frozenset[str]] = {
     "kill_spark_master": frozenset({"hold"}),
     "kill_broker": frozenset({"hold"}),
     "pause_broker": frozenset({"hold"}),
+    "roll_brokers": frozenset({"hold"}),
     "disconnect_broker": frozenset({"hold"}),
     "disconnect_spark_worker": frozenset({"hold"}),
     "pause_spark_worker": frozenset({"hold"}),
@@ -159,6 +161,7 @@ class Plan(_Model):
     Attributes:
         name: for reports, runs and topics.
         pipeline: the pipeline file, relative to the plan.
+        brokers: how many the stack has; three in containers only.
         order: faults strike as listed, or in an order drawn from the seed.
         rounds: how often the list is gone through.
         jitter_us: a fault strikes at a moment drawn from so much time after its batch.
@@ -167,6 +170,7 @@ class Plan(_Model):
 
     name: Name
     pipeline: str
+    brokers: Literal[1, 3] = 1
     workload: Workload
     faults: Annotated[tuple[Step, ...], Field(min_length=1)]
     order: Literal["listed", "seeded"] = "listed"

@@ -110,8 +110,8 @@ def run_plans(
 ) -> list[Report]:
     """Run plans one after another on one stack of their own, and stop the stack.
 
-    Each has a job, topics and tables of its own. If one of them needs Airflow or a proxy before the
-    broker, the stack has them for all.
+    Each has a job, topics and tables of its own. If one of them needs Airflow, several brokers
+    or a proxy before the only one, the stack has them for all.
 
     Args:
         orders: the plans, at least one.
@@ -132,7 +132,10 @@ def run_plans(
     wanted = {name for order in orders for name in order.plan.components}
     proxied = any(FAULTS[step.fault].proxied for order in orders for step in order.plan.faults)
     reports: list[Report] = []
-    with site(kind, layout, news, components=sorted(wanted), proxied=proxied) as place:
+    brokers = max(order.plan.brokers for order in orders)
+    with site(
+        kind, layout, news, components=sorted(wanted), proxied=proxied, brokers=brokers
+    ) as place:
         for order, name, pipeline in zip(orders, names, pipelines, strict=True):
             if reports:
                 for component in sorted(wanted):

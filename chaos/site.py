@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from chaos.faults.reach import LocalReach, Reach
 from infra import stack
 from infra.endpoints import Endpoints
+from infra.errors import InfraError
 from infra.layout import Layout
 from infra.proxy import Proxy
 
@@ -41,7 +42,13 @@ class Site:
 
 @contextmanager
 def site(
-    kind: StackKind, layout: Layout, news: News, *, components: Collection[str], proxied: bool
+    kind: StackKind,
+    layout: Layout,
+    news: News,
+    *,
+    components: Collection[str],
+    proxied: bool,
+    brokers: int = 1,
 ) -> Iterator[Site]:
     """Start a stack, and stop it in the end.
 
@@ -50,15 +57,24 @@ def site(
         layout: where its state lies; another's stack there is used, and stopped.
         news: told what happens.
         components: which parts; in containers there are Kafka and Spark, wanted or not.
-        proxied: whether the job must reach the broker through a proxy.
+        proxied: whether the job must reach the broker through a proxy; of several it cannot.
+        brokers: how many; more than one in containers only.
 
     Raises:
-        InfraError: it does not start.
+        InfraError: it does not start, or cannot have so many brokers.
     """
+    if brokers > 1 and kind == "local":
+        msg = (
+            f"brokers: {brokers} takes containers, there is one among processes: --stack containers"
+        )
+        raise InfraError(msg)
+    if brokers > 1 and proxied:
+        msg = f"a proxy stands before the only broker, and here are {brokers}: run the plans apart"
+        raise InfraError(msg)
     if kind == "local":
         started = _local(layout, news, components, proxied)
     else:
-        started = _containers(layout, news, proxied)
+        started = _containers(layout, news, proxied, brokers)
     with started as found:
         yield found
 
@@ -88,15 +104,18 @@ def _local(
 
 
 @contextmanager
-def _containers(layout: Layout, news: News, proxied: bool) -> Iterator[Site]:
+def _containers(layout: Layout, news: News, proxied: bool, brokers: int) -> Iterator[Site]:
     # Only who asks for containers needs the client of an engine.
     from chaos.faults.contained import ContainerReach  # noqa: PLC0415
-    from infra.containers.stack import BROKER, ContainerStack  # noqa: PLC0415
+    from infra.containers.stack import ContainerStack  # noqa: PLC0415
 
-    with ContainerStack(layout, news) as running, _proxy(running.endpoints, proxied) as proxy:
+    with (
+        ContainerStack(layout, news, brokers=brokers) as running,
+        _proxy(running.endpoints, proxied) as proxy,
+    ):
         yield Site(
             look=lambda: running.endpoints,
-            seen=_through(running.endpoints, proxy, BROKER),
+            seen=_through(running.endpoints, proxy, running.inside),
             reach=ContainerReach(running),
             restart=running.restart,
             proxy=proxy,

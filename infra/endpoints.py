@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from infra.layout import ROOT
+from infra.ports import port_of
 
 
 @dataclass(frozen=True)
@@ -11,7 +12,7 @@ class Endpoints:
     """The addresses of a running stack.
 
     Attributes:
-        kafka_bootstrap: `host:port` of the broker.
+        kafka_bootstrap: `host:port` of the broker; of several, separated by commas.
         spark_master: `spark://host:port`, for sessions and for `--master`.
         spark_rest: base URL of the master's submission server.
         spark_ui: base URL of the master's web page, which also answers `/json/`.
@@ -37,3 +38,14 @@ class Endpoints:
     kafka_proxied: str = ""
     kafka_proxy: str = ""
     code: Path = ROOT
+
+    @property
+    def brokers(self) -> dict[str, int]:
+        """The port of each broker, by the name of its daemon."""
+        ports = map(port_of, self.kafka_bootstrap.split(","))
+        return {broker_name(number): port for number, port in enumerate(ports, 1)}
+
+
+def broker_name(number: int) -> str:
+    """The name of a broker's daemon, from 1; most stacks have but that one."""
+    return "kafka" if number == 1 else f"kafka-{number}"

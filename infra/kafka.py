@@ -110,6 +110,32 @@ def check(port: int) -> None:
         raise NotReady(text)
 
 
+def lagging(bootstrap: str) -> list[str]:
+    """Gives the partitions, as `topic/0`, of which some replica is not in sync.
+
+    Args:
+        bootstrap: `host:port` of brokers that answer.
+
+    Raises:
+        NotReady: they do not.
+    """
+    try:
+        admin = KafkaAdminClient(bootstrap_servers=bootstrap.split(","))
+        try:
+            topics = admin.describe_topics()
+        finally:
+            admin.close()
+    except KafkaError as error:
+        text = f"the brokers at {bootstrap} do not tell of their topics ({type(error).__name__})"
+        raise NotReady(text) from error
+    return [
+        f"{topic['name']}/{partition['partition_index']}"
+        for topic in topics
+        for partition in topic["partitions"]
+        if set(partition["isr_nodes"]) != set(partition["replica_nodes"])
+    ]
+
+
 def _prepare(layout: Layout, ports: Ports) -> None:
     data = layout.kafka / "data"
     data.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Faults of the Kafka broker: killed and started again, paused and let go."""
+"""Faults of a Kafka broker, drawn from all: killed and started again, paused and let go."""
 
 from __future__ import annotations
 
@@ -8,25 +8,39 @@ from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
 from infra import kafka
 from infra.errors import NotReady
-from infra.ports import answers, port_of
+from infra.ports import answers
 from infra.process import ProcessId
+
+
+def draw_broker(scene: Scene) -> tuple[str, int]:
+    """Draw a broker: the name of its daemon, and its port."""
+    return scene.rng.choice(list(scene.endpoints.brokers.items()))
+
+
+def still_answers(port: int) -> bool:
+    """Whether the broker there answers requests."""
+    try:
+        kafka.check(port)
+    except NotReady:
+        return False
+    return True
 
 
 @dataclass
 class KillBroker:
-    """SIGKILL the broker, and start it again later.
+    """SIGKILL a broker, and start it again later.
 
     Attributes:
-        hold_s: how long there is no broker, in seconds.
+        hold_s: how long it is away, in seconds.
     """
 
     hold_s: float = 5.0
 
     def inject(self, scene: Scene) -> str:
         """Kill it, and see that nothing answers any more."""
-        process = scene.reach.daemon("kafka")
-        gone = scene.reach.kill(process)
-        if answers(port := port_of(scene.endpoints.kafka_bootstrap)):
+        name, port = draw_broker(scene)
+        gone = scene.reach.kill(scene.reach.daemon(name))
+        if answers(port):
             msg = f"the broker, {gone}, but something answers on its port {port}"
             raise FaultDidNotApply(msg)
         return f"the broker, {gone}, nothing answers on its port"
@@ -39,7 +53,7 @@ class KillBroker:
 
 @dataclass
 class PauseBroker:
-    """SIGSTOP the broker: it holds its connections and answers nobody.
+    """SIGSTOP a broker: it holds its connections and answers nobody.
 
     Attributes:
         hold_s: how long, in seconds.
@@ -50,14 +64,13 @@ class PauseBroker:
 
     def inject(self, scene: Scene) -> str:
         """Pause it, and see that a request stays unanswered."""
-        self._paused = scene.reach.daemon("kafka")
+        name, port = draw_broker(scene)
+        self._paused = scene.reach.daemon(name)
         stopped = scene.reach.pause(self._paused)
-        try:
-            kafka.check(port_of(scene.endpoints.kafka_bootstrap))
-        except NotReady:
-            return f"the broker, {stopped}, and a request stays unanswered"
-        msg = f"the broker, {stopped}, but it answers requests"
-        raise FaultDidNotApply(msg)
+        if still_answers(port):
+            msg = f"the broker, {stopped}, but it answers requests"
+            raise FaultDidNotApply(msg)
+        return f"the broker, {stopped}, and a request stays unanswered"
 
     def heal(self, scene: Scene) -> str:
         """Let it go on, and wait until it answers."""

@@ -23,7 +23,7 @@ from chaos.faults.isolation import (
 from chaos.faults.master import KillSparkMaster
 from chaos.faults.network import BadNetwork, ResetConnections
 from chaos.faults.retention import DeletedRecords
-from chaos.faults.rolling import RollSparkWorkers
+from chaos.faults.rolling import RollBrokers, RollSparkWorkers
 from chaos.faults.silence import SilentPartition
 from chaos.faults.topic import DuplicateSends, HugeRecords, PoisonRecords
 
@@ -61,6 +61,7 @@ FAULTS: Final[dict[str, Kind]] = {
     "kill_spark_master": Kind(KillSparkMaster, "cure"),
     "kill_broker": Kind(KillBroker, "cure"),
     "pause_broker": Kind(PauseBroker, "cure"),
+    "roll_brokers": Kind(RollBrokers, "cure"),
     "disconnect_broker": Kind(DisconnectBroker, "cure"),
     "disconnect_spark_worker": Kind(DisconnectSparkWorker, "cure"),
     "pause_spark_worker": Kind(PauseSparkWorker, "cure"),

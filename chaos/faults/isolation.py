@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from chaos.faults.broker import draw_broker, still_answers
 from chaos.faults.cluster import busy_worker
 from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
-from infra import kafka
-from infra.errors import NotReady
-from infra.ports import port_of
 from infra.process import ProcessId
 
 
 @dataclass
 class DisconnectBroker:
-    """Take the broker from the network: it runs on and hears nobody.
+    """Take a broker from the network: it runs on and hears nobody.
 
     Attributes:
         hold_s: how long, in seconds.
     """
 
     hold_s: float = 10.0
+    _daemon: str = field(default="", init=False)
 
     def inject(self, scene: Scene) -> str:
         """Take it away, and see that a request stays unanswered."""
-        cut = scene.reach.cut_off("kafka")
-        try:
-            kafka.check(port_of(scene.endpoints.kafka_bootstrap))
-        except NotReady:
-            return f"the broker, {cut}, and a request stays unanswered"
-        msg = f"the broker, {cut}, but it answers requests"
-        raise FaultDidNotApply(msg)
+        self._daemon, port = draw_broker(scene)
+        cut = scene.reach.cut_off(self._daemon)
+        if still_answers(port):
+            msg = f"the broker, {cut}, but it answers requests"
+            raise FaultDidNotApply(msg)
+        return f"the broker, {cut}, and a request stays unanswered"
 
     def heal(self, scene: Scene) -> str:
         """Put it back, and wait until it answers."""
-        joined = scene.reach.join("kafka")
+        if not self._daemon:
+            return "nothing was cut off"
+        joined = scene.reach.join(self._daemon)
         scene.restart("kafka")
         return f"the broker answers again, {joined}"
 
@@ -95,7 +95,7 @@ class PauseSparkWorker:
 
 @dataclass
 class LosePackets:
-    """Drop a share of the packets that come in for the broker.
+    """Drop a share of the packets that come in for a broker.
 
     Attributes:
         share: of all of them, between 0 and 1.
@@ -104,12 +104,13 @@ class LosePackets:
 
     share: float = 0.2
     hold_s: float = 20.0
-    _losing: bool = field(default=False, init=False)
+    _daemon: str = field(default="", init=False)
 
     def inject(self, scene: Scene) -> str:
         """Begin to drop them."""
-        losing = scene.reach.lose_packets("kafka", self.share)
-        self._losing = True
+        daemon, _ = draw_broker(scene)
+        losing = scene.reach.lose_packets(daemon, self.share)
+        self._daemon = daemon
         return f"the broker, {losing}"
 
     def heal(self, scene: Scene) -> str:
@@ -118,9 +119,9 @@ class LosePackets:
         Raises:
             FaultDidNotApply: nothing was.
         """
-        if not self._losing:
+        if not self._daemon:
             return "nothing was dropped"
-        dropped = scene.reach.keep_packets("kafka")
+        dropped = scene.reach.keep_packets(self._daemon)
         if not dropped:
             msg = "no packet came in for the broker, so none was dropped"
             raise FaultDidNotApply(msg)

@@ -17,6 +17,7 @@ IMAGES = ("kafka", "postgres", "spark", "airflow")
 INTERNAL, OUTSIDE, PROXIED = 9092, 9094, 9095
 """The broker's ports: on the network of containers, for this machine, and for a proxy."""
 
+_CONTROLLER = 9093
 SPARK_REST, SPARK_UI, POSTGRES = 6066, 8080, 5432
 
 
@@ -61,6 +62,20 @@ def broker(
         given["PROXY"] = proxy
         ports[PROXIED] = proxied
     return Box(name, image("kafka"), environment=given, ports=ports)
+
+
+def brokers(ports: Mapping[str, int]) -> list[Box]:
+    """Brokers of one cluster: a replica of every topic on each, all but one in sync at the least.
+
+    Args:
+        ports: where each is reached on this machine, by its name on the network.
+    """
+    voters = ",".join(f"{node}@{name}:{_CONTROLLER}" for node, name in enumerate(ports, 1))
+    cluster = {"VOTERS": voters, "REPLICAS": str(len(ports)), "MIN_ISR": str(len(ports) - 1)}
+    return [
+        broker(port=port, name=name, environment={**cluster, "NODE_ID": str(node)})
+        for node, (name, port) in enumerate(ports.items(), 1)
+    ]
 
 
 def postgres(*, port: int, user: str, password: str, database: str) -> Box:

@@ -15,34 +15,33 @@ from infra import kafka, spark
 from infra.containers import boxes, engine
 from infra.containers.boxes import Shared
 from infra.containers.session import Session
-from infra.endpoints import Endpoints
+from infra.endpoints import Endpoints, broker_name
 from infra.errors import InfraError, NotReady
 from infra.layout import ROOT, Layout
 from infra.ports import free_port, port_of
-
-BROKER = f"kafka:{boxes.INTERNAL}"
-"""Where the cluster reaches the broker."""
 
 WORKERS = tuple(f"spark-worker-{number}" for number in spark.WORKERS)
 START_S = 120.0
 _POLL_S = 0.5
 
-_COMPONENTS = {"kafka": ("kafka",), "spark": ("spark-master", *WORKERS)}
-
 News = Callable[[str], None]
 
 
 class ContainerStack:
-    """One broker, a Spark master and two workers, each in a container.
+    """Brokers, a Spark master and two workers, each in a container.
 
     Args:
         layout: the folders that this machine and the cluster share.
         news: told what happens.
+        brokers: how many. Of three, every topic has a replica on each, two of them in sync at the
+            least; one has no replica, and lets a proxy stand before it.
     """
 
-    def __init__(self, layout: Layout, news: News) -> None:
+    def __init__(self, layout: Layout, news: News, *, brokers: int = 1) -> None:
         self._layout, self._news = layout, news
         self._session = Session()
+        names = tuple(broker_name(number) for number in range(1, brokers + 1))
+        self._components = {"kafka": names, "spark": ("spark-master", *WORKERS)}
         self._is_mount = False
 
     def __enter__(self) -> "ContainerStack":
@@ -58,7 +57,7 @@ class ContainerStack:
         self._session.__enter__()
         try:
             self._start()
-            for component in _COMPONENTS:
+            for component in self._components:
                 self._await(component)
         except BaseException:
             self.__exit__(None, None, None)
@@ -79,6 +78,11 @@ class ContainerStack:
         engine.take_down(self._layout)
 
     @property
+    def inside(self) -> str:
+        """Where the cluster itself reaches the brokers."""
+        return ",".join(f"{name}:{boxes.INTERNAL}" for name in self._components["kafka"])
+
+    @property
     def session(self) -> Session:
         """The containers, by the names of `infra.stack`'s daemons."""
         return self._session
@@ -89,16 +93,22 @@ class ContainerStack:
         return self._layout
 
     def _start(self) -> None:
-        broker, proxied, proxy, rest, page = (free_port() for _ in range(5))
+        ports = {name: free_port() for name in self._components["kafka"]}
+        proxied, proxy, rest, page = (free_port() for _ in range(4))
         at_gateway = f"{self._session.gateway}:{proxy}"
         folder = Shared(self._layout.state_dir, propagates=self._is_mount)
-        self._session.run(boxes.broker(port=broker, proxied=proxied, proxy=at_gateway))
+        if len(ports) == 1:
+            (port,) = ports.values()
+            self._session.run(boxes.broker(port=port, proxied=proxied, proxy=at_gateway))
+        else:
+            for box in boxes.brokers(ports):
+                self._session.run(box)
         self._session.run(boxes.spark_master(folder, rest=rest, page=page))
         for number in spark.WORKERS:
             cores, memory = spark.WORKER_CORES, spark.WORKER_MEMORY
             self._session.run(boxes.spark_worker(folder, number, cores=cores, memory=memory))
         self.endpoints = Endpoints(
-            kafka_bootstrap=f"127.0.0.1:{broker}",
+            kafka_bootstrap=",".join(f"127.0.0.1:{port}" for port in ports.values()),
             spark_master="spark://spark-master:7077",
             spark_rest=f"http://127.0.0.1:{rest}",
             spark_ui=f"http://127.0.0.1:{page}",
@@ -121,7 +131,7 @@ class ContainerStack:
         Raises:
             InfraError: it does not get well.
         """
-        for name in _COMPONENTS[component]:
+        for name in self._components[component]:
             container = self._session.container(name)
             if container.status != "running":
                 container.start()
@@ -142,7 +152,7 @@ class ContainerStack:
 
     def _check(self, component: str) -> None:
         if component == "kafka":
-            kafka.check(port_of(self.endpoints.kafka_bootstrap))
+            self._check_brokers()
             return
         rest, page = port_of(self.endpoints.spark_rest), port_of(self.endpoints.spark_ui)
         spark.check_master({"spark-rest": rest, "spark-ui": page})
@@ -151,9 +161,16 @@ class ContainerStack:
             text = f"the master counts on {alive} of {len(WORKERS)} workers"
             raise NotReady(text)
 
+    def _check_brokers(self) -> None:
+        for port in self.endpoints.brokers.values():
+            kafka.check(port)
+        if lagging := kafka.lagging(self.endpoints.kafka_bootstrap):
+            text = f"not all replicas are in sync: {', '.join(lagging[:3])}"
+            raise NotReady(text)
+
     def _look_for_dead(self, component: str) -> None:
         """Raises InfraError where a container has ended, with what it said last."""
-        for name in _COMPONENTS[component]:
+        for name in self._components[component]:
             container = self._session.container(name)
             if container.status == "exited":
                 said = container.logs(tail=3).decode(errors="replace").strip()

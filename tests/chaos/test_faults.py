@@ -112,7 +112,7 @@ class Job:
 
 
 def scene_of(job: Job, folder: Path) -> Scene:
-    endpoints = Endpoints("", "", "", "", "", "", "", folder, "")
+    endpoints = Endpoints("127.0.0.1:9092", "", "", "", "", "", "", folder, "")
     return Scene(
         endpoints=endpoints,
         topic="t",

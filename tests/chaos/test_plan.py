@@ -54,6 +54,7 @@ def test_a_plan_has_its_defaults() -> None:
         ("recovery: {within", "recovery: {inside", 7, "unknown key 'inside'"),
         ("pipeline: p.yml", "pipeline: p.yml\nname: twice", 3, "given twice (first on line 1)"),
         ("faults:", "faults: [", 5, "not YAML"),
+        ("pipeline: p.yml", "pipeline: p.yml\nbrokers: 2", 3, "2 is not allowed"),
     ],
 )
 def test_mistakes_are_named_with_line_and_rule(old: str, new: str, where: int, rule: str) -> None:

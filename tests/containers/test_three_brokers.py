@@ -13,6 +13,7 @@ from kafka.errors import KafkaError
 
 from infra.containers import boxes
 from infra.containers.session import Session
+from infra.endpoints import broker_name
 from infra.ports import free_port
 from tests.containers.conftest import PATIENCE_S
 from tests.containers.streams import Steady, create, read_all
@@ -37,12 +38,12 @@ class Brokers:
         return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
 
     def kill(self, node: int) -> None:
-        self.session.container(f"kafka-{node}").kill()
+        self.session.container(broker_name(node)).kill()
 
     def restart(self, node: int) -> None:
         """Stop a broker in good order, and start it again."""
-        self.session.container(f"kafka-{node}").stop(timeout=60)
-        self.session.container(f"kafka-{node}").start()
+        self.session.container(broker_name(node)).stop(timeout=60)
+        self.session.container(broker_name(node)).start()
 
     def facts(self, topic: str) -> tuple[int, set[int]]:
         """The leader of the topic's partition, and who is in sync."""
@@ -83,10 +84,8 @@ class Brokers:
 @pytest.fixture(scope="module")
 def brokers(box_session: Session) -> Iterator[Brokers]:
     ports = {node: free_port() for node in NODES}
-    voters = ",".join(f"{node}@kafka-{node}:9093" for node in NODES)
-    for node, port in ports.items():
-        common = {"NODE_ID": str(node), "VOTERS": voters, "REPLICAS": "3", "MIN_ISR": "2"}
-        box_session.run(boxes.broker(port=port, name=f"kafka-{node}", environment=common))
+    for box in boxes.brokers({broker_name(node): port for node, port in ports.items()}):
+        box_session.run(box)
     found = Brokers(box_session, ports)
     until_s = time.monotonic() + PATIENCE_S
     while True:
@@ -99,7 +98,7 @@ def brokers(box_session: Session) -> Iterator[Brokers]:
     found.await_in_sync("first")
     yield found
     for node in NODES:
-        box_session.remove(f"kafka-{node}")
+        box_session.remove(broker_name(node))
 
 
 def transactional(brokers: Brokers, name: str) -> KafkaProducer:
@@ -142,7 +141,7 @@ def test_the_leader_is_killed_in_the_middle_of_a_transaction(brokers: Brokers) -
             expected += numbers
         if strikes:
             assert brokers.facts(topic)[0] != victim
-            brokers.session.container(f"kafka-{victim}").start()
+            brokers.session.container(broker_name(victim)).start()
             brokers.await_in_sync(topic)
             killed += 1
     producer.close()
