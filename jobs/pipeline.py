@@ -20,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everyone kn
 from jobs.checkpoint import examine
 from jobs.failures import final_reason
 from jobs.mend import mend
+from jobs.orphan import LOOK_S, Orphan, executors
 from jobs.producing import CONTROL_HEADER
 from jobs.runs import FAILURE_FILE
 from jobs.session import PARALLELISM, session
@@ -140,8 +141,9 @@ def run(args: argparse.Namespace) -> None:
     for batch in mend(checkpoint, lambda: writer.trigger(once=True).start().awaitTermination()):
         sys.stderr.write(f"the commit of batch {batch} was lost: it was run again\n")
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
-    query = writer.trigger(**trigger).start()
-    query.awaitTermination()
+    query, orphan = writer.trigger(**trigger).start(), Orphan(lambda: executors(spark))
+    while not query.awaitTermination(LOOK_S):
+        orphan.look()
 
 
 def main(argv: list[str]) -> int:

@@ -1,0 +1,61 @@
+"""A driver that its cluster has forgotten: Spark lets it wait for ever; ours ends.
+
+A standalone master forgets the application of a driver that it has not heard for a while, as when
+its machine was off the network. The executors end, nobody starts others, and the driver waits for
+a master to come back to it, which only a master that has itself recovered does. Under supervision
+a driver that ends with an error is started again, and registers anew. Found by the chaos plan
+`containers/isolation.yml`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+
+LOST_S = 60.0
+"""How long a driver does without any executor, once it has had some; a cluster needs seconds."""
+
+LOOK_S = 5.0
+"""How often to look."""
+
+
+class ExecutorsLost(RuntimeError):
+    """All executors are gone, and no others come."""
+
+
+class Orphan:
+    """Notices that all executors are gone for too long.
+
+    A driver that never had one is let alone: it waits its turn on a busy cluster.
+
+    Args:
+        count: how many executors there are.
+        now_s: a clock, in seconds.
+    """
+
+    def __init__(self, count: Callable[[], int], now_s: Callable[[], float] = time.monotonic):
+        self._count, self._now_s = count, now_s
+        self._seen_s: float | None = None
+
+    def look(self) -> None:
+        """Count them.
+
+        Raises:
+            ExecutorsLost: there were some, and there have been none for `LOST_S`.
+        """
+        if self._count():
+            self._seen_s = self._now_s()
+        elif self._seen_s is not None and self._now_s() - self._seen_s > LOST_S:
+            msg = (
+                f"no executor for {LOST_S:.0f} s: the master has forgotten this application, or "
+                "all workers are gone; it ends, so that it is started again and registers anew"
+            )
+            raise ExecutorsLost(msg)
+
+
+def executors(spark: SparkSession) -> int:
+    """How many executors a session has, beside the driver; a local one is its own."""
+    tracker = spark.sparkContext._jsc.sc().statusTracker()  # PySpark has no call for it
+    return len(tracker.getExecutorInfos()) - (not spark.sparkContext.master.startswith("local"))

@@ -1,0 +1,18 @@
+"""Counting the executors of a real session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobs.orphan import executors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_local_session_is_its_own_executor(spark: SparkSession) -> None:
+    assert executors(spark) == 1
