@@ -35,7 +35,9 @@ class Orphan:
         now_s: a clock, in seconds.
     """
 
-    def __init__(self, count: Callable[[], int], now_s: Callable[[], float] = time.monotonic):
+    def __init__(
+        self, count: Callable[[], int], now_s: Callable[[], float] = time.monotonic
+    ) -> None:
         self._count, self._now_s = count, now_s
         self._seen_s: float | None = None
 
