@@ -37,9 +37,13 @@ def up(
 
 def _tell(endpoints: Endpoints) -> None:
     """Print where the stack answers."""
+    from infra import airflow
+
     err.print(f"Kafka   {endpoints.kafka_bootstrap or '-'}")
     err.print(f"Spark   {endpoints.spark_ui or '-'}")
-    err.print(f"Airflow {endpoints.airflow_url or '-'}  user {endpoints.airflow_user or '-'}")
+    err.print(f"Airflow {endpoints.airflow_url or '-'}")
+    if endpoints.airflow_url:
+        err.print(f"login   {airflow.login(endpoints)}", soft_wrap=True)
 
 
 def down() -> None:
