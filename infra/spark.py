@@ -152,6 +152,19 @@ def alive_workers(page: str) -> int:
     return sum(1 for worker in workers if worker["state"] == "ALIVE")
 
 
+def waiting(page: str) -> set[str]:
+    """Gives the names of the applications that no worker has room for.
+
+    Args:
+        page: base URL of the master's page.
+
+    Raises:
+        NotReady: the master does not answer.
+    """
+    applications = _get(f"{page}/json/").get("activeapps", [])
+    return {one["name"] for one in applications if one["state"] == "WAITING"}
+
+
 def _get(url: str) -> dict:  # type: ignore[type-arg]
     try:
         with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:

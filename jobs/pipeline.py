@@ -22,7 +22,7 @@ from jobs.failures import final_reason
 from jobs.mend import mend
 from jobs.orphan import LOOK_S, Orphan, executors
 from jobs.producing import CONTROL_HEADER
-from jobs.runs import FAILURE_FILE
+from jobs.runs import FAILURE_FILE, application_name
 from jobs.session import PARALLELISM, session
 from windowing.errors import CheckpointDamaged
 from windowing.spark.plan import emissions
@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> None:
     pipeline = load_pipeline(args.pipeline)
     checkpoint = args.checkpoint
     examine(checkpoint)
-    spark = session(f"slackwater {pipeline.name}", parallelism=args.parallelism)
+    spark = session(application_name(pipeline.name), parallelism=args.parallelism)
     sink = _sink(pipeline, args)
     raw = kafka_rows(
         spark, pipeline, args.bootstrap, args.max_offsets, first=args.first, end=args.end

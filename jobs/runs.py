@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from infra import spark_rest
+from infra import spark, spark_rest
 from infra.endpoints import Endpoints
+from infra.errors import NotReady
 from windowing.spec import Pipeline
 from windowing.spec.source import Source
 
@@ -182,7 +183,8 @@ class Progress:
     """How far a run has come.
 
     Attributes:
-        state: the driver's at the cluster, or FAILED with `error` where the job gave up.
+        state: the driver's at the cluster; FAILED with `error` where the job gave up; WAITING where
+            the driver runs and the cluster has no cores or memory left for its executors.
         batches: how many batches are committed.
         committed: per partition, the next offset after the last committed batch.
         behind: offsets up to the target that are not committed yet.
@@ -222,7 +224,22 @@ def progress(
     if failure.exists():
         error = json.loads(failure.read_text(encoding="utf-8"))["error"]
         return Progress("FAILED", batches, committed, behind, error, log)
-    return Progress(driver.state, batches, committed, behind, log=log)
+    waits = driver.state == "RUNNING" and _waits(endpoints, run)
+    state = "WAITING" if waits else driver.state
+    return Progress(state, batches, committed, behind, log=log)
+
+
+def application_name(pipeline: str) -> str:
+    """What Spark calls the job of a pipeline."""
+    return f"slackwater {pipeline}"
+
+
+def _waits(endpoints: Endpoints, run: Run) -> bool:
+    """Whether its application waits for executors; false where the master does not say."""
+    try:
+        return application_name(run.pipeline) in spark.waiting(endpoints.spark_ui)
+    except NotReady:
+        return False
 
 
 def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[int, dict[int, int]]:
