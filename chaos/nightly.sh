@@ -20,7 +20,7 @@ if infra/missing-packages "${compose[@]}" chromium=chromium chromedriver=chromiu
   # The plans in containers have pages of their own; of the tests only the verdicts are kept.
   told=$(mktemp)
   "$VENV/python" -m pytest tests/containers -m nightly -v | tee "$told" || failed=1
-  grep -E '::.* (PASSED|FAILED|ERROR|SKIPPED)|^=+ .*(passed|failed)' "$told" >"$REPORTS/containers_tests.txt"
+  grep -oE '^tests/.*::.* (PASSED|FAILED|ERROR|SKIPPED)' "$told" >"$REPORTS/containers_tests.txt"
   rm "$told"
   for plan in chaos/plans/containers/*.yml; do
     name=containers-$(basename "$plan" .yml)
