@@ -28,6 +28,7 @@ LOGS = Layout(HOME).logs
 PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
 LOCKS = ("uv", "main", "airflow")
+PACKAGES = ("chaos", "dags", "infra", "jobs", "slackwater", "windowing")
 
 
 class SetupError(Exception):
@@ -118,7 +119,9 @@ def _install_environment(target: Path, lock: Path, log: Path) -> None:
 def _install_project(log: Path) -> None:
     # The build back end is in the lock: without isolation nothing unlocked is fetched.
     options = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
-    _run([str(UV), "pip", "install", "--python", str(VENV / "bin" / "python"), *options], log)
+    python = str(VENV / "bin" / "python")
+    _run([str(UV), "pip", "install", "--python", python, *options], log)
+    _run([python, "-m", "compileall", "-q", *PACKAGES], log)
 
 
 def lock_requirements(log: Path) -> None:
@@ -132,7 +135,13 @@ def lock_requirements(log: Path) -> None:
 
 
 def _run(command: list[str], log: Path, cwd: Path = ROOT) -> None:
-    environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
+    environment = {
+        **os.environ,
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_NO_PROGRESS": "1",
+        # Many short-lived processes import it, and not all may keep what they compile.
+        "UV_COMPILE_BYTECODE": "1",
+    }
     environment.pop("VIRTUAL_ENV", None)
     with log.open("ab") as out:
         done = subprocess.run(
