@@ -14,6 +14,7 @@ from infra.record import read
 from infra.setup import java_command
 
 WORKERS = (1, 2)
+WORKER_DAEMONS = tuple(f"spark-worker-{number}" for number in WORKERS)
 WORKER_CORES = 3
 WORKER_MEMORY = "3g"
 

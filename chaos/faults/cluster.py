@@ -31,7 +31,7 @@ SETTINGS = {
 }
 """Spark settings of a job that chaos shoots at."""
 
-WORKERS = tuple(f"spark-worker-{number}" for number in spark.WORKERS)
+WORKERS = spark.WORKER_DAEMONS
 """The daemons that start drivers and executors."""
 
 NOTICED_S = 60.0

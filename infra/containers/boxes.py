@@ -64,16 +64,30 @@ def broker(
     return Box(name, image("kafka"), environment=given, ports=ports)
 
 
-def brokers(ports: Mapping[str, int]) -> list[Box]:
-    """Brokers of one cluster: a replica of every topic on each, all but one in sync at the least.
+def brokers(ports: Mapping[str, int], *, proxied: int | None = None, proxy: str = "") -> list[Box]:
+    """Brokers of one cluster: a replica of every topic on each, and one of them may be away.
+
+    An only one may not be, and has no others to be in sync with.
 
     Args:
         ports: where each is reached on this machine, by its name on the network.
+        proxied: of the first one, as of `broker`; a proxy before one of several hides no other.
+        proxy: the same.
     """
     voters = ",".join(f"{node}@{name}:{_CONTROLLER}" for node, name in enumerate(ports, 1))
-    cluster = {"VOTERS": voters, "REPLICAS": str(len(ports)), "MIN_ISR": str(len(ports) - 1)}
+    cluster = {
+        "VOTERS": voters,
+        "REPLICAS": str(len(ports)),
+        "MIN_ISR": str(max(1, len(ports) - 1)),
+    }
     return [
-        broker(port=port, name=name, environment={**cluster, "NODE_ID": str(node)})
+        broker(
+            port=port,
+            name=name,
+            proxied=proxied if node == 1 else None,
+            proxy=proxy,
+            environment={**cluster, "NODE_ID": str(node)},
+        )
         for node, (name, port) in enumerate(ports.items(), 1)
     ]
 

@@ -20,7 +20,6 @@ from infra.errors import InfraError, NotReady
 from infra.layout import ROOT, Layout
 from infra.ports import free_port, port_of
 
-WORKERS = tuple(f"spark-worker-{number}" for number in spark.WORKERS)
 START_S = 120.0
 _POLL_S = 0.5
 
@@ -41,7 +40,7 @@ class ContainerStack:
         self._layout, self._news = layout, news
         self._session = Session()
         names = tuple(broker_name(number) for number in range(1, brokers + 1))
-        self._components = {"kafka": names, "spark": ("spark-master", *WORKERS)}
+        self._components = {"kafka": names, "spark": ("spark-master", *spark.WORKER_DAEMONS)}
         self._is_mount = False
 
     def __enter__(self) -> "ContainerStack":
@@ -97,12 +96,8 @@ class ContainerStack:
         proxied, proxy, rest, page = (free_port() for _ in range(4))
         at_gateway = f"{self._session.gateway}:{proxy}"
         folder = Shared(self._layout.state_dir, propagates=self._is_mount)
-        if len(ports) == 1:
-            (port,) = ports.values()
-            self._session.run(boxes.broker(port=port, proxied=proxied, proxy=at_gateway))
-        else:
-            for box in boxes.brokers(ports):
-                self._session.run(box)
+        for box in boxes.brokers(ports, proxied=proxied, proxy=at_gateway):
+            self._session.run(box)
         self._session.run(boxes.spark_master(folder, rest=rest, page=page))
         for number in spark.WORKERS:
             cores, memory = spark.WORKER_CORES, spark.WORKER_MEMORY
@@ -157,8 +152,8 @@ class ContainerStack:
         rest, page = port_of(self.endpoints.spark_rest), port_of(self.endpoints.spark_ui)
         spark.check_master({"spark-rest": rest, "spark-ui": page})
         alive = spark.alive_workers(self.endpoints.spark_ui)
-        if alive < len(WORKERS):
-            text = f"the master counts on {alive} of {len(WORKERS)} workers"
+        if alive < len(spark.WORKERS):
+            text = f"the master counts on {alive} of {len(spark.WORKERS)} workers"
             raise NotReady(text)
 
     def _check_brokers(self) -> None:

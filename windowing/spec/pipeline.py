@@ -247,10 +247,9 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
     late, retention = pipeline.late, pipeline.retention or Retention()
     if late.policy == "update" and retention.time is None:
         raise _FieldError(("late",), _NO_RETENTION)
+    if retention.windows is not None:
+        raise _FieldError(("retention",), "a join has no windows to count: give a time")
     with _blaming("retention"):
-        if retention.windows is not None:
-            msg = "a join has no windows to count: give a time"
-            raise ValueError(msg)
         for step in (late.every, retention.time):
             check_step(source.event_time.field, step, timed=True)
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
@@ -317,15 +316,12 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
 
 def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
-        with _blaming(*here, "group_by", index):
-            if field not in source.fields:
-                msg = (
-                    f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
-                )
-                raise ValueError(msg)
-            if field in query.group_by[:index]:
-                msg = f"{field!r} stands twice: keep one"
-                raise ValueError(msg)
+        if field not in source.fields:
+            msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
+            raise _FieldError((*here, "group_by", index), msg)
+        if field in query.group_by[:index]:
+            msg = f"{field!r} stands twice: keep one"
+            raise _FieldError((*here, "group_by", index), msg)
     return tuple(query.group_by)
 
 
