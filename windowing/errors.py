@@ -26,6 +26,10 @@ class CheckpointDamaged(WindowingError):
     """A file of the checkpoint is missing or holds something else."""
 
 
+class UndeclaredPartition(WindowingError):
+    """A record of a partition that is none of the pipeline's lanes."""
+
+
 class ResultOverflow(WindowingError):
     """A sum of integers that leaves 64 bits."""
 
