@@ -28,7 +28,7 @@ type: setup  ## check the types
 	@$(VENV)/mypy
 
 test: lint type  ## all checks, then all tests but the long ones
-	@$(VENV)/python -m pytest -n 2 --dist loadfile tests --ignore=tests/ui --ignore=tests/containers --ignore=tests/slow
+	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests --ignore=tests/ui --ignore=tests/containers --ignore=tests/slow
 	@$(MAKE) --no-print-directory test-dags
 
 test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
