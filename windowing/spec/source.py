@@ -86,6 +86,8 @@ class Source(SpecModel):
         idle_timeout_us: a lane silent for so long by the wall clock holds back no early row.
         unknown_fields: what becomes of a record with a field that is not declared.
         dense: offsets have no holes; a gap is then an error.
+        compacted: the topic may drop records of which there is a newer one of the same key. No
+            part of the fingerprint: it says what is allowed, not what is computed.
     """
 
     topic: Name
@@ -98,6 +100,7 @@ class Source(SpecModel):
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
+    compacted: bool = Field(default=False, repr=False)
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
