@@ -121,29 +121,30 @@ def _tables_wrong(checkpoint: Checkpoint, tables: Tables) -> list[str]:
                 )
             continue
         told = bool(tokens) and min(tokens) <= done
-        if (told or name == _METRICS) and (kept.batch is None or kept.batch < done):
-            has = "no batch" if kept.batch is None else f"batches up to {kept.batch}"
+        batch = -1 if kept.batch is None else kept.batch
+        if (told or name == _METRICS) and batch < done:
+            has = "no batch" if batch < 0 else f"batches up to {batch}"
             wrong.append(
                 f"{table} has {has} of the run, and the checkpoint {checkpoint.place} has "
                 f"committed {done}: the table was lost or put back from an older copy; put it back "
                 f"as it was, or {NEW_RUN}"
             )
-        elif kept.digest is None and kept.batch not in (None, *tokens) and kept.batch > planned:
+        elif kept.digest is None and batch not in tokens and batch > planned:
             wrong.append(
                 f"{table} has batches up to {kept.batch} of the run, without tokens, and the "
                 f"checkpoint {checkpoint.place} has planned up to {planned}: it is an older copy, "
                 f"and nobody knows how the later batches were cut; {NEW_RUN}"
             )
-        elif kept.digest is not None and kept.batch not in tokens:
+        elif kept.digest is not None and batch not in tokens:
             wrong.append(
                 f"{table} has batches up to {kept.batch} of the run, of which table tokens beside "
                 f"it knows nothing: tokens was lost or put back from an older copy; put it back as "
                 f"it was, or {NEW_RUN}"
             )
-        elif kept.digest is not None and tokens[kept.batch or 0].digest != kept.digest:
+        elif kept.digest is not None and tokens[batch].digest != kept.digest:
             wrong.append(
                 f"{table} holds another batch {kept.batch} than table tokens beside it says "
-                f"({tokens[kept.batch or 0]}): one of them was put back from a copy of something "
+                f"({tokens[batch]}): one of them was put back from a copy of something "
                 f"else; put back what belongs together, or {NEW_RUN}"
             )
     if tokens and done > max(tokens):
