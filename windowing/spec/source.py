@@ -89,6 +89,8 @@ class Source(SpecModel):
         unknown_fields: what becomes of a record with a field that is not declared.
         dense: offsets have no holes; a gap is then an error.
         joined: the last of the partitions, as many as were added while a run was reading.
+        compacted: the topic may drop records of which there is a newer one of the same key. No
+            part of the fingerprint: it says what is allowed, not what is computed.
     """
 
     topic: Name
@@ -103,6 +105,7 @@ class Source(SpecModel):
     dense: bool = False
     # Not shown: where no lane has joined, a source's fingerprint is what it was without this field.
     joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = Field((), repr=False)
+    compacted: bool = Field(default=False, repr=False)
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
