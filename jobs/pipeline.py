@@ -24,11 +24,17 @@ from jobs.identity import Identity
 from jobs.mend import mend
 from jobs.orphan import LOOK_S, Orphan, executors
 from jobs.owner import REFUSED_FILE, Owner
+from jobs.partitions import REFUSED_BATCH, look, pending
 from jobs.producing import CONTROL_HEADER
 from jobs.runs import FAILURE_FILE, application_name
 from jobs.session import PARALLELISM, session
 from jobs.topics import TopicError
-from windowing.errors import CheckpointDamaged, SecondDriver, TokenMismatch
+from windowing.errors import (
+    CheckpointDamaged,
+    SecondDriver,
+    TokenMismatch,
+    UndeclaredPartition,
+)
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spark.sinks.tokens import TokenOf
@@ -74,7 +80,9 @@ def kafka_rows(
     if end is not None:
         # A stream has no end of its own; what lies behind it is read and left out.
         ends = F.create_map(*(F.lit(number) for pair in end.items() for number in pair))
-        rows = rows.where(F.col("offset") < ends[F.col("partition")])
+        # What has no lane is an error of the lanes' stage, and not left out.
+        inside = F.col("offset") < ends[F.col("partition")]
+        rows = rows.where((F.col("partition") < 0) | inside)
     return rows.select(
         "partition",
         "offset",
@@ -88,12 +96,16 @@ def kafka_rows(
 
 
 def _lane(source: Source) -> Column:
-    """The number of the lane of a row of a topic."""
-    number, before = F.col("partition"), 0
+    """The number of the lane of a row of a topic; one that is not declared has a foreign number."""
+    partition, number, before = F.col("partition"), F.lit(None).cast("int"), 0
     for part in source.parts:
-        ours = F.col("topic") == part.topic
-        number = F.when(ours, F.col("partition") + before).otherwise(number)
-        before += part.partitions
+        times, plus = source.foreign(part.topic)
+        declared = F.when(partition < part.founding, partition + before)
+        for lane in part.joined:
+            declared = declared.when(partition == lane.partition, F.lit(lane.number))
+        ours = declared.otherwise(partition * times + plus)
+        number = F.when(F.col("topic") == part.topic, ours).otherwise(number)
+        before += part.founding
     return number
 
 
@@ -170,8 +182,17 @@ def _run(args: argparse.Namespace, owner: Owner) -> None:
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
     query = stream.foreachBatch(sink.write).trigger(**trigger).start()
     orphan = Orphan(lambda: executors(spark))
-    while not query.awaitTermination(LOOK_S):
-        orphan.look()
+    try:
+        while not query.awaitTermination(LOOK_S):
+            look(query.lastProgress, pipeline.source)
+            orphan.look()
+        look(query.lastProgress, pipeline.source)
+    except UndeclaredPartition:
+        query.stop()
+        if pending(checkpoint) is not None:
+            # So that it is known what was sent before the partition joins.
+            _one_batch(stream, sink.write)
+        raise
 
 
 def _one_batch(stream: DataStreamWriter, write: Callable[[DataFrame, int], None]) -> None:
@@ -203,7 +224,7 @@ def main(argv: list[str]) -> int:
         _give_up(args, reason, str(error))
     except SecondDriver as error:
         _step_back(args, error)
-    except (CheckpointDamaged, TokenMismatch, TopicError) as error:
+    except (CheckpointDamaged, TokenMismatch, TopicError, UndeclaredPartition) as error:
         _give_up(args, str(error), "")
     return 0
 
@@ -216,7 +237,10 @@ def _written(args: argparse.Namespace) -> list[Path]:
 def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
     """Leave the reason where whoever asks for the run's progress finds it."""
     failure = args.checkpoint.parent / FAILURE_FILE
-    failure.write_text(json.dumps({"error": reason}), encoding="utf-8")
+    said: dict[str, object] = {"error": reason}
+    if isinstance(windowing_error(trace), UndeclaredPartition):
+        said[REFUSED_BATCH] = pending(args.checkpoint)
+    failure.write_text(json.dumps(said), encoding="utf-8")
     sys.stderr.write(f"{trace}\na restart cannot mend this: {reason}\n")
 
 
