@@ -221,6 +221,16 @@ def delete_before(bootstrap: str, topic: str, partition: int, offset: int) -> in
         return int(consumer.beginning_offsets([lane])[lane])
 
 
+def add_partitions(bootstrap: str, topic: str, partitions: int) -> None:
+    """Give a topic more partitions: so many, the old ones with them.
+
+    Raises:
+        BrokerError: no broker answers, or the topic is not there, or has as many already.
+    """
+    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
+        admin.create_partitions({topic: partitions})
+
+
 def allow_records_of(bootstrap: str, topic: str, bytes_: int) -> None:
     """Let a topic take records of so many bytes; brokers refuse more than a megabyte else.
 
