@@ -114,8 +114,8 @@ def _accept(spec: Pipeline, run: str | None) -> None:
     with err.status(f"reading how far run {found.run} is"):
         accepted = accept(found, spec, endpoints.kafka_bootstrap)
     for lane in accepted.lanes:
-        at = ", ".join(f"{field} {value}" for field, value in lane.at) or "its beginning"
-        say(f"{lane.name} joins run {found.run} as lane {lane.number}, at {at}")
+        at = ", ".join(f"{field} {value}" for field, value in lane.at) or "none yet"
+        say(f"{lane.name} joins run {found.run} as lane {lane.number}; its progress: {at}")
     for topic in dict.fromkeys(lane.topic for lane in accepted.lanes):
         lanes = accepted.pipeline.source.joined_lanes
         say(f"put this under the source of topic {topic}, for verify and every other command:")

@@ -12,20 +12,24 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 from chaos.log import read_topics
 from chaos.output import read_tables
 from chaos.verify import verify
+from infra import stack
+from infra.endpoints import Endpoints
 from jobs import partitions
 from jobs.partitions import REFUSED_BATCH, PartitionsError, accept
 from jobs.producing import send_all
 from jobs.runs import FAILURE_FILE, Run
 from jobs.topics import add_partitions, create_topics
+from slackwater.main import app
 from windowing.semantics.log import BadLogError
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
 
@@ -70,12 +74,15 @@ class Job:
     run: Run = field(init=False)
 
     def __post_init__(self) -> None:
-        folder = self.root / "run"
-        folder.mkdir()
+        folder = self.root / "runs" / "p" / "r1"
+        folder.mkdir(parents=True)
         file = folder / "p.yml"
-        file.write_text(self.pipeline.text)
+        for copy in (file, self.root / "p.yml"):
+            copy.write_text(self.pipeline.text)
         places = (folder, folder / "checkpoint", self.root / "tables", file)
         self.run = Run("p", "r1", "", *places)
+        note = {key: str(value) for key, value in asdict(self.run).items()}
+        (folder / "run.json").write_text(json.dumps(note))
         create_topics(self.pipeline, self.bootstrap)
 
     def send(self, partition: int, times: range, side: int = 0) -> None:
@@ -164,7 +171,7 @@ def test_a_stopped_run_takes_a_partition_in(bootstrap: str, tmp_path: Path) -> N
 
 
 def test_a_running_job_ends_at_a_partition_of_either_side_of_a_join(
-    bootstrap: str, tmp_path: Path
+    bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     it = job(JOIN, bootstrap, tmp_path)
     left, right = (part.topic for part in it.pipeline.source.parts)
@@ -184,9 +191,13 @@ def test_a_running_job_ends_at_a_partition_of_either_side_of_a_join(
     assert ended[0] is not None
     assert ended[0].startswith(f"{left}/1 is a partition that the pipeline does not declare")
     add_partitions(bootstrap, right, 3)
-    accepted = accept(it.run, it.pipeline, bootstrap)
-    named = [(lane.name, lane.number, dict(lane.at)) for lane in accepted.lanes]
-    assert named == [(f"{left}/1", 3, {"ts": 19}), (f"{right}/2", 4, {"at": 19})]
+    endpoints = Endpoints(bootstrap, "", "", "", "", "", "", tmp_path, "")
+    monkeypatch.setattr(stack, "endpoints", lambda only: endpoints)
+    done = CliRunner().invoke(app, ["topics", str(tmp_path / "p.yml"), "--accept-partitions"])
+    assert done.exit_code == 0, done.output
+    assert f"{left}/1 joins run r1 as lane 3; its progress: ts 19\n" in done.stdout
+    assert f"{right}/2 joins run r1 as lane 4; its progress: at 19\n" in done.stdout
+    assert f"partitions: 3\njoined:\n  {right}/2:\n    lane: 4\n" in done.stdout
     for side, partitions_ in enumerate((2, 3)):
         for partition in range(partitions_):
             it.send(partition, range(15, 40), side=side)
