@@ -118,6 +118,10 @@ class Identity:
                 f"{last} are run again as the tables have them\n"
             )
 
+    def close(self) -> None:
+        """Let the connection to the broker go."""
+        self._topic_ids.close()
+
     def _let_spark_plan(self, run_one: RunOne) -> None:
         planned = "a first batch is planned"
 
