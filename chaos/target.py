@@ -46,14 +46,18 @@ class Target:
         """The folder of the pipeline's tables."""
         return runs.table_of(self.endpoints, self.pipeline)
 
-    def submit(self) -> None:
-        """Submit it, or attach to it where it runs."""
+    def submit(self, share: float = 1.0) -> None:
+        """Submit it, or attach to it where it runs.
+
+        Args:
+            share: of the offsets per batch.
+        """
         runs.submit(
             self.endpoints,
             self.pipeline,
             self.file,
             self.run,
-            max_offsets=self.max_offsets,
+            max_offsets=max(1, int(self.max_offsets * share)),
             conf=SETTINGS,
         )
 

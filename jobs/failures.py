@@ -60,8 +60,8 @@ def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:
     state = _STATE_FILE.search(text)
     if state and any(mark in text for mark in _STATE_MARKS):
         return (
-            f"the state file {state.group()} is missing or damaged: put it back from a copy of the "
-            "checkpoint, or start a new run to replay"
+            f"the state file {state.group()} is missing or damaged: put it back, this very file or "
+            "the checkpoint as a whole, or start a new run to replay"
         )
     if _NO_SPACE in text:
         left = [f"{place} has {shutil.disk_usage(place).free} bytes left" for place in places]

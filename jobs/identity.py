@@ -64,9 +64,10 @@ class Identity:
         """
         topics = topics_of(self._bootstrap, self._pipeline.source)
         known = json.loads(self._note.read_text("utf-8")) if self._note.exists() else {}
+        checkpoint = read_checkpoint(self._checkpoint)
         found: Agreement = compare(
-            read_checkpoint(self._checkpoint),
-            self._tables(),
+            checkpoint,
+            self._tables(since=min((b for b in checkpoint.ends if b >= 0), default=0)),
             topics,
             known=known,
             may_be_compacted=frozenset(p.topic for p in self._pipeline.source.parts if p.compacted),
@@ -118,6 +119,10 @@ class Identity:
                 f"{last} are run again as the tables have them\n"
             )
 
+    def close(self) -> None:
+        """Let the connection to the broker go."""
+        self._topic_ids.close()
+
     def _let_spark_plan(self, run_one: RunOne) -> None:
         planned = "a first batch is planned"
 
@@ -130,8 +135,9 @@ class Identity:
             if planned not in str(error):
                 raise
 
-    def _tables(self) -> Tables:
+    def _tables(self, since: int) -> Tables:
+        """What the sink has of the run; of batches that Spark has forgotten, none is asked for."""
         sink = self._pipeline.sink
         if sink is not None and sink.postgres is not None:
-            return postgres.kept(self._pipeline, sink.postgres, self._run)
-        return table.kept(self._pipeline, self._folder, self._run)
+            return postgres.kept(self._pipeline, sink.postgres, self._run, since)
+        return table.kept(self._pipeline, self._folder, self._run, since)

@@ -35,7 +35,7 @@ SILENT_S = 15.0
 class _Claim:
     """Who has a run: a driver, by a name of its own and as a process of a machine."""
 
-    token: str
+    driver: str
     host: str
     pid: int
     started: float
@@ -71,8 +71,8 @@ class Owner:
         other = self._read()
         if other is not None and self._lives(other):
             msg = (
-                f"run {self._file.parent.name} is {other}'s, which lives: this second driver ends; "
-                "to move the run, stop that one first (`slackwater stop`)"
+                f"run {self._file.parent.name} belongs to {other}, which lives: this second driver "
+                "ends; to move the run, stop that one first (`slackwater stop`)"
             )
             raise SecondDriver(msg)
         self._write(self._claim)
@@ -88,11 +88,11 @@ class Owner:
             SecondDriver: another driver has it now.
         """
         now = self._read()
-        if now is None or now.token != self._claim.token:
-            whose = "nobody's" if now is None else f"{now}'s"
+        if now is None or now.driver != self._claim.driver:
+            whose = "nobody" if now is None else str(now)
             msg = (
-                f"run {self._file.parent.name} is {whose} now, taken over while this driver was "
-                "silent: this one ends, and has written nothing since"
+                f"run {self._file.parent.name} belongs to {whose} now, taken over while this "
+                "driver was silent: this one ends, and has written nothing since"
             )
             raise SecondDriver(msg)
 
@@ -100,7 +100,7 @@ class Owner:
         """Give the run back, if it is still ours."""
         self._ended.set()
         now = self._read()
-        if now is not None and now.token == self._claim.token:
+        if now is not None and now.driver == self._claim.driver:
             self._file.unlink(missing_ok=True)
 
     def _lives(self, other: _Claim) -> bool:
@@ -121,7 +121,7 @@ class Owner:
         beat = 0
         while not self._ended.wait(self._beat_s):
             now = self._read()
-            if now is None or now.token != self._claim.token:
+            if now is None or now.driver != self._claim.driver:
                 return  # `check` says so to whoever writes
             beat += 1
             self._write(_Claim(**{**asdict(self._claim), "beat": beat}))
@@ -134,6 +134,6 @@ class Owner:
 
     def _write(self, claim: _Claim) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        written = self._file.with_name(f".{OWNER_FILE}.{self._claim.token}")
+        written = self._file.with_name(f".{OWNER_FILE}.{self._claim.driver}")
         written.write_text(json.dumps(asdict(claim)), encoding="utf-8")
         written.replace(self._file)

@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
@@ -147,27 +148,27 @@ def run(args: argparse.Namespace) -> None:
         SecondDriver: another driver has the run.
         TokenMismatch: checkpoint, tables and topic do not belong together.
     """
-    owner = Owner(args.checkpoint.parent)
+    owner, pipeline = Owner(args.checkpoint.parent), load_pipeline(args.pipeline)
     owner.claim()
     try:
-        _run(args, owner)
+        examine(args.checkpoint)
+        with closing(
+            Identity(
+                pipeline,
+                args.run,
+                checkpoint=args.checkpoint,
+                tables=Path(args.table),
+                bootstrap=args.bootstrap,
+                owner=owner,
+            )
+        ) as identity:
+            _run(args, pipeline, identity)
     finally:
         owner.release()
 
 
-def _run(args: argparse.Namespace, owner: Owner) -> None:
-    pipeline = load_pipeline(args.pipeline)
-    checkpoint = args.checkpoint
-    examine(checkpoint)
-    identity = Identity(
-        pipeline,
-        args.run,
-        checkpoint=checkpoint,
-        tables=Path(args.table),
-        bootstrap=args.bootstrap,
-        owner=owner,
-    )
-    again = identity.compare()
+def _run(args: argparse.Namespace, pipeline: Pipeline, identity: Identity) -> None:
+    checkpoint, again = args.checkpoint, identity.compare()
     spark = session(application_name(pipeline.name), parallelism=args.parallelism)
     sink = _sink(pipeline, args, identity.token_of)
     raw = kafka_rows(

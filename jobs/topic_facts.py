@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -12,12 +13,15 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from jobs.agreement import Topic
-from jobs.topics import TopicError, await_broker, broker_error, reader
+from jobs.topics import BrokerError, TopicError, await_broker, broker_error, reader
 from windowing.spec.source import Source
 
 _PATIENCE_S = 120.0
 """How long a batch waits for a broker that must say which topic it has read: as long as a killed
 broker needs to come back, by far."""
+
+_GONE_S = 30.0
+"""How long a broker may take to carry out what it was told about a topic."""
 
 
 def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
@@ -27,13 +31,10 @@ def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
         BrokerError: no broker answers.
         TopicError: a topic does not exist.
     """
-    try:
-        with closing(_admin(bootstrap)) as admin, closing(reader(bootstrap)) as consumer:
-            names = [part.topic for part in source.parts]
-            ids, compacted = _ids(admin, names), _compacted(admin, names)
-            return {name: _topic(consumer, name, ids[name], compacted[name]) for name in names}
-    except KafkaError as error:
-        raise broker_error(bootstrap, error) from error
+    with _asking(bootstrap) as admin, closing(reader(bootstrap)) as consumer:
+        names = [part.topic for part in source.parts]
+        ids, compacted = _ids(admin, names), _compacted(admin, names)
+        return {name: _topic(consumer, name, ids[name], compacted[name]) for name in names}
 
 
 class TopicIds:
@@ -111,3 +112,57 @@ def _topic(consumer: Any, name: str, topic_id: str, compacted: bool) -> Topic:
         {lane.partition: int(ends[lane]) for lane in lanes},
         compacted,
     )
+
+
+def topic_id(bootstrap: str, name: str) -> str:
+    """The id of a topic.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic does not exist.
+    """
+    with _asking(bootstrap) as admin:
+        return _ids(admin, [name])[name]
+
+
+def delete_topic(bootstrap: str, name: str) -> None:
+    """Delete a topic, and wait until the broker knows it no more.
+
+    Raises:
+        BrokerError: no broker answers, or it keeps the topic.
+    """
+    with _asking(bootstrap) as admin:
+        admin.delete_topics([name])
+        until_s = time.monotonic() + _GONE_S
+        while name in admin.list_topics():
+            if time.monotonic() > until_s:
+                msg = f"topic {name!r} was deleted, and the broker still lists it"
+                raise BrokerError(msg)
+            time.sleep(0.1)
+
+
+def clean_by(bootstrap: str, name: str, policy: str) -> None:
+    """Set a topic's `cleanup.policy`, and wait until the broker says so.
+
+    Raises:
+        BrokerError: no broker answers, or it keeps the policy.
+    """
+    with _asking(bootstrap) as admin:
+        configs = {"cleanup.policy": policy}
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs=configs)])
+        until_s = time.monotonic() + _GONE_S
+        while _compacted(admin, [name])[name] != ("compact" in policy):
+            if time.monotonic() > until_s:
+                msg = f"topic {name!r} keeps its cleanup.policy, which should be {policy}"
+                raise BrokerError(msg)
+            time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def _asking(bootstrap: str) -> Iterator[Any]:
+    """A client, and one sentence for what it raises."""
+    try:
+        with closing(_admin(bootstrap)) as admin:
+            yield admin
+    except KafkaError as error:
+        raise broker_error(bootstrap, error) from error

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from windowing.errors import TokenMismatch
 
-NEW_RUN = "start a new run (another --run), which begins where you say"
+NEW_RUN = "start a new run (another --run)"
 
 
 class Stretch(NamedTuple):

@@ -14,6 +14,13 @@ from chaos.faults.damage import DamagedFile, RewoundOffsets
 from chaos.faults.deployment import KillAirflowScheduler, KillAirflowTask
 from chaos.faults.disk import FullDisk
 from chaos.faults.fault import Attack
+from chaos.faults.identity import (
+    CompactedTopic,
+    LostTable,
+    OldCheckpoint,
+    RecreatedTopic,
+    SecondDriver,
+)
 from chaos.faults.isolation import (
     DisconnectBroker,
     DisconnectSparkWorker,
@@ -80,6 +87,11 @@ FAULTS: Final[dict[str, Kind]] = {
     "corrupt_offsets": Kind(partial(DamagedFile, "offsets", "corrupt"), "cure"),
     "rewind_offsets": Kind(RewoundOffsets, "cure"),
     "fill_disk": Kind(FullDisk, "cure"),
+    "restore_old_checkpoint": Kind(OldCheckpoint, "cure"),
+    "lose_table": Kind(LostTable, "cure"),
+    "recreate_topic": Kind(RecreatedTopic, "run"),
+    "compact_topic": Kind(CompactedTopic, "cure"),
+    "second_driver": Kind(SecondDriver),
     "delete_records": Kind(DeletedRecords, "run"),
     "silent_partition": Kind(SilentPartition, "cure", reserve=True),
     "duplicate_sends": Kind(DuplicateSends),

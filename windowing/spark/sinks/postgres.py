@@ -114,11 +114,13 @@ class PostgresSink:
             " do update set batch_id = excluded.batch_id where c.batch_id < excluded.batch_id"
         ).format(sql.Identifier(self._schema, COMMITS))
         fresh = connection.execute(taken, [self._run, token.batch_id]).rowcount == 1
-        held = _tokens(connection, self._schema, self._run, token.batch_id)
+        table = sql.Identifier(self._schema, TOKENS)
+        around = "batch_id in (%s, (select max(batch_id) from {0} where run = %s))"
+        which = [token.batch_id, self._run]
+        held = _tokens(connection, self._schema, self._run, around, which)
         admit(token, held, f"PostgreSQL schema {self._schema} of run {self._run}")
         if fresh:
             rows = token_rows(self._run, token)
-            table = sql.Identifier(self._schema, TOKENS)
             values = sql.SQL(", ").join([sql.Placeholder()] * len(TOKEN_SCHEMA))
             insert = sql.SQL("insert into {} values ({})").format(table, values)
             with connection.cursor() as cursor:
@@ -154,7 +156,7 @@ class PostgresSink:
         connection.execute("drop table staged")
 
 
-def kept(pipeline: Pipeline, schema: str, run: str) -> Tables:
+def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
     """What the tables have of a run; makes none.
 
     All of a batch is one transaction, so a table that is there has what `commits` says.
@@ -163,6 +165,7 @@ def kept(pipeline: Pipeline, schema: str, run: str) -> Tables:
         pipeline: whose tables they are.
         schema: of the tables.
         run: the run.
+        since: the first batch whose token is asked for.
     """
     with _connection() as connection:
         there = {name: _exists(connection, schema, name) for name in schemas(pipeline)}
@@ -173,7 +176,7 @@ def kept(pipeline: Pipeline, schema: str, run: str) -> Tables:
             found = connection.execute(last_of, [run]).fetchone()
             batch = int(found[0]) if found else None
         if _exists(connection, schema, TOKENS):
-            tokens = _tokens(connection, schema, run)
+            tokens = _tokens(connection, schema, run, "batch_id >= %s", [since])
     tables = {name: Kept(batch) if exists else None for name, exists in there.items()}
     return Tables(f"PostgreSQL schema {schema}", tokens, tables)
 
@@ -185,17 +188,19 @@ def _exists(connection: psycopg.Connection, schema: str, name: str) -> bool:
 
 
 def _tokens(
-    connection: psycopg.Connection, schema: str, run: str, batch_id: int | None = None
+    connection: psycopg.Connection,
+    schema: str,
+    run: str,
+    which: LiteralString,
+    values: Sequence[object],
 ) -> dict[int, Token]:
-    """The tokens of a run: all, or those of one batch and the last."""
+    """The tokens of a run that meet a condition, in which {0} is the table."""
     table = sql.Identifier(schema, TOKENS)
     columns = sql.SQL(", ").join(map(sql.Identifier, TOKEN_SCHEMA.names))
-    select = sql.SQL("select {} from {} where run = %s").format(columns, table)
-    if batch_id is None:
-        rows = connection.execute(select, [run])
-    else:
-        some = sql.SQL("{} and batch_id in (%s, (select max(batch_id) from {} where run = %s))")
-        rows = connection.execute(some.format(select, table), [run, batch_id, run])
+    select = sql.SQL("select {} from {} where run = %s and {}").format(
+        columns, table, sql.SQL(which).format(table)
+    )
+    rows = connection.execute(select, [run, *values])
     return tokens_of(dict(zip(TOKEN_SCHEMA.names, row, strict=True)) for row in rows)
 
 

@@ -53,7 +53,7 @@ class TableSink:
             name: _open(folder / name, schema) for name, schema in schemas(pipeline).items()
         }
         self._tokens = _open(folder / TOKENS, TOKEN_SCHEMA)
-        self._held = _tokens_in(self._tokens, run)
+        self._held: dict[int, Token] | None = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one batch; made for `foreachBatch`.
@@ -82,19 +82,26 @@ class TableSink:
     def _announce(self, token: Token) -> None:
         """Keep the token before any row of its batch: what a table may hold is always known."""
         place = f"{self._folder} of run {self._run}"
-        admit(token, self._held, place)
-        if token.batch_id in self._held:
-            return
-        try:
-            _append(self._tokens, token_rows(self._run, token), self._run, token)
-        except CommitFailedError:
-            # Another driver was quicker; whether with the same batch is judged now.
-            self._tokens.update_incremental()
-            self._held = _tokens_in(self._tokens, self._run)
-            admit(token, self._held, place)
-            if token.batch_id not in self._held:
-                raise
-        self._held[token.batch_id] = token
+        held = self._around(token.batch_id) if self._held is None else self._held
+        admit(token, held, place)
+        if token.batch_id not in held:
+            try:
+                _append(self._tokens, token_rows(self._run, token), self._run, token)
+                held[token.batch_id] = token
+            except CommitFailedError:
+                # Another driver was quicker; whether with the same batch is judged now.
+                held = self._around(token.batch_id)
+                admit(token, held, place)
+                if token.batch_id not in held:
+                    raise
+        # Batches only rise while a driver lives.
+        self._held = {batch: kept for batch, kept in held.items() if batch >= token.batch_id - 1}
+
+    def _around(self, batch_id: int) -> dict[int, Token]:
+        """The tokens of the run from the batch before one on, or the last where that is older."""
+        self._tokens.update_incremental()
+        last = self._tokens.transaction_version(self._run)
+        return {} if last is None else _tokens_in(self._tokens, self._run, min(last, batch_id - 1))
 
     def _commit(self, name: str, table: DeltaTable, rows: pa.Table | None, token: Token) -> None:
         if self._has(name, table, token):
@@ -110,23 +117,24 @@ class TableSink:
         table.update_incremental()
         written, digest = _kept(table, self._run)
         place = f"table {self._folder / name} of run {self._run}"
-        return due(token, place, written, digest, min(self._held)) == "pass"
+        return due(token, place, written, digest, min(self._held or [token.batch_id])) == "pass"
 
 
-def kept(pipeline: Pipeline, folder: Path, run: str) -> Tables:
+def kept(pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
     """What the tables have of a run; makes none.
 
     Args:
         pipeline: whose tables they are.
         folder: the table's folder.
         run: the run.
+        since: the first batch whose token is asked for.
     """
     tables = {}
     for name in schemas(pipeline):
         table = _existing(folder / name)
         tables[name] = None if table is None else _kept(table, run)
     tokens = _existing(folder / TOKENS)
-    return Tables(str(folder), {} if tokens is None else _tokens_in(tokens, run), tables)
+    return Tables(str(folder), {} if tokens is None else _tokens_in(tokens, run, since), tables)
 
 
 def _append(table: DeltaTable, rows: pa.Table | None, run: str, token: Token) -> None:
@@ -150,8 +158,9 @@ def _kept(table: DeltaTable, run: str) -> Kept:
     return Kept(table.transaction_version(run), table.transaction_version(_plan(run)))
 
 
-def _tokens_in(table: DeltaTable, run: str) -> dict[int, Token]:
-    return tokens_of(table.to_pyarrow_table(filters=[("run", "=", run)]).to_pylist())
+def _tokens_in(table: DeltaTable, run: str, since: int) -> dict[int, Token]:
+    filters = [("run", "=", run), ("batch_id", ">=", since)]
+    return tokens_of(table.to_pyarrow_table(filters=filters).to_pylist())
 
 
 def _existing(path: Path) -> DeltaTable | None:
