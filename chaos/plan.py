@@ -50,6 +50,7 @@ FaultName = Literal[
     "recreate_topic",
     "compact_topic",
     "second_driver",
+    "add_partition",
     "delete_records",
     "silent_partition",
     "duplicate_sends",

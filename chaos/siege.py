@@ -114,7 +114,7 @@ class Siege:
 
     def _committed(self) -> dict[int, int]:
         """Per lane, the next offset."""
-        return committed_offsets(self.job.checkpoint, self.job.pipeline.source)[1]
+        return committed_offsets(self.job.checkpoint, self.job.accepted.source)[1]
 
     def _total(self) -> int:
         """How many records the topic has."""

@@ -37,6 +37,11 @@ class Target:
         return runs.folder_of(self.endpoints, self.pipeline, self.run)
 
     @property
+    def accepted(self) -> Pipeline:
+        """What it runs by now: with the partitions that have joined the run."""
+        return runs.as_accepted(self.endpoints, self.pipeline, self.run)
+
+    @property
     def checkpoint(self) -> Path:
         """Spark's checkpoint."""
         return self.folder / "checkpoint"

@@ -29,6 +29,7 @@ from chaos.faults.isolation import (
 )
 from chaos.faults.master import KillSparkMaster
 from chaos.faults.network import BadNetwork, ResetConnections
+from chaos.faults.partitions import AddedPartition
 from chaos.faults.retention import DeletedRecords
 from chaos.faults.rolling import RollBrokers, RollSparkWorkers
 from chaos.faults.silence import SilentPartition
@@ -92,6 +93,7 @@ FAULTS: Final[dict[str, Kind]] = {
     "recreate_topic": Kind(RecreatedTopic, "run"),
     "compact_topic": Kind(CompactedTopic, "cure"),
     "second_driver": Kind(SecondDriver),
+    "add_partition": Kind(AddedPartition, "cure"),
     "delete_records": Kind(DeletedRecords, "run"),
     "silent_partition": Kind(SilentPartition, "cure", reserve=True),
     "duplicate_sends": Kind(DuplicateSends),
