@@ -34,6 +34,8 @@ REFUSED_BATCH = "refused_batch"
 class PartitionsError(RuntimeError):
     """Partitions that cannot be accepted as things are."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Accepted:
@@ -168,16 +170,17 @@ def _joining(
 
 def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[JoinedLane, ...]) -> Pipeline:
     """The user's file with the record of all lanes that ever joined; it must be the run's."""
-    names = ", ".join(lane.name for lane in lanes)
+    names, known = ", ".join(lane.name for lane in lanes), own.source.joined_lanes
     try:
-        grown = with_lanes(pipeline, (*own.source.joined_lanes, *lanes))
+        grown = with_lanes(pipeline, (*known, *lanes))
     except PipelineError as error:
         msg = (
             f"with {names} the file breaks a rule: {error}: correct the file (where a generator "
             "names lanes, declare as many partitions as there are, and say what holds for these)"
         )
         raise PartitionsError(msg) from error
-    if own.fingerprint not in grown.earlier:
+    told = pipeline.source.joined_lanes
+    if own.fingerprint not in grown.earlier or known[: len(told)] != told:
         msg = (
             "the file differs from the one that the run was submitted with in more than its "
             "partitions: accept with that one, or start a new run"

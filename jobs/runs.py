@@ -172,6 +172,8 @@ def _copy_in(folder: Path) -> Path:
 def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     """The pipeline with the lanes that joined a run, if it is the run's but for them.
 
+    A file that tells of a lane's joining otherwise than the run stays what it is: another pipeline.
+
     Args:
         endpoints: whose state folder has the run; there may be no run of this name.
         pipeline: the file as the user has it.
@@ -179,12 +181,16 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     """
     if not (folder_of(endpoints, pipeline, run) / _NOTE_FILE).exists():
         return pipeline
+    told = pipeline.source.joined_lanes
     try:
         own = load_pipeline(find(endpoints, pipeline, run).file)
-        grown = with_lanes(pipeline, own.source.joined_lanes)
+        joined = own.source.joined_lanes
+        if told == joined or told != joined[: len(told)]:
+            return pipeline
+        grown = with_lanes(pipeline, joined)
     except PipelineError:
         return pipeline
-    return grown if own.source.joined_lanes and grown.fingerprint == own.fingerprint else pipeline
+    return grown if grown.fingerprint == own.fingerprint else pipeline
 
 
 def failure(run: Run) -> str | None:

@@ -48,7 +48,9 @@ def check_lane(source: Source, number: int) -> None:
         UndeclaredPartition: it has no lane.
     """
     if not 0 <= number < source.partitions:
-        raise UndeclaredPartition(source.undeclared(source.lane(number)))
+        known = number < 0 or len(source.parts) == 1
+        name = source.lane(number) if known else f"lane {number}"
+        raise UndeclaredPartition(source.undeclared(name))
 
 
 class LaneState(msgspec.Struct, array_like=True):

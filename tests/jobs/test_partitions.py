@@ -93,9 +93,13 @@ def test_a_run_takes_it_in(kafka_broker: str, topic: str, tmp_path: Path) -> Non
     assert runs.as_accepted(endpoints, spec, "r2") is spec
     other = pipeline(topic, disorder="{slack: 1 s}")
     assert runs.as_accepted(endpoints, other, "r1") is other
+    told_otherwise = parse_pipeline(own.text.replace("at: {}", "at: {ts: 7}"))
+    assert runs.as_accepted(endpoints, told_otherwise, "r1") is told_otherwise
     with pytest.raises(PartitionsError, match="that is all there is: nothing to accept"):
         accept(run, spec, kafka_broker)
     add_partitions(kafka_broker, topic, 5)
+    with pytest.raises(PartitionsError, match="differs from the one"):
+        accept(run, told_otherwise, kafka_broker)
     again = accept(run, spec, kafka_broker)
     assert [lane.number for lane in again.lanes] == [3, 4]
     assert [lane.number for lane in again.pipeline.source.joined_lanes] == [2, 3, 4]

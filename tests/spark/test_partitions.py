@@ -32,6 +32,8 @@ from jobs.topics import add_partitions, create_topics
 from slackwater.main import app
 from windowing.semantics.log import BadLogError
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
+from windowing.spec.joined import JoinedLane
+from windowing.spec.joining import with_lanes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,6 +136,24 @@ def bootstrap(
 def job(text: str, bootstrap: str, root: Path) -> Job:
     names = {side: f"{side}-{uuid.uuid4().hex[:8]}" for side in "lr"}
     return Job(parse_pipeline(text.format(**names)), bootstrap, root)
+
+
+def test_a_partition_that_nobody_declared_is_no_lane_of_the_other_topic(
+    spark: SparkSession,
+) -> None:
+    from jobs.pipeline import _lane
+
+    pipeline = parse_pipeline(JOIN.format(l="l", r="r"))
+    lanes = (JoinedLane("r", 2, 3), JoinedLane("l", 1, 4))
+    for source, expected in (
+        (pipeline.source, {"l/0": 0, "r/0": 1, "r/1": 2, "l/1": -3, "r/2": -6}),
+        (with_lanes(pipeline, lanes).source, {"l/0": 0, "r/1": 2, "r/2": 3, "l/1": 4, "l/2": -5}),
+    ):
+        rows = [(name[0], int(name[2:])) for name in expected]
+        numbered = spark.createDataFrame(rows, "topic string, partition int").select(_lane(source))
+        numbers = [row[0] for row in numbered.collect()]
+        assert numbers == list(expected.values())
+        assert [source.lane(number) for number in numbers] == list(expected)
 
 
 def test_a_stopped_run_takes_a_partition_in(bootstrap: str, tmp_path: Path) -> None:

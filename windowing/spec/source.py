@@ -270,8 +270,9 @@ class Source(SpecModel):
         return (
             f"{lane} is a partition that the pipeline does not declare (it reads {self.lanes}): "
             "the set of partitions is fixed, because how a topic is partitioned decides which "
-            "records are late; accept it with `slackwater topics FILE --accept-partitions`, or "
-            "declare it and start a new run"
+            "records are late; let a run go on with it by `slackwater topics FILE "
+            "--accept-partitions`, which tells what the file is to say of it, or declare it and "
+            "start a new run"
         )
 
 
