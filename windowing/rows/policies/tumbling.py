@@ -62,8 +62,9 @@ class TumblingWindow(PolicyWindow):
         self._per_key = self.partitioned and self._profile is Profile.paper
         # Flushes by the clock: one for the window (key None), or in the paper one per partition.
         self._clocks = Deadlines()
-        # While a snapshot is restored: the summarizers that there were.
-        self._before: dict[Key, Summarizer | None] = {}
+        # Summarizers from before a restore. The library never gives them up, and a partition that
+        # comes back later opens a new one and goes on with the old one.
+        self._left: dict[Key, Summarizer] = {}
         if isinstance(eviction, Time) and not self._per_key:
             self._clocks.put(None, self._clock.now_us + eviction.period_us)
 
@@ -121,6 +122,7 @@ class TumblingWindow(PolicyWindow):
         if part.summary is None and self._summarizer is not None:
             part.summary = self._summarizer(key)
             part.summary.open()
+            part.summary = self._left.pop(key, part.summary)
         summary: Summarizer = part.summary
         return summary
 
@@ -192,12 +194,17 @@ class TumblingWindow(PolicyWindow):
         return {"partitions": self._partitions_state(), "clocks": clocks}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to a snapshot; with as many partitions as before, summarizers are used again."""
-        if len(snapshot["partitions"]) != len(self._partitions):
+        """Go back to a snapshot; the summarizers of partitions that there are take their states."""
+        library = self._profile is Profile.osstreams
+        if library and len(snapshot["partitions"]) != len(self._partitions):
             self._drop_summaries()
-        self._before = {key: self._partitions[key].summary for key in self._partitions}
+        parts = {key: self._partitions[key].summary for key in self._partitions}
+        self._left = {key: summary for key, summary in parts.items() if summary is not None}
         self._restore_partitions(snapshot["partitions"])
-        self._before = {}
+        if not library:
+            for summary in self._left.values():
+                summary.destroy()
+            self._left = {}
         if self._per_key:
             self._clocks.clear()
             for key, due_us in snapshot["clocks"]:
@@ -225,5 +232,5 @@ class TumblingWindow(PolicyWindow):
     def _restore_more(self, key: Key, part: Subwindow, more: list[Any]) -> None:
         part.summarized, part.reference, state = more
         if state is not None and self._summarizer is not None:
-            part.summary = self._before.get(key) or self._summarizer(key)
+            part.summary = self._left.pop(key, None) or self._summarizer(key)
             part.summary.restore(state)
