@@ -220,14 +220,16 @@ class SlidingWindow(PolicyWindow):
     # --- state --------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """All that the window remembers; not the phase of its timer."""
+        """All that the window remembers."""
         marks = [[key, m.received, m.reference, m.full] for key, m in self._marks.items()]
-        return {"partitions": self._partitions_state(), "marks": marks}
+        return {"partitions": self._partitions_state(), "marks": marks, "tick": self._tick_us}
 
-    def restore(self, snapshot: dict[str, Any]) -> None:
+    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Go back to a snapshot."""
         self.reset()
         self._restore_partitions(snapshot["partitions"])
+        if timers:
+            self._tick_us = snapshot["tick"]
         for key, received, reference, full in snapshot["marks"]:
             self._marks[key] = _Marks(received, reference, full)
         for key in self._partitions:

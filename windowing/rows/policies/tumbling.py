@@ -193,7 +193,7 @@ class TumblingWindow(PolicyWindow):
         clocks = [[key, due_us] for key, due_us in self._clocks.due_us.items()]
         return {"partitions": self._partitions_state(), "clocks": clocks}
 
-    def restore(self, snapshot: dict[str, Any]) -> None:
+    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Go back to a snapshot; the summarizers of partitions that there are take their states."""
         library = self._profile is Profile.osstreams
         if library and len(snapshot["partitions"]) != len(self._partitions):
@@ -205,7 +205,7 @@ class TumblingWindow(PolicyWindow):
             for summary in self._left.values():
                 summary.destroy()
             self._left = {}
-        if self._per_key:
+        if self._per_key or timers:
             self._clocks.clear()
             for key, due_us in snapshot["clocks"]:
                 self._clocks.put(key, due_us)

@@ -136,8 +136,14 @@ class PolicyWindow(ABC):
         """All that the window remembers, as plain values and the tuples themselves."""
 
     @abstractmethod
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to a snapshot; timers keep the phase that they have."""
+    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
+        """Go back to a snapshot.
+
+        Args:
+            snapshot: of a window of the same configuration.
+            timers: take the phase of its timers, too, as a window does that goes on in another
+                process; otherwise the phase stays (`spl.md` 8).
+        """
 
     @abstractmethod
     def reset(self) -> None:
