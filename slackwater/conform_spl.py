@@ -75,6 +75,9 @@ class Drive:
         profile: whose rules hold.
         rebuild: make a new window from a snapshot before every step.
         storage: what tuples are kept in.
+
+    Attributes:
+        muted: a window is being rebuilt, which is no event.
     """
 
     def __init__(
@@ -89,7 +92,7 @@ class Drive:
         self._rebuild, self._storage = rebuild, storage
         self._clock = policies.ManualClock()
         self._log: list[Logged] = []
-        self._muted = False
+        self.muted = False
         self._step = self._tuples = self._summarizers = self._handled = 0
         self._snapshots: dict[str, Any] = {}
         self._window = self._build()
@@ -111,7 +114,7 @@ class Drive:
 
     def log(self, event: str, **fields: Any) -> None:
         """Log one event of this step."""
-        if not self._muted:
+        if not self.muted:
             time = {"t": self._clock.now_us / _SECOND_US} if self._case.timed else {}
             self._log.append({"step": self._step, "event": event, **fields, **time})
 
@@ -144,24 +147,14 @@ class Drive:
 
     def _renew(self) -> None:
         snapshot = json.loads(json.dumps(self._window.snapshot()))
-        self._muted = True
-        before, numbered = self._window, self._summarizers
+        self.muted = True
+        numbered = self._summarizers
         self._window = self._build()
         if isinstance(self._window, policies.IntervalWindow):
             self._window.restore(snapshot)
         else:
             self._window.restore(snapshot, timers=True)
-        self._renumber(before)
-        self._muted, self._summarizers = False, numbered
-
-    def _renumber(self, before: AnyWindow) -> None:
-        """Give the summarizers of a rebuilt window the numbers that they had."""
-        if isinstance(before, policies.TumblingWindow):
-            assert isinstance(self._window, policies.TumblingWindow)  # noqa: S101 - as before
-            for key in self._window.keys:
-                old, new = before.summary(key), self._window.summary(key)
-                if isinstance(old, Told) and isinstance(new, Told):
-                    new.number = old.number
+        self.muted, self._summarizers = False, numbered
 
     # --- the window ---------------------------------------------------------------------------
 
@@ -294,14 +287,16 @@ class Told:
         """Nobody asks for it any more."""
         self._log("Destroy", tuples=[*self._ids])
 
-    def state(self) -> list[int]:
-        """The ids."""
-        return [*self._ids]
+    def state(self) -> dict[str, Any]:
+        """The ids, and whose they are."""
+        return {"number": self.number, "ids": [*self._ids]}
 
-    def restore(self, state: list[int]) -> None:
-        """Hold these ids."""
-        self._ids = [*state]
-        self._log("Restore", tuples=[*state])
+    def restore(self, state: dict[str, Any]) -> None:
+        """Hold these ids; in a rebuilt window, be the one that held them."""
+        self._ids = [*state["ids"]]
+        if self._drive.muted:
+            self.number = state["number"]
+        self._log("Restore", tuples=[*self._ids])
 
     def _log(self, what: str, **fields: Any) -> None:
         about = {"summarizer": self.number, "partition": self._key}

@@ -191,7 +191,8 @@ class TumblingWindow(PolicyWindow):
     def snapshot(self) -> dict[str, Any]:
         """All that the window remembers; a summarizer gives its own state."""
         clocks = [[key, due_us] for key, due_us in self._clocks.due_us.items()]
-        return {"partitions": self._partitions_state(), "clocks": clocks}
+        left = [[key, summary.state()] for key, summary in self._left.items()]
+        return {"partitions": self._partitions_state(), "clocks": clocks, "left": left}
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Go back to a snapshot; the summarizers of partitions that there are take their states."""
@@ -205,6 +206,10 @@ class TumblingWindow(PolicyWindow):
             for summary in self._left.values():
                 summary.destroy()
             self._left = {}
+        if timers and self._summarizer is not None:
+            for key, state in snapshot["left"]:
+                self._left[key] = self._summarizer(key)
+                self._left[key].restore(state)
         if self._per_key or timers:
             self._clocks.clear()
             for key, due_us in snapshot["clocks"]:
