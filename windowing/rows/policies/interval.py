@@ -12,7 +12,7 @@ from typing import Any
 from windowing.rows.policies.errors import WindowError
 from windowing.rows.policies.events import Event, Handler, Handlers, Key, Row
 from windowing.rows.policies.policy import Marker
-from windowing.rows.policies.window import PartitionBy, _key_function
+from windowing.rows.policies.window import PartitionBy, hashable, key_function
 
 EARLY, ON_COMPLETE, LATE = "early", "onComplete", "late"
 
@@ -77,7 +77,7 @@ class IntervalWindow:
                 raise WindowError(msg)
         self._attribute, self._duration, self._period = attribute, duration, period
         self._offset, self._discard_age = offset % period, discard_age
-        self._key_of = _key_function(partition_by)
+        self._key_of = key_function(partition_by)
         self._handlers = Handlers()
         self._tell = self._handlers.tell
         self._panes: dict[int, Pane] = {}
@@ -166,8 +166,8 @@ class IntervalWindow:
                 complete,
                 timing,
                 index,
-                {key: list(rows) for key, rows in parts},
-                dict.fromkeys(updated),
+                {hashable(key): list(rows) for key, rows in parts},
+                dict.fromkeys(map(hashable, updated)),
             )
             for start, complete, timing, index, parts, updated in snapshot["panes"]
         }

@@ -14,7 +14,7 @@ from windowing.rows.policies.errors import WindowError
 from windowing.rows.policies.events import Event, Key, Row
 from windowing.rows.policies.partitions import Subwindow
 from windowing.rows.policies.policy import Count, Delta, Policy, Profile, Time
-from windowing.rows.policies.window import DEFAULT_KEY, PolicyWindow
+from windowing.rows.policies.window import DEFAULT_KEY, PolicyWindow, hashable
 
 # Table II, made exact: what a tuple does to its partition, in order. E: tuples are evicted, I: it
 # is inserted, F: the window is full for the first time, T: the window reports.
@@ -231,7 +231,7 @@ class SlidingWindow(PolicyWindow):
         if timers:
             self._tick_us = snapshot["tick"]
         for key, received, reference, full in snapshot["marks"]:
-            self._marks[key] = _Marks(received, reference, full)
+            self._marks[hashable(key)] = _Marks(received, reference, full)
         for key in self._partitions:
             self._await_eviction(key, self._partitions[key])
 

@@ -12,7 +12,7 @@ from windowing.rows.policies.clock import Deadlines
 from windowing.rows.policies.events import Event, Key, Row
 from windowing.rows.policies.partitions import Subwindow
 from windowing.rows.policies.policy import Count, Delta, Marker, Policy, Profile, Punct, Time
-from windowing.rows.policies.window import DEFAULT_KEY, PolicyWindow
+from windowing.rows.policies.window import DEFAULT_KEY, PolicyWindow, hashable
 
 
 class Summarizer(Protocol):
@@ -78,6 +78,11 @@ class TumblingWindow(PolicyWindow):
         if self._take(key, part, row) and self._eviction == Count(len(part)):
             self._flush(key)
             self._partitions.remove(key)
+
+    def take_marker(self, marker: Marker) -> None:
+        """Take a punctuation that concerns the window only where punctuations are its policy."""
+        if isinstance(self._eviction, Punct):
+            self.punctuate(marker)
 
     def punctuate(self, marker: Marker) -> None:
         """Flush all partitions at a window or final marker, where punctuations are the policy."""
@@ -208,12 +213,12 @@ class TumblingWindow(PolicyWindow):
             self._left = {}
         if timers and self._summarizer is not None:
             for key, state in snapshot["left"]:
-                self._left[key] = self._summarizer(key)
-                self._left[key].restore(state)
+                left = self._left[hashable(key)] = self._summarizer(hashable(key))
+                left.restore(state)
         if self._per_key or timers:
             self._clocks.clear()
             for key, due_us in snapshot["clocks"]:
-                self._clocks.put(key, due_us)
+                self._clocks.put(hashable(key), due_us)
 
     def reset(self) -> None:
         """Forget everything; summaries are destroyed."""

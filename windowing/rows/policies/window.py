@@ -57,7 +57,7 @@ class PolicyWindow(ABC):
             msg = "partition eviction needs partitions: give partition_by"
             raise WindowError(msg)
         self.partitioned = partition_by is not None
-        self._key_of = _key_function(partition_by)
+        self._key_of = key_function(partition_by)
         self._partition_eviction = partition_eviction
         self._profile = profile
         self._clock = clock or WallClock()
@@ -161,14 +161,14 @@ class PolicyWindow(ABC):
     def _restore_partitions(self, state: list[Any]) -> None:
         self._partitions.clear()
         for key, updated_us, (entries, created_us, inserts, *more) in state:
-            part = self._partitions.open(_hashable(key), created_us)
+            part = self._partitions.open(hashable(key), created_us)
             for row, arrived_us in entries:
                 part.entries.append((row, arrived_us))
             part.inserts = inserts
-            self._restore_more(_hashable(key), part, more)
+            self._restore_more(hashable(key), part, more)
             self._partitions.total += len(part)
             if updated_us is not None:
-                self._partitions.updated_us[_hashable(key)] = updated_us
+                self._partitions.updated_us[hashable(key)] = updated_us
 
     def _restore_more(self, key: Key, part: Subwindow, more: list[Any]) -> None:
         """Restore what a kind of window keeps of a partition beside its tuples: here nothing."""
@@ -230,7 +230,8 @@ class PolicyWindow(ABC):
         self._partitions.remove(key)
 
 
-def _key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
+def key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
+    """What gives the key of a tuple's partition."""
     if partition_by is None:
         return lambda _: None
     if callable(partition_by):
@@ -242,6 +243,6 @@ def _key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
     return lambda row: tuple(row[name] for name in names)
 
 
-def _hashable(key: Any) -> Key:
+def hashable(key: Any) -> Key:
     """A key as it was, where an encoding has made lists of its tuples."""
-    return tuple(_hashable(part) for part in key) if isinstance(key, list) else key
+    return tuple(hashable(part) for part in key) if isinstance(key, list) else key
