@@ -14,6 +14,7 @@ from windowing.rows.operators.models import check_join_window
 from windowing.rows.operators.operator import Operator, OperatorError, Sent, Tuple
 from windowing.rows.policies import Clock, Count, Event, Marker, Profile, Storage, WindowEvent
 from windowing.rows.policies.events import Key
+from windowing.rows.policies.window import advance_together
 
 _SIDES = ("left", "right")
 
@@ -190,8 +191,7 @@ class Join(Operator):
 
     def advance(self, to_us: int) -> None:
         """Let tuples leave that have outlived their time; they go out without a punctuation."""
-        for side in self._sides:
-            side.window.advance(to_us)
+        advance_together([side.window for side in self._sides], to_us)
 
     # --- probing ------------------------------------------------------------------------------
 

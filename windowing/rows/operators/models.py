@@ -66,6 +66,10 @@ def check_sort(
     if len(order) not in (1, len(sort_by)):
         msg = f"{len(order)} orders for {len(sort_by)} attributes: give one, or one for each"
         raise OperatorError("SORT_ORDER", msg)
+    for one in order:
+        if one not in ("ascending", "descending"):
+            msg = f"{one!r} is no order: write ascending or descending"
+            raise OperatorError("SORT_ORDER", msg)
 
 
 def check_join_window(window: WindowClause, side: str) -> None:

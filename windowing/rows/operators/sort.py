@@ -79,14 +79,14 @@ class Sort(Operator):
         sort_by: Sequence[str],
         send: Callable[[Sent], None],
         *,
-        order: Sequence[Order] = (Order.ascending,),
+        order: Sequence[str] = (Order.ascending,),
         profile: Profile = Profile.paper,
         clock: Clock | None = None,
         storage: Storage | None = None,
     ) -> None:
         super().__init__(send)
         check_sort(window, sort_by, order, profile)
-        orders = [*order] * len(sort_by) if len(order) == 1 else [*order]
+        orders = [Order(one) for one in order] * (len(sort_by) if len(order) == 1 else 1)
         self._sort_by = list(zip(sort_by, orders, strict=True))
         self._buffers: dict[Key, list[Tuple]] = {}
         self._window: TumblingWindow | SlidingWindow

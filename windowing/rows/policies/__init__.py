@@ -5,7 +5,7 @@ operator registers handlers for window events and depends on no policy; policies
 operator and on no storage.
 """
 
-from windowing.rows.policies.clock import Clock, ManualClock, WallClock
+from windowing.rows.policies.clock import Clock, ManualClock
 from windowing.rows.policies.errors import WindowError
 from windowing.rows.policies.events import Event, WindowEvent
 from windowing.rows.policies.interval import IntervalWindow, Pane
@@ -52,7 +52,6 @@ __all__ = [
     "Time",
     "TumblingWindow",
     "TupleCount",
-    "WallClock",
     "WindowError",
     "WindowEvent",
     "count",

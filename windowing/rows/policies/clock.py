@@ -1,9 +1,8 @@
-"""Clocks of policy windows: moved by hand, or the machine's; and deadlines by key."""
+"""Clocks of policy windows, and deadlines by key."""
 
 from __future__ import annotations
 
 import heapq
-import time
 from typing import Protocol
 
 from windowing.rows.policies.events import Key
@@ -21,7 +20,10 @@ class Clock(Protocol):
 
 
 class ManualClock:
-    """A clock that stands still until it is moved: for tests, and for replays from a log.
+    """A clock that stands still until it is moved: whoever owns a window says how late it is.
+
+    In production that is the machine's clock, told by `advance` before each tuple and now and then;
+    in a replay, the time of the records; in a test, any.
 
     Attributes:
         now_us: the time; a handler that takes time moves it on.
@@ -33,18 +35,6 @@ class ManualClock:
     def wait_until(self, instant_us: int) -> None:
         """Move on to an instant."""
         self.now_us = max(self.now_us, instant_us)
-
-
-class WallClock:
-    """The machine's own clock; whoever owns the window calls `advance` now and then."""
-
-    @property
-    def now_us(self) -> int:
-        """Microseconds since 1970-01-01 UTC."""
-        return time.time_ns() // 1_000
-
-    def wait_until(self, instant_us: int) -> None:
-        """Nothing: `advance` asks for instants of the past only."""
 
 
 class Deadlines:

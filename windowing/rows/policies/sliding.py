@@ -5,7 +5,6 @@ Source: Gedik 2014, sections 3.3 and 4.1, Table II; order of events: `spl.md` 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from windowing.rows.policies.errors import WindowError
 from windowing.rows.policies.events import Event, Key, Row
 from windowing.rows.policies.partitions import Subwindow
 from windowing.rows.policies.policy import Count, Delta, Policy, Profile, Time
-from windowing.rows.policies.window import DEFAULT_KEY, PolicyWindow, hashable
+from windowing.rows.policies.window import DEFAULT_KEY, Due, PolicyWindow, hashable
 
 # Table II, made exact: what a tuple does to its partition, in order. E: tuples are evicted, I: it
 # is inserted, F: the window is full for the first time, T: the window reports.
@@ -168,7 +167,8 @@ class SlidingWindow(PolicyWindow):
 
     # --- by the clock -------------------------------------------------------------------------
 
-    def _next_due(self) -> tuple[int, bool, Callable[[], None]] | None:
+    def next_due(self) -> Due | None:
+        """What is due next; None: nothing ever."""
         earliest, now_us = self._deadlines.earliest(), self._clock.now_us
         tick_us = self._tick_us
         if earliest is not None and (

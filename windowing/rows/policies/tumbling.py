@@ -12,7 +12,7 @@ from windowing.rows.policies.clock import Deadlines
 from windowing.rows.policies.events import Event, Key, Row
 from windowing.rows.policies.partitions import Subwindow
 from windowing.rows.policies.policy import Count, Delta, Marker, Policy, Profile, Punct, Time
-from windowing.rows.policies.window import DEFAULT_KEY, PolicyWindow, hashable
+from windowing.rows.policies.window import DEFAULT_KEY, Due, PolicyWindow, hashable
 
 
 class Summarizer(Protocol):
@@ -160,7 +160,8 @@ class TumblingWindow(PolicyWindow):
 
     # --- by the clock -------------------------------------------------------------------------
 
-    def _next_due(self) -> tuple[int, bool, Callable[[], None]] | None:
+    def next_due(self) -> Due | None:
+        """What is due next; None: nothing ever."""
         earliest = self._clocks.earliest()
         if earliest is None or not isinstance(self._eviction, Time):
             return None

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from windowing.rows.policies.clock import Clock, WallClock
+from windowing.rows.policies.clock import Clock, ManualClock
 from windowing.rows.policies.errors import WindowError
 from windowing.rows.policies.events import Event, Handler, Handlers, Key, Row
 from windowing.rows.policies.partitions import Partitions, Storage, Subwindow
@@ -29,6 +29,9 @@ Select = Callable[[Sequence[tuple[Key, int]]], Sequence[Key]]
 DEFAULT_KEY = "__default__"
 """The partition that the library makes up for a tick over a partitioned window without any."""
 
+Due = tuple[int, bool, Callable[[], None]]
+"""When something is due, whether it happens at that instant (or just after it), and what to do."""
+
 PartitionBy = str | Sequence[str] | Callable[[Row], Key] | None
 
 
@@ -40,7 +43,7 @@ class PolicyWindow(ABC):
             the tuple; None: one partition, named None.
         partition_eviction: which partitions are given up; needs `partition_by`.
         profile: whose rules hold where sources differ.
-        clock: what the window takes for the time.
+        clock: what the window takes for the time; by default what `advance` has said last.
         storage: where tuples are kept.
     """
 
@@ -60,7 +63,7 @@ class PolicyWindow(ABC):
         self._key_of = key_function(partition_by)
         self._partition_eviction = partition_eviction
         self._profile = profile
-        self._clock = clock or WallClock()
+        self._clock = clock or ManualClock()
         self._handlers = Handlers()
         self._tell = self._handlers.tell
         self._select: Select | None = None
@@ -95,14 +98,7 @@ class PolicyWindow(ABC):
         A handler may let time pass: what is due then is done if it begins before the instant is
         over.
         """
-        while (due := self._next_due()) is not None:
-            due_us, inclusive, action = due
-            begins_us = max(due_us, self._clock.now_us)
-            if begins_us > to_us or (begins_us == to_us and not inclusive):
-                break
-            self._clock.wait_until(due_us)
-            action()
-        self._clock.wait_until(to_us)
+        advance_together([self], to_us)
 
     # --- window access (section 4.1.4) --------------------------------------------------------
 
@@ -176,8 +172,13 @@ class PolicyWindow(ABC):
 
     # --- what kinds of windows have in common -------------------------------------------------
 
-    def _next_due(self) -> tuple[int, bool, Callable[[], None]] | None:
-        """What is due next, whether an instant's end counts, and what to do; None: nothing ever."""
+    @property
+    def clock(self) -> Clock:
+        """What the window takes for the time."""
+        return self._clock
+
+    def next_due(self) -> Due | None:
+        """What is due next; None: nothing ever."""
         return None
 
     def _admit(self, row: Row) -> tuple[Key, Subwindow]:
@@ -228,6 +229,27 @@ class PolicyWindow(ABC):
     def _give_up(self, key: Key) -> None:
         """Forget a partition with all that is kept of it."""
         self._partitions.remove(key)
+
+
+def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
+    """Do all that is due in windows of one clock up to an instant, in the order in which it is due.
+
+    At one instant timers come before evictions, which happen just after it.
+    """
+    clock = windows[0].clock
+    while True:
+        found = [due for window in windows if (due := window.next_due()) is not None]
+        if not found:
+            break
+        due_us, at_once, action = min(
+            found, key=lambda due: (max(due[0], clock.now_us), not due[1], due[0])
+        )
+        begins_us = max(due_us, clock.now_us)
+        if begins_us > to_us or (begins_us == to_us and not at_once):
+            break
+        clock.wait_until(due_us)
+        action()
+    clock.wait_until(to_us)
 
 
 def key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
