@@ -185,6 +185,7 @@ def test_window_access() -> None:
         (lambda: TumblingWindow(count(1), partition_eviction=partition_age(1)), "partition_by"),
         (lambda: TumblingWindow(count(1)).punctuate(Marker.window), "punctuation"),
         (lambda: SlidingWindow(count(1), count(1)).punctuate(Marker.final), "punctuation"),
+        (lambda: TumblingWindow(count(1)).on("flush", print), "no window event"),
         (lambda: IntervalWindow("t", 0), "duration"),
         (lambda: IntervalWindow("t", 5, offset=-1), "offset"),
     ],

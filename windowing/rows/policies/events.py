@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from windowing.rows.policies.errors import WindowError
+
 if TYPE_CHECKING:
     from windowing.rows.policies.interval import Pane
 
@@ -28,6 +30,9 @@ class Event(StrEnum):
     initial_full = "initialFull"
     partition_eviction = "partitionEviction"
     before_close = "beforeClose"
+
+
+_KINDS = [kind.value for kind in Event]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,16 @@ class Handlers:
     def __init__(self) -> None:
         self._slots: dict[Event, Handler] = {}
 
-    def register(self, kind: Event, handler: Handler | None) -> Handler | None:
-        """Set the handler of a kind, or clear it; gives the one that was there."""
+    def register(self, kind: Event | str, handler: Handler | None) -> Handler | None:
+        """Set the handler of a kind, or clear it; gives the one that was there.
+
+        Raises:
+            WindowError: there is no such kind of event.
+        """
+        if kind not in _KINDS:
+            msg = f"{kind!r} is no window event: there are {', '.join(_KINDS)}"
+            raise WindowError(msg)
+        kind = Event(kind)
         before = self._slots.pop(kind, None)
         if handler is not None:
             self._slots[kind] = handler

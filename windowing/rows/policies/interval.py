@@ -83,7 +83,7 @@ class IntervalWindow:
         self._panes: dict[int, Pane] = {}
         self._watermark = 0
 
-    def on(self, kind: Event, handler: Handler | None) -> Handler | None:
+    def on(self, kind: Event | str, handler: Handler | None) -> Handler | None:
         """Register the handler of a kind of event; gives the one that it replaces."""
         return self._handlers.register(kind, handler)
 

@@ -71,7 +71,7 @@ class PolicyWindow(ABC):
 
     # --- what an operator calls ---------------------------------------------------------------
 
-    def on(self, kind: Event, handler: Handler | None) -> Handler | None:
+    def on(self, kind: Event | str, handler: Handler | None) -> Handler | None:
         """Register the handler of a kind of event; gives the one that it replaces."""
         return self._handlers.register(kind, handler)
 
