@@ -15,7 +15,7 @@ from windowing.rows import operators
 from windowing.rows.operators import Operator, OperatorError, Punctuation, Sent, WindowClause
 from windowing.rows.operators.join import check_join
 from windowing.rows.operators.models import check_aggregate, check_join_window, check_sort
-from windowing.rows.policies import ManualClock, Marker, Profile, WindowError
+from windowing.rows.policies import ManualClock, Marker, PolicyError, Profile
 
 _SECOND_US = 1_000_000
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -48,7 +48,7 @@ def judge_validation(case: ValidationCase) -> list[Verdict]:
         try:
             _check(case, Profile(profile))
             found, why = True, "accepted"
-        except WindowError as error:
+        except PolicyError as error:
             found, why = False, str(error)
         wanted = "accepted" if case.accepted else f"rejected ({case.reason})"
         difference = None if found == case.accepted else f"expected {wanted}, got {why}"

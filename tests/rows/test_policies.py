@@ -16,12 +16,12 @@ from windowing.rows.policies import (
     IntervalWindow,
     ManualClock,
     Marker,
+    PolicyError,
     Profile,
     Selection,
     SlidingWindow,
     Storage,
     TumblingWindow,
-    WindowError,
     WindowEvent,
     count,
     delta,
@@ -191,5 +191,5 @@ def test_window_access() -> None:
     ],
 )
 def test_what_no_window_can_have(build: object, says: str) -> None:
-    with pytest.raises(WindowError, match=says):
+    with pytest.raises(PolicyError, match=says):
         build()  # type: ignore[operator]

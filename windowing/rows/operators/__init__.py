@@ -5,10 +5,10 @@ It accepts the window configurations of its model and refuses all others before 
 """
 
 from windowing.rows.operators.aggregate import Aggregate, Output
-from windowing.rows.operators.clause import WindowClause, sliding, tumbling
 from windowing.rows.operators.join import Join, JoinKind
 from windowing.rows.operators.operator import Operator, OperatorError, Punctuation, Sent
 from windowing.rows.operators.sort import Order, Sort
+from windowing.spec.policy import WindowClause, sliding, tumbling
 
 __all__ = [
     "Aggregate",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.rows.operators.clause import WindowClause
+from windowing.rows.operators.clause import open_sliding, open_tumbling
 from windowing.rows.operators.functions import Group, function_of
 from windowing.rows.operators.models import check_aggregate
 from windowing.rows.operators.operator import Operator, Sent, Tuple
@@ -25,6 +25,7 @@ from windowing.rows.policies import (
 )
 from windowing.rows.policies.events import Key
 from windowing.rows.policies.window import hashable
+from windowing.spec.policy import WindowClause
 
 # The library computes each of these by the other's rule.
 _SWAPPED = {"MinCount": "MaxCount", "MaxCount": "MinCount"}
@@ -91,13 +92,13 @@ class Aggregate(Operator):
         self._full: set[Key] = set()
         self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
-            self._window = window.open_tumbling(profile, clock, storage)
+            self._window = open_tumbling(window, profile, clock, storage)
             self._window.on(Event.before_flush, self._report)
             self._window.on(Event.empty_window_punct, lambda _: self._emit_punctuation())
             if evicted_partitions:
                 self._window.on(Event.partition_eviction, self._report_victims)
         else:
-            self._window = window.open_sliding(profile, clock, storage)
+            self._window = open_sliding(window, profile, clock, storage)
             self._window.on(Event.initial_full, lambda event: self._full.add(event.key))
             self._window.on(Event.trigger, self._report_full)
             self._window.on(Event.partition_eviction, self._forget_victims)

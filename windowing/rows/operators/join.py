@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from windowing.rows.operators.clause import WindowClause
+from windowing.rows.operators.clause import open_sliding
 from windowing.rows.operators.models import check_join_window
 from windowing.rows.operators.operator import Operator, OperatorError, Sent, Tuple
 from windowing.rows.policies import Clock, Count, Event, Marker, Profile, Storage, WindowEvent
 from windowing.rows.policies.events import Key
 from windowing.rows.policies.window import advance_together
+from windowing.spec.policy import WindowClause
 
 _SIDES = ("left", "right")
 
@@ -64,7 +65,7 @@ class _Side:
         clock: Clock | None,
         storage: Storage | None,
     ) -> None:
-        self.window = clause.open_sliding(profile, clock, storage)
+        self.window = open_sliding(clause, profile, clock, storage)
         self.stores = clause.eviction != Count(0)
         self.partition_by, self.equal = clause.partition_by, tuple(equal)
         self._index: dict[Key, dict[Key, dict[int, _Stored]]] = {}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from windowing.rows.operators.clause import WindowClause
 from windowing.rows.operators.operator import OperatorError
 from windowing.rows.policies import (
     Count,
@@ -19,7 +18,7 @@ from windowing.rows.policies import (
     Time,
     TupleCount,
 )
-from windowing.rows.policies.policy import PartitionEviction, Policy
+from windowing.spec.policy import PartitionEviction, Policy, WindowClause
 
 _ANY = (Count(1), Delta("x", 1), Time(1), Punct())
 _SLIDING = (Count(1), Delta("x", 1), Time(1))

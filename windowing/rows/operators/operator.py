@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.rows.policies import Marker, WindowError
+from windowing.rows.policies import Marker, PolicyError
 
 Tuple = Mapping[str, Any]
 """A tuple of a stream: its attributes by name."""
 
 
-class OperatorError(WindowError):
+class OperatorError(PolicyError):
     """A configuration that the operator's model does not have.
 
     Attributes:

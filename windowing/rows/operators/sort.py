@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import total_ordering
 from typing import Any
 
-from windowing.rows.operators.clause import WindowClause
+from windowing.rows.operators.clause import open_sliding, open_tumbling
 from windowing.rows.operators.models import check_sort
 from windowing.rows.operators.operator import Operator, Sent, Tuple
 from windowing.rows.policies import (
@@ -26,6 +26,7 @@ from windowing.rows.policies import (
 )
 from windowing.rows.policies.events import Key
 from windowing.rows.policies.window import hashable
+from windowing.spec.policy import WindowClause
 
 
 class Order(StrEnum):
@@ -91,11 +92,11 @@ class Sort(Operator):
         self._buffers: dict[Key, list[Tuple]] = {}
         self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
-            self._window = window.open_tumbling(profile, clock, storage)
+            self._window = open_tumbling(window, profile, clock, storage)
             self._window.on(Event.before_flush, self._send_batch)
             self._window.on(Event.empty_window_punct, lambda _: self._emit_punctuation())
         else:
-            self._window = window.open_sliding(profile, clock, storage)
+            self._window = open_sliding(window, profile, clock, storage)
             self._window.on(Event.after_insert, self._keep)
             self._window.on(Event.before_evict, self._send_smallest)
             self._window.on(Event.partition_eviction, self._drop_victims)

@@ -6,16 +6,18 @@ operator and on no storage.
 """
 
 from windowing.rows.policies.clock import Clock, ManualClock
-from windowing.rows.policies.errors import WindowError
 from windowing.rows.policies.events import Event, WindowEvent
 from windowing.rows.policies.interval import IntervalWindow, Pane
 from windowing.rows.policies.partitions import Storage
-from windowing.rows.policies.policy import (
+from windowing.rows.policies.sliding import SlidingWindow
+from windowing.rows.policies.tumbling import Summarizer, TumblingWindow
+from windowing.spec.policy import (
     Count,
     Delta,
     Marker,
     PartitionAge,
     PartitionCount,
+    PolicyError,
     Profile,
     Punct,
     Selection,
@@ -29,8 +31,6 @@ from windowing.rows.policies.policy import (
     time,
     tuple_count,
 )
-from windowing.rows.policies.sliding import SlidingWindow
-from windowing.rows.policies.tumbling import Summarizer, TumblingWindow
 
 __all__ = [
     "Clock",
@@ -43,6 +43,7 @@ __all__ = [
     "Pane",
     "PartitionAge",
     "PartitionCount",
+    "PolicyError",
     "Profile",
     "Punct",
     "Selection",
@@ -52,7 +53,6 @@ __all__ = [
     "Time",
     "TumblingWindow",
     "TupleCount",
-    "WindowError",
     "WindowEvent",
     "count",
     "delta",

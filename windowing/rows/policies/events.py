@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from windowing.rows.policies.errors import WindowError
+from windowing.spec.policy import PolicyError
 
 if TYPE_CHECKING:
     from windowing.rows.policies.interval import Pane
@@ -67,11 +67,11 @@ class Handlers:
         """Set the handler of a kind, or clear it; gives the one that was there.
 
         Raises:
-            WindowError: there is no such kind of event.
+            PolicyError: there is no such kind of event.
         """
         if kind not in _KINDS:
             msg = f"{kind!r} is no window event: there are {', '.join(_KINDS)}"
-            raise WindowError(msg)
+            raise PolicyError(msg)
         kind = Event(kind)
         before = self._slots.pop(kind, None)
         if handler is not None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from windowing.rows.policies.errors import WindowError
 from windowing.rows.policies.events import Event, Handler, Handlers, Key, Row
-from windowing.rows.policies.policy import Marker
 from windowing.rows.policies.window import PartitionBy, hashable, key_function
+from windowing.spec.policy import Marker, PolicyError
 
 EARLY, ON_COMPLETE, LATE = "early", "onComplete", "late"
 
@@ -52,7 +51,7 @@ class IntervalWindow:
         partition_by: as of other windows.
 
     Raises:
-        WindowError: a length that no window can have.
+        PolicyError: a length that no window can have.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class IntervalWindow:
         ):
             if value < least:
                 msg = f"{name} {value!r}: give {least} or more"
-                raise WindowError(msg)
+                raise PolicyError(msg)
         self._attribute, self._duration, self._period = attribute, duration, period
         self._offset, self._discard_age = offset % period, discard_age
         self._key_of = key_function(partition_by)

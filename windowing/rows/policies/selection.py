@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from windowing.rows.policies.events import Key
 from windowing.rows.policies.partitions import Partitions
-from windowing.rows.policies.policy import (
+from windowing.spec.policy import (
     PartitionAge,
     PartitionCount,
     PartitionEviction,

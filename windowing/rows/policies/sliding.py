@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from windowing.rows.policies.clock import Deadlines
-from windowing.rows.policies.errors import WindowError
+from windowing.rows.policies.crossing import crosses
 from windowing.rows.policies.events import Event, Key, Row
 from windowing.rows.policies.partitions import Subwindow
-from windowing.rows.policies.policy import Count, Delta, Policy, Profile, Time
 from windowing.rows.policies.window import DEFAULT_KEY, Due, PolicyWindow, hashable
+from windowing.spec.policy import Count, Delta, Policy, PolicyError, Profile, Time
 
 # Table II, made exact: what a tuple does to its partition, in order. E: tuples are evicted, I: it
 # is inserted, F: the window is full for the first time, T: the window reports.
@@ -55,7 +55,7 @@ class SlidingWindow(PolicyWindow):
         more: as for every policy window.
 
     Raises:
-        WindowError: a configuration that no window can have.
+        PolicyError: a configuration that no window can have.
     """
 
     def __init__(self, eviction: Policy, trigger: Policy, **more: Any) -> None:
@@ -63,7 +63,7 @@ class SlidingWindow(PolicyWindow):
         for role, policy in (("eviction", eviction), ("trigger", trigger)):
             if not isinstance(policy, Count | Delta | Time):
                 msg = f"{policy!r} is no {role} of a sliding window: use count, delta or time"
-                raise WindowError(msg)
+                raise PolicyError(msg)
         self._eviction, self._trigger = eviction, trigger
         library = self._profile is Profile.osstreams
         order = (_LIBRARY_ORDER if library else _ORDER)[type(eviction), type(trigger)]
@@ -105,9 +105,9 @@ class SlidingWindow(PolicyWindow):
             if len(part.entries) == eviction.size:
                 self._evict_at(key, part, 0)
         elif isinstance(eviction, Delta):
-            name, at = eviction.attribute, 0
+            at = 0
             while at < len(part.entries):
-                if eviction.crossed(row[name], part.entries[at][0][name]):
+                if crosses(eviction, row, part.entries[at][0]):
                     self._evict_at(key, part, at)
                 else:
                     at += 1
@@ -131,8 +131,7 @@ class SlidingWindow(PolicyWindow):
         if isinstance(eviction, Count):
             full = len(part.entries) == eviction.size
         elif isinstance(eviction, Delta):
-            name = eviction.attribute
-            full = any(eviction.crossed(row[name], old[name]) for old, _ in part.entries)
+            full = any(crosses(eviction, row, old) for old, _ in part.entries)
         else:
             full = True
         if full:
@@ -150,12 +149,12 @@ class SlidingWindow(PolicyWindow):
                 self._tell(Event.trigger, key)
                 marks.received = 0 if self._profile is Profile.osstreams else marks.received
         elif isinstance(trigger, Delta):
-            new = row[trigger.attribute]
+            name = trigger.attribute
             if marks.reference is None:
-                marks.reference = new
-            elif trigger.crossed(new, marks.reference):
+                marks.reference = row[name]
+            elif crosses(trigger, row, {name: marks.reference}):
                 self._tell(Event.trigger, key)
-                marks.reference = new
+                marks.reference = row[name]
 
     def _marks_of(self, key: Key) -> _Marks:
         return self._marks.setdefault(key, _Marks())

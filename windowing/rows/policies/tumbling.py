@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from windowing.rows.policies.clock import Deadlines
+from windowing.rows.policies.crossing import crosses
 from windowing.rows.policies.events import Event, Key, Row
 from windowing.rows.policies.partitions import Subwindow
-from windowing.rows.policies.policy import Count, Delta, Marker, Policy, Profile, Punct, Time
 from windowing.rows.policies.window import DEFAULT_KEY, Due, PolicyWindow, hashable
+from windowing.spec.policy import Count, Delta, Marker, Policy, Profile, Punct, Time
 
 
 class Summarizer(Protocol):
@@ -46,7 +47,7 @@ class TumblingWindow(PolicyWindow):
         more: as for every policy window.
 
     Raises:
-        WindowError: a configuration that no window can have.
+        PolicyError: a configuration that no window can have.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class TumblingWindow(PolicyWindow):
         if not len(part):
             return False
         first = part.entries[0][0] if len(part.entries) else part.reference
-        return eviction.crossed(row[eviction.attribute], first[eviction.attribute])
+        return crosses(eviction, row, first)
 
     def _take(self, key: Key, part: Subwindow, row: Row) -> bool:
         """Insert a tuple; false: its partition was given up by that."""

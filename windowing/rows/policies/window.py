@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from windowing.rows.policies.clock import Clock, ManualClock
-from windowing.rows.policies.errors import WindowError
 from windowing.rows.policies.events import Event, Handler, Handlers, Key, Row
 from windowing.rows.policies.partitions import Partitions, Storage, Subwindow
-from windowing.rows.policies.policy import (
+from windowing.rows.policies.selection import choose, needed
+from windowing.spec.policy import (
     Marker,
     PartitionAge,
     PartitionEviction,
+    PolicyError,
     Profile,
     Selection,
 )
-from windowing.rows.policies.selection import choose, needed
 
 Select = Callable[[Sequence[tuple[Key, int]]], Sequence[Key]]
 """A user's selection: candidates with their last update, least recent first, to victims."""
@@ -58,7 +58,7 @@ class PolicyWindow(ABC):
     ) -> None:
         if partition_eviction is not None and partition_by is None:
             msg = "partition eviction needs partitions: give partition_by"
-            raise WindowError(msg)
+            raise PolicyError(msg)
         self.partitioned = partition_by is not None
         self._key_of = key_function(partition_by)
         self._partition_eviction = partition_eviction
@@ -87,10 +87,10 @@ class PolicyWindow(ABC):
         """Take a punctuation.
 
         Raises:
-            WindowError: no policy of this window understands it.
+            PolicyError: no policy of this window understands it.
         """
         msg = f"a {marker} punctuation means nothing here: only tumbling windows by punct take one"
-        raise WindowError(msg)
+        raise PolicyError(msg)
 
     def advance(self, to_us: int) -> None:
         """Do all that is due up to an instant, in the order in which it is due.

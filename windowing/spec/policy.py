@@ -1,4 +1,4 @@
-"""Policies as data: when tuples leave, when a window reports, and which partitions are given up.
+"""Windows by policies, as data: when tuples leave, when a window reports, which partitions go.
 
 Source: Gedik 2014, sections 3.3 (eviction and trigger policies) and 3.5 (partition eviction).
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-from windowing.rows.policies.errors import WindowError
+from typing import Literal
 
 _SECOND_US = 1_000_000
+
+
+class PolicyError(ValueError):
+    """A configuration that no window can have, or a call that the configuration forbids."""
 
 
 class Profile(StrEnum):
@@ -47,10 +49,6 @@ class Delta:
 
     attribute: str
     threshold: int | float
-
-    def crossed(self, new: Any, reference: Any) -> bool:
-        """Whether `new` lies more than the threshold beyond `reference`."""
-        return bool(new > reference and new - reference > self.threshold)
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,46 @@ class PartitionAge:
 PartitionEviction = PartitionCount | TupleCount | PartitionAge
 
 
+@dataclass(frozen=True)
+class WindowClause:
+    """The window of an input port.
+
+    Attributes:
+        kind: `tumbling` or `sliding`.
+        eviction: when tuples leave.
+        trigger: of a sliding window, when it reports.
+        partition_by: the attributes whose values name a tuple's partition; empty: not partitioned.
+        partition_eviction: which partitions are given up.
+    """
+
+    kind: Literal["tumbling", "sliding"]
+    eviction: Policy
+    trigger: Policy | None = None
+    partition_by: tuple[str, ...] = ()
+    partition_eviction: PartitionEviction | None = None
+
+
+def tumbling(
+    eviction: Policy,
+    *,
+    partition_by: tuple[str, ...] = (),
+    partition_eviction: PartitionEviction | None = None,
+) -> WindowClause:
+    """A tumbling window."""
+    return WindowClause("tumbling", eviction, None, partition_by, partition_eviction)
+
+
+def sliding(
+    eviction: Policy,
+    trigger: Policy | None = None,
+    *,
+    partition_by: tuple[str, ...] = (),
+    partition_eviction: PartitionEviction | None = None,
+) -> WindowClause:
+    """A sliding window; without a trigger it reports at every tuple."""
+    return WindowClause("sliding", eviction, trigger or Count(1), partition_by, partition_eviction)
+
+
 def count(size: int) -> Count:
     """A policy by number of tuples; zero stores nothing, or never reports."""
     return Count(_natural(size, "count"))
@@ -116,7 +154,7 @@ def delta(attribute: str, threshold: int | float) -> Delta:
     """A policy by the difference of an attribute that rises along the stream."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or threshold < 0:
         msg = f"delta({attribute!r}, {threshold!r}): the threshold is a number, zero or more"
-        raise WindowError(msg)
+        raise PolicyError(msg)
     return Delta(attribute, threshold)
 
 
@@ -148,12 +186,12 @@ def partition_age(seconds: int | float) -> PartitionAge:
 def _natural(size: int, name: str) -> int:
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         msg = f"{name}({size!r}): give a whole number, zero or more"
-        raise WindowError(msg)
+        raise PolicyError(msg)
     return size
 
 
 def _microseconds(seconds: int | float, name: str) -> int:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         msg = f"{name}({seconds!r}): give seconds, more than zero"
-        raise WindowError(msg)
+        raise PolicyError(msg)
     return round(seconds * _SECOND_US)
