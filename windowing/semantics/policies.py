@@ -183,7 +183,7 @@ class _Course:
         if selection is Selection.lfu:
             order.sort(key=lambda key: len(self._lives[key].arrivals))
         if selection is Selection.oldest:
-            order.sort(key=lambda key: self._lives[key].arrivals[0].number)
+            order.sort(key=lambda key: self._lives[key].arrivals[0].at_us)
         return order
 
     def _give_up(self, victims: Sequence[Key]) -> None:
