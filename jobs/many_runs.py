@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -101,7 +102,10 @@ def _packer(
         for batch in batches:
             rows = pl.DataFrame(batch)
             for (number,), part in rows.group_by(pl.col("partition") // _STRIDE):
-                yield from packer(texts[number])(iter(part.to_arrow().to_batches()))
+                own = part.with_columns(pl.col("partition") - number * _STRIDE)
+                for chunk in packer(texts[number])(iter(own.to_arrow().to_batches())):
+                    lanes = pc.add(chunk["partition"], pa.scalar(number * _STRIDE, pa.int32()))
+                    yield chunk.set_column(0, "partition", lanes)
 
     return pack_batches
 

@@ -70,6 +70,7 @@ _FAILURES = (
     "chaos.replay.run.ReplayError",
     "infra.errors.InfraError",
     "jobs.flights.FlightsError",
+    "jobs.partitions.PartitionsError",
     "jobs.plot.PlotError",
     "jobs.runs.RunError",
     "jobs.topics.BrokerError",

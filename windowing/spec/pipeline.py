@@ -39,6 +39,7 @@ from windowing.spec.late import Late
 from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import (
     check_gaps,
+    check_joined,
     check_late,
     check_number,
     check_progress_key,
@@ -179,6 +180,18 @@ class Pipeline(SpecModel):
             raise ValueError(msg)
         return self
 
+    @model_validator(mode="after")
+    def _joined_behind_all(self) -> Self:
+        source = self.source
+        for number, lane in enumerate(source.joined_lanes, start=source.founding):
+            if lane.number != number:
+                msg = (
+                    f"E_JOINED: {lane.name} is lane {lane.number}, and the next number is {number}:"
+                    " lanes that join are numbered behind all others, in the order of their joining"
+                )
+                raise ValueError(msg)
+        return self
+
     @field_validator("query_files")
     @classmethod
     def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
@@ -203,7 +216,19 @@ class Pipeline(SpecModel):
     @cached_property
     def fingerprint(self) -> str:
         """A digest of all that decides the result; a checkpoint belongs to one fingerprint."""
-        decisive = repr((self.source, self.shards, self.queries))
+        return self._fingerprint(self.source)
+
+    @cached_property
+    def earlier(self) -> dict[str, int]:
+        """The fingerprints it had before lanes joined it, each with how many lanes it had then."""
+        source = self.source
+        lanes = range(source.founding, source.partitions)
+        return {self._fingerprint(source.as_of(number)): number for number in lanes}
+
+    def _fingerprint(self, source: Source) -> str:
+        decisive = repr((source, self.shards, self.queries))
+        if source.joined_lanes:
+            decisive += repr(source.joined_lanes)
         return hashlib.sha256(decisive.encode()).hexdigest()[:16]
 
     def key_fields(self, number: int) -> frozenset[str]:
@@ -285,6 +310,7 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     timed = attribute == source.event_time.field
     with _blaming(*here, "window"):
         check_idle(window, source.idle_timeout_us)
+        check_joined(window, [lane.name for lane in source.joined])
         if not timed:
             check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_TABLES = frozenset({"commits", "dead_letters", "metrics"})
+_TABLES = frozenset({"commits", "dead_letters", "metrics", "tokens"})
 _COLUMNS = frozenset(
     {"row_id", "run", "query", "window_id", "window_start", "window_end"}
     | {"pane", "revision", "records", "offsets", "batch_id", "lag_us", "op", "absorbed_by"}
