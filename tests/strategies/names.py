@@ -78,7 +78,8 @@ def _event(event: Event, names: Mapping[str, str]) -> Event:
     changed = dict(event)
     if "value" in event:
         changed["value"] = {names.get(name, name): item for name, item in event["value"].items()}
-    if "on" in event.get("control", {}):
+    control = event.get("control")
+    if isinstance(control, dict) and isinstance(control.get("on"), dict):
         on = {names.get(name, name): item for name, item in event["control"]["on"].items()}
         changed["control"] = {**event["control"], "on": on}
     return changed

@@ -26,6 +26,12 @@ _SUMMED = {"sum", "mean", *SPREAD}
 Values = pl.Series | Sequence[Value]
 """The results of one aggregate, one per partial state."""
 
+_MERGED = {
+    Role.SUM: pl.Expr.sum,
+    Role.BIN: pl.Expr.sum,
+    Role.MIN: pl.Expr.min,
+    Role.MAX: pl.Expr.max,
+}
 _COLUMNS = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 
 
@@ -139,12 +145,18 @@ class Accumulators:
             among: columns that are neither names nor states; they are left out.
         """
         states = [name for name in partials.columns if name not in by and name not in among]
-        plain = [_merged(name) for name in states if name not in self._held]
+        plain = [self._merged(name) for name in states if name not in self._held]
         merged = partials.group_by(by).agg(*plain, *extra)
         for name in (name for name in states if name in self._held):
             held = self._held[name].merge(partials, by)
             merged = merged.join(held, on=by, how="left", nulls_equal=True)
         return merged
+
+    def _merged(self, name: str) -> pl.Expr:
+        """What merging makes of a column of numbers."""
+        role = role_of(name)
+        assert role is not None, f"{name} is no part of a state"  # noqa: S101 - nothing is guessed
+        return _MERGED[role](pl.col(name))
 
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
         """The aggregates' values, one column each, in the order of the query.
@@ -204,20 +216,6 @@ def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
         case "count_distinct", ():
             return ranks.distinct(bag, partials)
     return ranks.first(bag, partials)
-
-
-_MERGED = {
-    Role.SUM: pl.Expr.sum,
-    Role.BIN: pl.Expr.sum,
-    Role.MIN: pl.Expr.min,
-    Role.MAX: pl.Expr.max,
-}
-
-
-def _merged(name: str) -> pl.Expr:
-    role = role_of(name)
-    assert role is not None, f"{name} is no part of a state"  # noqa: S101 - nothing is guessed
-    return _MERGED[role](pl.col(name))
 
 
 def _dtype(type_: ValueType) -> pl.DataType | type[pl.DataType]:
