@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 
 from jobs.agreement import Topic
 from jobs.topic_admin import admin_client, asking, compacted, ids_of
-from jobs.topics import broker_error, reader
+from jobs.topics import BrokerError, broker_error, reader
 from windowing.spec.source import Source
 
 _PATIENCE_S = 120.0
@@ -58,9 +58,11 @@ class TopicIds:
             try:
                 self._client = self._client or admin_client(self._bootstrap)
                 return ids_of(self._client, self._names)
-            except (KafkaError, OSError) as error:
+            except (KafkaError, OSError, BrokerError) as error:
                 self.close()
                 if time.monotonic() > until_s:
+                    if isinstance(error, BrokerError):
+                        raise
                     raise broker_error(self._bootstrap, error) from error
                 time.sleep(1.0)
 
@@ -72,7 +74,7 @@ class TopicIds:
             self._client = None
 
 
-def _topic(consumer: Any, name: str, topic_id: str, compacted: bool) -> Topic:
+def _topic(consumer: Any, name: str, topic_id: str, compacted: bool | None) -> Topic:
     numbers = consumer.partitions_for_topic(name) or ()
     lanes = [TopicPartition(name, number) for number in sorted(numbers)]
     begins, ends = consumer.beginning_offsets(lanes), consumer.end_offsets(lanes)
