@@ -7,6 +7,7 @@ what it is, one at a time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -22,6 +23,8 @@ from windowing.values import UNIT_US, BadValue, ValueRules, iso_us
 DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 _TYPES: dict[str, Any] = {"int": int, "float": float, "string": str}
 _TIME = "_time"
+# What JSON escapes in a name, and msgspec allows in no name of a struct's member.
+_ESCAPED = re.compile(r'[\x00-\x1f"\\]')
 
 
 def column(field: str) -> str:
@@ -43,6 +46,8 @@ def decode_clean(
         `ts_us`, and a column for each declared field.
     """
     read = _reader(rules)
+    if read is None:
+        return None
     try:
         records = list(map(read, values))
         times = _times(list(map(attrgetter(_TIME), records)), append_us, rules)
@@ -73,8 +78,10 @@ def _own(name: str, number: int, rules: ValueRules) -> str:
 
 
 @lru_cache(maxsize=64)
-def _reader(rules: ValueRules) -> Callable[[bytes | None], Any]:
-    """What reads one value into a struct, or raises."""
+def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
+    """What reads one value into a struct, or raises; None: names are beyond such structs."""
+    if any(_ESCAPED.search(name) for name in (rules.event_time.field, *rules.fields)):
+        return None
     time, names = rules.event_time, {_TIME: rules.event_time.field}
     members: list[Any] = [(_TIME, str if time.unit == "iso" else int)]
     for number, (name, (kind, nullable)) in enumerate(rules.fields.items()):

@@ -191,6 +191,21 @@ def _event_time(value: Any, append_us: int | None, rule: EventTime) -> int:
     return ts_us
 
 
+def check_instant(instant_us: int, append_us: int | None, rule: EventTime) -> None:
+    """Whether a control record may claim that nothing comes before an instant.
+
+    `max` itself is a legal claim: no legal time lies at or behind it.
+
+    Raises:
+        BadValue: `time_out_of_range` or `time_ahead`.
+    """
+    if instant_us > rule.max_us:
+        raise BadValue("time_out_of_range")
+    ahead_us = rule.max_ahead_us
+    if append_us is not None and ahead_us is not None and instant_us > append_us + ahead_us:
+        raise BadValue("time_ahead")
+
+
 def _integer_us(value: Any, unit_us: int) -> int:
     if type(value) is not int:
         raise BadValue("bad_event_time")

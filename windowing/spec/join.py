@@ -139,6 +139,9 @@ class Join(SpecModel):
                     f"equal: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or strings"
                 )
                 raise ValueError(msg)
+            if one in {operand.name for operand in self.select.values()}:
+                msg = f"equal: a field called {one!r} is taken for that field of a side: rename it"
+                raise ValueError(msg)
         for comparison in self.where:
             self._check(comparison)
         for operand in self.select.values():

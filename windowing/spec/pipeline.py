@@ -33,6 +33,7 @@ from windowing.spec.emission import (
     parse_retention,
 )
 from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.field_names import check_field_name
 from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
@@ -355,6 +356,7 @@ def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tup
     result = []
     for name, text in query.aggregates.items():
         with _blaming(*here, "aggregates", name):
+            check_field_name(name)
             aggregate = parse_aggregate(name, text)
             check_aggregate(aggregate, source.fields)
         result.append(aggregate)

@@ -21,6 +21,7 @@ from windowing.spec.disorder import (
     without_lanes,
     without_unit,
 )
+from windowing.spec.field_names import FieldName, TimeName
 from windowing.spec.fields import FieldType, parse_field_type
 from windowing.spec.joined import JoinedLane, parse_joined
 from windowing.spec.late import PositiveDuration
@@ -62,7 +63,7 @@ class EventTime(SpecModel):
         max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not judged.
     """
 
-    field: str
+    field: TimeName
     unit: Literal["us", "ms", "s", "iso"]
     min_us: Instant = Field(default=INT64_MIN, alias="min")
     max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
@@ -97,7 +98,7 @@ class Source(SpecModel):
     partitions: Annotated[int, Field(strict=True, ge=1, le=100_000)]
     format: Literal["json"]
     event_time: EventTime
-    fields: dict[str, Type]
+    fields: dict[FieldName, Type]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
