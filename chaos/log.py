@@ -253,7 +253,9 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     value: msgspec.Raw = _ABSENT
     raw: msgspec.Raw = _ABSENT
     control: msgspec.Raw = _ABSENT
-    append_us: int | msgspec.UnsetType = msgspec.UNSET
+    append_us: (
+        Annotated[int, msgspec.Meta(ge=-_INT64_MAX - 1, le=_INT64_MAX)] | msgspec.UnsetType
+    ) = msgspec.UNSET
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)

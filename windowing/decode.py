@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any
 
@@ -17,7 +17,6 @@ import msgspec
 import orjson
 import polars as pl
 
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.values import UNIT_US, BadValue, ValueRules, iso_us
 
 DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
@@ -57,6 +56,8 @@ def decode_clean(
         for number, (name, (kind, _)) in enumerate(rules.fields.items()):
             field = list(map(attrgetter(_own(name, number, rules)), records))
             columns.append(series(name, kind, field))
+            if name in rules.placed_by:
+                list(map(partial(rules.places, name), field))
     except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError, TypeError):
         return None
     except (OverflowError, BadValue, pl.exceptions.PolarsError):
@@ -118,9 +119,7 @@ def _times(
     elif rule.unit != "us":
         unit_us = UNIT_US[rule.unit]
         times = [time * unit_us for time in times]
-    if times and not (
-        min(times) >= max(rule.min_us, INT64_MIN) and max(times) < min(rule.max_us, INT64_MAX + 1)
-    ):
+    if times and not (min(times) >= rules.first_us and max(times) < rule.end_us):
         return None
     if rule.max_ahead_us is not None and any(
         appended is not None and time > appended + rule.max_ahead_us

@@ -15,7 +15,7 @@ import polars as pl
 
 from windowing.control import ControlError, read_control
 from windowing.decode import decode_clean, series
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.lengths import INT64_MIN
 from windowing.values import BadValue, ValueRules, check_instant, read_value
 
 # What a row of a chunk is.
@@ -134,7 +134,7 @@ def _control(
         return IGNORED, None, {}
     check_instant(instant_us, append_us, rules.event_time)
     if observed:
-        return OBSERVED, min(max(instant_us, INT64_MIN), INT64_MAX), {}
+        return OBSERVED, max(instant_us, INT64_MIN), {}
     if control.on is None:
         return BOUND, instant_us, {}
     # A promise about several fields says nothing of any.

@@ -16,6 +16,7 @@ from windowing.semantics.json_objects import parse_object
 from windowing.spec.disorder import Disorder, Heartbeat
 from windowing.spec.fields import Kind
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.limits import EARLIEST, LATEST, earliest_of, placed_by
 from windowing.spec.pipeline import EventTime, Pipeline
 from windowing.spec.rows import Scalar
 
@@ -76,6 +77,7 @@ class ValueReader:
         self._types = source.fields
         self._known = {*source.fields, source.event_time.field}
         self._ignore_unknown = source.unknown_fields == "ignore"
+        self._earliest, self._places = earliest_of(pipeline), placed_by(pipeline)
         grouping = pipeline.key_fields(number)
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
 
@@ -89,7 +91,9 @@ class ValueReader:
         document = parse_object(value)
         if document is None:
             return "malformed"
-        ts_us = read_event_time(self._time, document.get(self._time.field), append_us)
+        ts_us = read_event_time(
+            self._time, document.get(self._time.field), append_us, self._earliest
+        )
         if isinstance(ts_us, str):
             return ts_us
         if not self._ignore_unknown and any(name not in self._known for name in document):
@@ -101,6 +105,11 @@ class ValueReader:
             raw = document.get(name)
             fields[name] = None if raw is None else read_scalar(type_.kind, raw)
             if fields[name] is None and not (raw is None and type_.nullable):
+                return "bad_type"
+        for name in self._places:
+            place = fields[name]
+            assert isinstance(place, int)  # noqa: S101 - windows are over ints alone, never null
+            if not self._earliest <= place < LATEST:
                 return "bad_type"
         return Record(ts_us, fields)
 
@@ -116,7 +125,7 @@ class ValueReader:
             return Refused("malformed")
         instant, rule = _instant_of(control, self._disorder), self._time
         # That nothing comes before an instant is a claim on the times before it alone.
-        if instant is not None and instant > rule.max_us:
+        if instant is not None and instant > min(rule.max_us, LATEST):
             return Refused("time_out_of_range")
         judged = None not in (instant, append_us, rule.max_ahead_us)
         if judged and instant > append_us + rule.max_ahead_us:  # type: ignore[operator]
@@ -164,7 +173,7 @@ def read_scalar(kind: Kind, raw: object) -> Scalar:
 
 
 def read_event_time(
-    rule: EventTime, raw: object, append_us: int | None
+    rule: EventTime, raw: object, append_us: int | None, earliest_us: int = EARLIEST
 ) -> int | Literal["missing_event_time", "bad_event_time", "time_out_of_range", "time_ahead"]:
     """Return the event time in microseconds, or why there is none."""
     if raw is None:
@@ -175,7 +184,7 @@ def read_event_time(
         ts_us = raw * _US_PER_UNIT[rule.unit] if type(raw) is int else None
     if ts_us is None:
         return "bad_event_time"
-    if not (INT64_MIN <= ts_us <= INT64_MAX and rule.min_us <= ts_us < rule.max_us):
+    if not (earliest_us <= ts_us < LATEST and rule.min_us <= ts_us < rule.max_us):
         return "time_out_of_range"
     if append_us is not None and rule.max_ahead_us is not None:
         return ts_us if ts_us <= append_us + rule.max_ahead_us else "time_ahead"

@@ -37,6 +37,7 @@ from windowing.spec.field_names import check_field_name
 from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
+from windowing.spec.limits import check_lengths, check_postgres_origin
 from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import (
     check_gaps,
@@ -310,6 +311,9 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     attribute = source.ordered_by(window.attribute)
     timed = attribute == source.event_time.field
     with _blaming(*here, "window"):
+        check_lengths(window)
+        if pipeline.sink is not None and pipeline.sink.postgres is not None:
+            check_postgres_origin(window)
         check_idle(window, source.idle_timeout_us)
         check_joined(window, [lane.name for lane in source.joined])
         if not timed:

@@ -26,6 +26,7 @@ from windowing.spec.fields import FieldType, parse_field_type
 from windowing.spec.joined import JoinedLane, parse_joined
 from windowing.spec.late import PositiveDuration
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.spec.limits import EARLIEST, LATEST
 from windowing.spec.window import ROW_NUM, AttributeType
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -68,6 +69,16 @@ class EventTime(SpecModel):
     min_us: Instant = Field(default=INT64_MIN, alias="min")
     max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
     max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @property
+    def first_us(self) -> int:
+        """The earliest legal time."""
+        return max(self.min_us, EARLIEST)
+
+    @property
+    def end_us(self) -> int:
+        """The first time that is too late to be legal."""
+        return min(self.max_us, LATEST)
 
     @model_validator(mode="after")
     def _ordered(self) -> EventTime:
