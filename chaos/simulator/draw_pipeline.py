@@ -25,21 +25,14 @@ _AS_THEY_ARRIVE = frozenset({"rows", "by n"})
 _NO_UPDATE = frozenset({"rows", "ranked rows", "by rank"})
 
 
-def draw_pipeline(rng: random.Random, *, windows_alone: bool) -> str:
-    """Draw the text of a pipeline file; lengths are small multiples of one tick.
-
-    Args:
-        rng: decides.
-        windows_alone: sliding windows only, whose later rows show all that they hold; it is in
-            these that engines have defects planted.
-    """
-    if not windows_alone and rng.random() < _JOINS:
+def draw_pipeline(rng: random.Random) -> str:
+    """Draw the text of a pipeline file; lengths are small multiples of one tick."""
+    if rng.random() < _JOINS:
         return yaml.safe_dump(_join(rng), sort_keys=False)
     unit = rng.choice(["us", "us", "ms", "s", "iso"])
     tick_us = _UNIT_US[unit] * rng.choice([1, 1, 1000])
     every = _us(rng.choice([1, 2, 3, 5, 7]) * tick_us)
-    classes = ("sliding",) if windows_alone else _CLASSES
-    kinds = rng.choices(classes, k=rng.choice([1, 1, 2]))
+    kinds = rng.choices(_CLASSES, k=rng.choice([1, 1, 2]))
     # Rows that are counted as they arrive must arrive in one lane.
     as_they_arrive = not _AS_THEY_ARRIVE.isdisjoint(kinds)
     pipeline: dict[str, Any] = {
@@ -59,9 +52,8 @@ def draw_pipeline(rng: random.Random, *, windows_alone: bool) -> str:
             f"q{number}": _query(rng, kind, every, tick_us) for number, kind in enumerate(kinds)
         },
     }
-    if not windows_alone:
-        for query in pipeline["queries"].values():
-            query.update(_further(rng, tick_us))
+    for query in pipeline["queries"].values():
+        query.update(_further(rng, tick_us))
     return yaml.safe_dump(pipeline, sort_keys=False)
 
 

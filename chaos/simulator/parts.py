@@ -27,6 +27,11 @@ def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
     return partial(Lane, pipeline)
 
 
+def anywhere(_: Pipeline) -> bool:
+    """Any pipeline will do."""
+    return True
+
+
 @dataclass(frozen=True)
 class Parts:
     """The parts of an engine; by default they are the real lane and shard on a sound platform.
@@ -36,6 +41,7 @@ class Parts:
         lanes: called once a run; gives what makes the lane of a partition.
         shard: makes a shard.
         state, sink, cluster, job: the platform.
+        lair: of the pipelines that may be drawn, those in which a planted defect can show.
     """
 
     name: str = OWN
@@ -45,3 +51,4 @@ class Parts:
     sink: Callable[[], Sink] = Sink
     cluster: type[Cluster] = Cluster
     job: type[Job] = Job
+    lair: Callable[[Pipeline], bool] = anywhere

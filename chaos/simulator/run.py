@@ -13,8 +13,10 @@ from chaos.simulator.checks import Finding, judge
 from chaos.simulator.draw_log import draw_log
 from chaos.simulator.draw_pipeline import draw_pipeline
 from chaos.simulator.draw_plan import draw_plan
-from chaos.simulator.parts import OWN, Parts
+from chaos.simulator.parts import Parts
 from windowing.spec.pipeline import Pipeline, parse_pipeline
+
+_TRIES = 400
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,19 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
     """
     label = f"{seed}:{number}"
     rng = random.Random(label)
-    # Defects are planted in windows, and every run of a guilty engine shall meet some.
-    text = pipeline_text or draw_pipeline(rng, windows_alone=parts.name != OWN)
+    text = pipeline_text or _drawn(rng, parts)
     lanes = draw_log(rng, _pipeline(text))
     plan = draw_plan(rng, [len(lane) for lane in lanes])
     return Case(label, parts.name, text, lanes, plan)
+
+
+def _drawn(rng: random.Random, parts: Parts) -> str:
+    """A pipeline out of the lair of the engine's defect; after many tries, any."""
+    for _ in range(_TRIES):
+        text = draw_pipeline(rng)
+        if parts.lair(_pipeline(text)):
+            break
+    return text
 
 
 def run_case(case: Case, parts: Parts) -> Result:
