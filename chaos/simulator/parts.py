@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from chaos.simulator.cluster import Cluster
+from chaos.simulator.draw.wish import Wish
 from chaos.simulator.job import Job
 from chaos.simulator.sink import Sink
 from chaos.simulator.state import StateFiles
@@ -36,6 +37,8 @@ class Parts:
         lanes: called once a run; gives what makes the lane of a partition.
         shard: makes a shard.
         state, sink, cluster, job: the platform.
+        wish: what its cases shall have, such as the class of windows that a defect lives in; None:
+            whatever there is, for the engine as it is; for others sliding windows.
     """
 
     name: str = OWN
@@ -45,3 +48,4 @@ class Parts:
     sink: Callable[[], Sink] = Sink
     cluster: type[Cluster] = Cluster
     job: type[Job] = Job
+    wish: Wish | None = None

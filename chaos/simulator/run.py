@@ -10,9 +10,8 @@ from functools import lru_cache
 
 from chaos.simulator.case import Case, record
 from chaos.simulator.checks import Finding, judge
-from chaos.simulator.draw_log import draw_log
-from chaos.simulator.draw_pipeline import draw_pipeline
-from chaos.simulator.draw_plan import draw_plan
+from chaos.simulator.draw import Wish, draw_log, draw_pipeline, draw_plan
+from chaos.simulator.draw.wish import PLAIN_WINDOWS
 from chaos.simulator.parts import OWN, Parts
 from windowing.spec.pipeline import Pipeline, parse_pipeline
 
@@ -43,9 +42,9 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
     """
     label = f"{seed}:{number}"
     rng = random.Random(label)
-    # Defects are planted in windows, and every run of a guilty engine shall meet some.
-    text = pipeline_text or draw_pipeline(rng, windows_alone=parts.name != OWN)
-    lanes = draw_log(rng, _pipeline(text))
+    wish = parts.wish or (Wish() if parts.name == OWN else PLAIN_WINDOWS)
+    text = pipeline_text or draw_pipeline(rng, wish)
+    lanes = draw_log(rng, _pipeline(text), wish)
     plan = draw_plan(rng, [len(lane) for lane in lanes])
     return Case(label, parts.name, text, lanes, plan)
 
@@ -60,8 +59,11 @@ def run_case(case: Case, parts: Parts) -> Result:
             job.step(step)
         job.finish()
     except Exception as error:
+        job.leave()
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.name}, line {last.lineno} of {last.filename.rpartition('/')[2]}"
+        job.history.commits = job.commits
+        job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
     findings = judge(pipeline, lanes, job.history)
     return Result(case, tuple(findings), job.history.faults)
