@@ -28,6 +28,11 @@ def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
     return partial(Lane, pipeline)
 
 
+def anywhere(_: Pipeline) -> bool:
+    """Any pipeline will do."""
+    return True
+
+
 @dataclass(frozen=True)
 class Parts:
     """The parts of an engine; by default they are the real lane and shard on a sound platform.
@@ -37,8 +42,8 @@ class Parts:
         lanes: called once a run; gives what makes the lane of a partition.
         shard: makes a shard.
         state, sink, cluster, job: the platform.
-        wish: what its cases shall have, such as the class of windows that a defect lives in; None:
-            whatever there is, for the engine as it is; for others sliding windows.
+        wish: what its cases shall have, such as the class of windows that a defect lives in.
+        lair: of the pipelines that may be drawn, those in which a planted defect can show.
     """
 
     name: str = OWN
@@ -48,4 +53,5 @@ class Parts:
     sink: Callable[[], Sink] = Sink
     cluster: type[Cluster] = Cluster
     job: type[Job] = Job
-    wish: Wish | None = None
+    wish: Wish = Wish()
+    lair: Callable[[Pipeline], bool] = anywhere

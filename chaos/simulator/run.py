@@ -10,10 +10,11 @@ from functools import lru_cache
 
 from chaos.simulator.case import Case, record
 from chaos.simulator.checks import Finding, judge
-from chaos.simulator.draw import Wish, draw_log, draw_pipeline, draw_plan
-from chaos.simulator.draw.wish import PLAIN_WINDOWS
-from chaos.simulator.parts import OWN, Parts
+from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
+from chaos.simulator.parts import Parts
 from windowing.spec.pipeline import Pipeline, parse_pipeline
+
+_TRIES = 400
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,19 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
     """
     label = f"{seed}:{number}"
     rng = random.Random(label)
-    wish = parts.wish or (Wish() if parts.name == OWN else PLAIN_WINDOWS)
-    text = pipeline_text or draw_pipeline(rng, wish)
-    lanes = draw_log(rng, _pipeline(text), wish)
+    text = pipeline_text or _drawn(rng, parts)
+    lanes = draw_log(rng, _pipeline(text), parts.wish)
     plan = draw_plan(rng, [len(lane) for lane in lanes])
     return Case(label, parts.name, text, lanes, plan)
+
+
+def _drawn(rng: random.Random, parts: Parts) -> str:
+    """A pipeline out of the lair of the engine's defect; after many tries, any."""
+    for _ in range(_TRIES):
+        text = draw_pipeline(rng, parts.wish)
+        if parts.lair(_pipeline(text)):
+            break
+    return text
 
 
 def run_case(case: Case, parts: Parts) -> Result:

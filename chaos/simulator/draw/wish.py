@@ -52,7 +52,3 @@ class Wish:
     long: float = 0.05
     overflow: float = 0.03
     same_class: bool = False
-
-
-PLAIN_WINDOWS = Wish(classes=("sliding",), number=False, wide=False, provisional=False)
-"""Sliding windows over the event time, whose later rows show all that they hold."""

@@ -11,14 +11,11 @@ import numpy as np
 import polars as pl
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.planted import planted_lanes
-from chaos.simulator.parts import Parts
+from chaos.guilty.lairs import computing, lair
+from chaos.guilty.planted import planted
 from windowing.aggregates import Accumulators
 from windowing.aggregates.plan import Values
-from windowing.lane import Lane
-from windowing.shard import Shard
 from windowing.spec.fields import Aggregate
-from windowing.spec.pipeline import Pipeline
 
 
 class PlainSums(Accumulators):
@@ -41,32 +38,9 @@ class PlainSums(Accumulators):
         return null.to_frame().select(pl.when(pl.Series(counts > 0)).then(pl.first())).to_series()
 
 
-def _plant(pipeline: Pipeline, owners: list[object]) -> None:
-    for query, owner in zip(pipeline.queries, owners, strict=True):
-        sums = PlainSums.of(query, pipeline.source)
-        owner._accumulators = sums  # type: ignore[attr-defined]
-        if hasattr(owner, "_results"):
-            owner._results._accumulators = sums
-
-
-class PlainLane(Lane):
-    """A lane whose partial states are plain sums."""
-
-    def __init__(self, pipeline: Pipeline, partition: int) -> None:
-        super().__init__(pipeline, partition)
-        _plant(pipeline, [*self._assigners.values()])
-
-
-class PlainShard(Shard):
-    """A shard that merges plain sums."""
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        super().__init__(pipeline)
-        _plant(pipeline, [*self._emitters.values()])
-
-
 GUILTY = guilty(
-    Parts("float_sum_in_order", lanes=planted_lanes(PlainLane), shard=PlainShard),
+    planted("float_sum_in_order", PlainSums),
     "deterministic",
     "repeatable",
+    lair=lair(computing(("sum", "mean"), "float")),
 )

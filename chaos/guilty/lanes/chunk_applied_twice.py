@@ -10,12 +10,12 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.planted import PlantedLane, planted_lanes
+from chaos.guilty.planted import lanes_of
 from chaos.simulator.parts import Parts
-from windowing.lane import LaneState
+from windowing.lane import Lane, LaneState
 
 
-class CredulousLane(PlantedLane):
+class CredulousLane(Lane):
     """Compares with the last batch only."""
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
@@ -23,7 +23,7 @@ class CredulousLane(PlantedLane):
 
 
 GUILTY = guilty(
-    Parts("chunk_applied_twice", lanes=planted_lanes(CredulousLane)),
+    Parts("chunk_applied_twice", lanes=lanes_of(CredulousLane)),
     "conservation",
     "deterministic",
     "dead letters",

@@ -8,8 +8,8 @@ Expected: late revisions are missing, too many, or too early.
 from __future__ import annotations
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.planted import PlantedLane, planted_lanes
-from chaos.simulator.parts import Parts
+from chaos.guilty.lairs import lair, sliding, updates
+from chaos.guilty.planted import planted
 from windowing.assign.sliding import SlidingAssigner
 from windowing.wids import Flags, Ints
 
@@ -22,15 +22,10 @@ class ImpatientAssigner(SlidingAssigner):
         return waits, first_late, progress_us
 
 
-class ImpatientLane(PlantedLane):
-    """A lane without late epochs."""
-
-    assigner = ImpatientAssigner
-
-
 GUILTY = guilty(
-    Parts("no_late_epochs", lanes=planted_lanes(ImpatientLane)),
+    planted("no_late_epochs", ImpatientAssigner),
     "deterministic",
     "closing",
     "no error",
+    lair=lair(sliding, updates),
 )

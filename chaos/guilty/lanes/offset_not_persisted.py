@@ -8,13 +8,13 @@ Expected: more records are counted than an independent reader sees, and windows 
 from __future__ import annotations
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.planted import PlantedLane, planted_lanes
+from chaos.guilty.planted import lanes_of
 from chaos.simulator.parts import Parts
-from windowing.lane import LaneState
+from windowing.lane import Lane, LaneState
 from windowing.state import StateStore
 
 
-class ForgetfulLane(PlantedLane):
+class ForgetfulLane(Lane):
     """Takes every offset for a new one."""
 
     def _load(self, store: StateStore) -> LaneState:
@@ -24,7 +24,7 @@ class ForgetfulLane(PlantedLane):
 
 
 GUILTY = guilty(
-    Parts("offset_not_persisted", lanes=planted_lanes(ForgetfulLane)),
+    Parts("offset_not_persisted", lanes=lanes_of(ForgetfulLane)),
     "conservation",
     "deterministic",
     "exactly once",

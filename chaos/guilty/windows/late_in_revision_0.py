@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.planted import PlantedLane, planted_lanes
-from chaos.simulator.parts import Parts
+from chaos.guilty.lairs import lair, sliding, updates
+from chaos.guilty.planted import planted
 from windowing.assign.sliding import SlidingAssigner
 from windowing.wids import ON_TIME, Flags, Ints
 
@@ -25,12 +25,9 @@ class WelcomingAssigner(SlidingAssigner):
         return waits, first_late, np.full_like(release, ON_TIME)
 
 
-class WelcomingLane(PlantedLane):
-    """A lane whose late records are not."""
-
-    assigner = WelcomingAssigner
-
-
 GUILTY = guilty(
-    Parts("late_in_revision_0", lanes=planted_lanes(WelcomingLane)), "deterministic", "closing"
+    planted("late_in_revision_0", WelcomingAssigner),
+    "deterministic",
+    "closing",
+    lair=lair(sliding, updates),
 )

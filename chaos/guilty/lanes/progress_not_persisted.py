@@ -9,14 +9,14 @@ Expected: lanes go back, and late records stand in revision 0.
 from __future__ import annotations
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.planted import PlantedLane, planted_lanes
+from chaos.guilty.planted import lanes_of
 from chaos.simulator.parts import Parts
-from windowing.lane import LaneState
+from windowing.lane import Lane, LaneState
 from windowing.progress.reached import Reached
 from windowing.state import StateStore
 
 
-class AmnesicLane(PlantedLane):
+class AmnesicLane(Lane):
     """Knows its progress only as long as the process lives."""
 
     _loaded = False
@@ -31,7 +31,7 @@ class AmnesicLane(PlantedLane):
 
 
 GUILTY = guilty(
-    Parts("progress_not_persisted", lanes=planted_lanes(AmnesicLane)),
+    Parts("progress_not_persisted", lanes=lanes_of(AmnesicLane)),
     "progress",
     "deterministic",
     "dead letters",

@@ -6,8 +6,8 @@ How one gets it: an idempotence table beside the data, in another store.
 Expected: rows are lost.
 """
 
-from chaos.guilty.at_least_once_sink import AppendingSink
 from chaos.guilty.guilt import guilty
+from chaos.guilty.platform.at_least_once_sink import AppendingSink
 from chaos.simulator.job import Job, Tables
 from chaos.simulator.parts import Parts
 

@@ -15,7 +15,8 @@ from functools import partial
 import numpy as np
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.watermark import WatchingLane, Watermark
+from chaos.guilty.lairs import lair, several_lanes, sliding
+from chaos.guilty.lanes.watermark import WatchingLane, Watermark
 from chaos.simulator.parts import Parts
 from windowing.clock import ClockId, Course, Rows
 from windowing.lane import Lane, LaneState
@@ -28,6 +29,8 @@ class GlobalLane(WatchingLane):
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         course = super()._run(clock, rows, state, store)
+        if clock != self._clock_ids[0]:
+            return course
         stood_us = self.watermark.stands_us
         self.tell(self._partition, course.reached.progress_us)
         return replace(course, progress_us=np.full_like(course.progress_us, stood_us))
@@ -45,4 +48,5 @@ GUILTY = guilty(
     "dead letters",
     "conservation",
     "repeatable",
+    lair=lair(sliding, several_lanes),
 )

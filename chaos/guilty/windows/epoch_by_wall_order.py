@@ -11,13 +11,12 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.shifted import Shifted
-from chaos.simulator.parts import Parts
+from chaos.guilty.lairs import lair, sliding, updates
+from chaos.guilty.planted import planted
+from chaos.guilty.windows.shifted import Shifted
 from windowing.assign.assigner import Tables
 from windowing.emission.sliding import SlidingEmitter
 from windowing.progress.reached import Progress
-from windowing.shard import Shard
-from windowing.spec.pipeline import Pipeline
 
 
 class EagerEmitter(SlidingEmitter):
@@ -28,14 +27,10 @@ class EagerEmitter(SlidingEmitter):
         return super()._revisions(tables, before, ahead)
 
 
-class EagerShard(Shard):
-    """A shard without patience."""
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        super().__init__(pipeline)
-        self._emitters = {query.name: EagerEmitter(query, pipeline) for query in pipeline.queries}
-
-
 GUILTY = guilty(
-    Parts("epoch_by_wall_order", shard=EagerShard), "deterministic", "exactly once", "closing"
+    planted("epoch_by_wall_order", EagerEmitter),
+    "deterministic",
+    "exactly once",
+    "closing",
+    lair=lair(sliding, updates),
 )

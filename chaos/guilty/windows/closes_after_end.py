@@ -10,13 +10,12 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.shifted import Shifted
-from chaos.simulator.parts import Parts
+from chaos.guilty.lairs import lair, sliding
+from chaos.guilty.planted import planted
+from chaos.guilty.windows.shifted import Shifted
 from windowing.assign.assigner import Tables
 from windowing.emission.sliding import SlidingEmitter
 from windowing.progress.reached import Progress
-from windowing.shard import Shard
-from windowing.spec.pipeline import Pipeline
 from windowing.wids import NOTHING_YET
 
 
@@ -30,12 +29,6 @@ class HesitantEmitter(SlidingEmitter):
         return NOTHING_YET  # look every time
 
 
-class HesitantShard(Shard):
-    """A shard with the wrong comparison."""
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        super().__init__(pipeline)
-        self._emitters = {q.name: HesitantEmitter(q, pipeline) for q in pipeline.queries}
-
-
-GUILTY = guilty(Parts("closes_after_end", shard=HesitantShard), "deterministic", "closing")
+GUILTY = guilty(
+    planted("closes_after_end", HesitantEmitter), "deterministic", "closing", lair=lair(sliding)
+)

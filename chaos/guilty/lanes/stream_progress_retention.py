@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.watermark import WatchingLane, Watermark
+from chaos.guilty.lairs import lair, several_lanes, sliding, updates
+from chaos.guilty.lanes.watermark import WatchingLane, Watermark
 from chaos.simulator.parts import Parts
 from windowing import wids
 from windowing.assign.sliding import SlidingAssigner
@@ -46,12 +47,14 @@ class RetentionLane(WatchingLane):
 
     def __init__(self, pipeline: Pipeline, watermark: Watermark, partition: int) -> None:
         super().__init__(pipeline, watermark, partition)
-        self._assigners = {
-            query.name: StreamRetention(query, pipeline, self) for query in pipeline.queries
-        }
+        for query in pipeline.queries:
+            if type(self._assigners[query.name]) is SlidingAssigner:
+                self._assigners[query.name] = StreamRetention(query, pipeline, self)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         course = super()._run(clock, rows, state, store)
+        if clock != self._clock_ids[0]:
+            return course
         self.stood_us = self.watermark.stands_us
         self.tell(self._partition, course.reached.progress_us)
         return course
@@ -69,4 +72,5 @@ GUILTY = guilty(
     "dead letters",
     "conservation",
     "repeatable",
+    lair=lair(sliding, updates, several_lanes),
 )

@@ -10,13 +10,13 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.guilty.guilt import guilty
-from chaos.guilty.planted import PlantedLane, planted_lanes
+from chaos.guilty.planted import lanes_of
 from chaos.simulator.parts import Parts
-from windowing.lane import LaneState
+from windowing.lane import Lane, LaneState
 from windowing.pack import BAD
 
 
-class FragileLane(PlantedLane):
+class FragileLane(Lane):
     """Stops at poison, and goes on behind the batch."""
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
@@ -25,7 +25,7 @@ class FragileLane(PlantedLane):
 
 
 GUILTY = guilty(
-    Parts("poison_takes_neighbours", lanes=planted_lanes(FragileLane)),
+    Parts("poison_takes_neighbours", lanes=lanes_of(FragileLane)),
     "conservation",
     "deterministic",
     "dead letters",

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
 from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, sliding, updates
 from chaos.simulator.parts import Parts
 from windowing.parcel import Parcel
 from windowing.shard import Emission, Shard
@@ -24,8 +26,8 @@ from windowing.state import StateStore
 class CountingShard(Shard):
     """Counts the late revisions that it has sent itself."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        super().__init__(pipeline)
+    def __init__(self, pipeline: Pipeline, *args: Any, **options: Any) -> None:
+        super().__init__(pipeline, *args, **options)
         self._sent: Counter[str] = Counter()
 
     def step(  # noqa: D102
@@ -49,5 +51,9 @@ class CountingShard(Shard):
 
 
 GUILTY = guilty(
-    Parts("reused_identity", shard=CountingShard), "deterministic", "exactly once", "repeatable"
+    Parts("reused_identity", shard=CountingShard),
+    "deterministic",
+    "exactly once",
+    "repeatable",
+    lair=lair(sliding, updates),
 )
