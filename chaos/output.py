@@ -212,11 +212,11 @@ _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "value
 
 
 def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
-    if query.early is not None and "pane" in table.column_names:
-        # Provisional rows are no part of what a log means.
+    if "pane" in table.column_names:
+        # Provisional rows are no part of what a log means; silent lanes may ask for some, too.
         table = table.filter(pc.not_equal(table["pane"], "early"))
     starts, ends = (_microseconds(table, name, place) for name in ("window_start", "window_end"))
-    keys = _structs(table, "key", query.key, place) if query.key else [()] * len(table)
+    keys = _keys(table, query, place)
     plain = _columns(table, _PLAIN, place)
     marks = dict(zip(query.marks, _columns(table, query.marks, place), strict=True))
     nothing = [None] * len(table)
@@ -247,6 +247,15 @@ def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Id
         except ValueError as error:  # a lane's name without a number
             msg = f"{place}: {row} cannot be spelled as a row: {error}"
             raise OutputError(msg) from None
+
+
+def _keys(table: pa.Table, query: Query, place: Path) -> list[tuple[Any, ...]]:
+    """The keys of rows; the table has each field once, also where PATTR is in `group_by` too."""
+    if not query.key:
+        return [()] * len(table)
+    names = list(dict.fromkeys(query.key))
+    found = (dict(zip(names, key, strict=True)) for key in _structs(table, "key", names, place))
+    return [tuple(key[name] for name in query.key) for key in found]
 
 
 def _microseconds(table: pa.Table, name: str, place: Path) -> list[int]:

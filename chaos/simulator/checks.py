@@ -15,6 +15,7 @@ from chaos.output import Output, dead_letter_identity, row_identity
 from chaos.simulator.case import Record
 from chaos.simulator.due import closing, outcomes_of
 from chaos.simulator.history import Batch, History, Metric
+from chaos.simulator.refusals import REFUSALS, as_far_as_committed, lawful, meant
 from chaos.verify import Comparison, Verdict, verify
 from windowing.semantics import Counts, Outcome
 from windowing.spec.pipeline import Pipeline
@@ -33,7 +34,7 @@ Check = Literal[
 ]
 
 CHECKS: dict[Check, str] = {
-    "no error": "the engine does not break off",
+    "no error": "the engine breaks off where the definition refuses the log, and nowhere else",
     "nothing skipped": "a damaged state file that is read gives an error that names it",
     "deterministic": "the rows are the definition's, byte for byte, revision by revision",
     "exactly once": "no identity stands twice in the sink",
@@ -71,10 +72,18 @@ def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: Histor
         the checks that failed, in the order of `CHECKS`; none: the run passes.
     """
     if history.error is not None:
-        return [Finding("no error", (history.error,))]
+        if not lawful(pipeline, lanes, history):
+            return [Finding("no error", (history.error,))]
+        # What came before the error had its rows, and they are judged like all others.
+        history = as_far_as_committed(history)
+        lanes = [lane[:end] for lane, end in zip(lanes, _reached(history, lanes), strict=True)]
     log = [record for lane in lanes for record in lane]
-    verdict = verify(pipeline, log, _output(pipeline, history))
-    outcomes = outcomes_of(pipeline, lanes, history.ends)
+    try:
+        verdict = verify(pipeline, log, _output(pipeline, history))
+        outcomes = outcomes_of(pipeline, lanes, history.ends)
+    except REFUSALS as refusal:
+        went_on = f"the run went on, where {meant(refusal)} had to stop it: {refusal}"
+        return [Finding("no error", (went_on,))]
     found: dict[Check, list[str]] = {
         "nothing skipped": [
             f"{file} was damaged, read, and passed over" for file in history.skipped
@@ -88,6 +97,10 @@ def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: Histor
         "closing": list(closing(pipeline, history, outcomes)),
     }
     return [Finding(check, tuple(found[check])) for check in CHECKS if found.get(check)]
+
+
+def _reached(history: History, lanes: Sequence[Sequence[Record]]) -> tuple[int, ...]:
+    return history.ends[-1] if history.ends else (0,) * len(lanes)
 
 
 def _output(pipeline: Pipeline, history: History) -> Output:

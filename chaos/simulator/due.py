@@ -18,6 +18,7 @@ from windowing.semantics import Outcome, evaluate
 from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.rows import row_line
+from windowing.spec.rules import ends_at_a_time
 
 _ALL_BELOW = 12
 _SOME = 6
@@ -72,12 +73,7 @@ def closing(pipeline: Pipeline, history: History, outcomes: Mapping[int, Outcome
 
 
 def closes_at_a_time(pipeline: Pipeline, query: Query) -> bool:
-    """Whether its windows end at an event time, and by progress of whole lanes.
-
-    The ends of windows over rows are numbers, also where event time closes them; those over another
-    attribute lie on that one; and a key may be ahead of its lane.
-    """
+    """Whether its windows end at an event time, and by progress of whole lanes, not of keys."""
     source = pipeline.source
-    return (
-        query.window.attribute == source.event_time.field and progress_attr(source.disorder) is None
-    )
+    keyed = progress_attr(source.disorder) is not None
+    return ends_at_a_time(query.window, source.event_time.field) and not keyed

@@ -110,8 +110,12 @@ class Job:
             self.history.skipped += sorted(damaged - self._reported)
 
     def finish(self) -> None:
-        """Deliver what is left of the log, and put what the sink holds into the history."""
+        """Deliver what is left of the log, and leave."""
         self.step(Step(take=tuple(len(rows.offsets) for rows in self.log)))
+        self.leave()
+
+    def leave(self) -> None:
+        """Put what the sink holds into the history."""
         for table, items in self.sink.tables.items():
             for item in items:
                 batch = self.history.batches[item.batch]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from chaos.simulator.cluster import Cluster
+from chaos.simulator.draw.wish import Wish
 from chaos.simulator.job import Job
 from chaos.simulator.sink import Sink
 from chaos.simulator.state import StateFiles
@@ -41,6 +42,7 @@ class Parts:
         lanes: called once a run; gives what makes the lane of a partition.
         shard: makes a shard.
         state, sink, cluster, job: the platform.
+        wish: what its cases shall have, such as the class of windows that a defect lives in.
         lair: of the pipelines that may be drawn, those in which a planted defect can show.
     """
 
@@ -51,4 +53,5 @@ class Parts:
     sink: Callable[[], Sink] = Sink
     cluster: type[Cluster] = Cluster
     job: type[Job] = Job
+    wish: Wish = Wish()
     lair: Callable[[Pipeline], bool] = anywhere

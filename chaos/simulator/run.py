@@ -10,9 +10,7 @@ from functools import lru_cache
 
 from chaos.simulator.case import Case, record
 from chaos.simulator.checks import Finding, judge
-from chaos.simulator.draw_log import draw_log
-from chaos.simulator.draw_pipeline import draw_pipeline
-from chaos.simulator.draw_plan import draw_plan
+from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
 from chaos.simulator.parts import Parts
 from windowing.spec.pipeline import Pipeline, parse_pipeline
 
@@ -46,7 +44,7 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
     label = f"{seed}:{number}"
     rng = random.Random(label)
     text = pipeline_text or _drawn(rng, parts)
-    lanes = draw_log(rng, _pipeline(text))
+    lanes = draw_log(rng, _pipeline(text), parts.wish)
     plan = draw_plan(rng, [len(lane) for lane in lanes])
     return Case(label, parts.name, text, lanes, plan)
 
@@ -54,7 +52,7 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
 def _drawn(rng: random.Random, parts: Parts) -> str:
     """A pipeline out of the lair of the engine's defect; after many tries, any."""
     for _ in range(_TRIES):
-        text = draw_pipeline(rng)
+        text = draw_pipeline(rng, parts.wish)
         if parts.lair(_pipeline(text)):
             break
     return text
@@ -70,8 +68,11 @@ def run_case(case: Case, parts: Parts) -> Result:
             job.step(step)
         job.finish()
     except Exception as error:
+        job.leave()
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.name}, line {last.lineno} of {last.filename.rpartition('/')[2]}"
+        job.history.commits = job.commits
+        job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
     findings = judge(pipeline, lanes, job.history)
     return Result(case, tuple(findings), job.history.faults)

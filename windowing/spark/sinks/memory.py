@@ -8,8 +8,7 @@ from pyspark.sql import DataFrame
 
 from windowing.frames import from_bytes
 from windowing.local import Output
-from windowing.output import dead_letters_of, rows_of
-from windowing.spark.stages import DEAD_LETTER, EARLY, RESULT
+from windowing.output import DEAD_LETTER, EARLY, RESULT, dead_letters_of, rows_of
 from windowing.spec import Pipeline
 
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from psycopg import sql
 from pyspark.sql import DataFrame
 
+from windowing.output import Emitted
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
 from windowing.spec import Pipeline
 
@@ -65,7 +66,11 @@ class PostgresSink:
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one batch; made for `foreachBatch`."""
         # Spark must see the whole batch executed, also when its rows are there already.
-        tables = self._rows.tables(batch.collect(), batch_id)
+        self.take(batch.collect(), batch_id)
+
+    def take(self, frames: Sequence[Emitted], batch_id: int) -> None:
+        """Write one batch's frames, of all shards."""
+        tables = self._rows.tables(frames, batch_id)
         with _connection() as connection:
             if self._take_token(connection, batch_id):
                 for name, rows in tables.items():

@@ -8,6 +8,7 @@ its input, so the driver commits them itself (see `adr/0007`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_de
 from deltalake.schema import PrimitiveType
 from pyspark.sql import DataFrame
 
+from windowing.output import Emitted
 from windowing.spark.sinks.rows import LAG, BatchRows, schemas
 from windowing.spec import Pipeline
 
@@ -37,7 +39,11 @@ class TableSink:
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one batch; made for `foreachBatch`."""
         # Spark must see the whole batch executed, also when its tables hold it already.
-        for name, rows in self._rows.tables(batch.collect(), batch_id).items():
+        self.take(batch.collect(), batch_id)
+
+    def take(self, frames: Sequence[Emitted], batch_id: int) -> None:
+        """Write one batch's frames, of all shards."""
+        for name, rows in self._rows.tables(frames, batch_id).items():
             self._commit(name, rows, batch_id)
 
     def _commit(self, name: str, rows: pa.Table, batch_id: int) -> None:
