@@ -8,6 +8,7 @@ Expected: windows hold records twice.
 import msgspec
 
 from chaos.guilty.guilt import guilty
+from chaos.simulator.draw.wish import Wish
 from chaos.simulator.parts import Parts
 from chaos.simulator.state import StateFiles, Values, _Delta
 
@@ -20,5 +21,8 @@ class PuttingFiles(StateFiles):
 
 
 GUILTY = guilty(
-    Parts("deleted_state_comes_back", state=PuttingFiles), "deterministic", "repeatable"
+    Parts("deleted_state_comes_back", state=PuttingFiles),
+    "deterministic",
+    "repeatable",
+    wish=Wish(long=0.5),
 )

@@ -26,4 +26,6 @@ class InclusiveClock(_AttributeClock):
         return super().run(replace(rows, all=further), state, keys)
 
 
-GUILTY = guilty(planted("bound_is_inclusive", InclusiveClock), "progress")
+GUILTY = guilty(
+    planted("bound_is_inclusive", InclusiveClock), "progress", "dead letters", "conservation"
+)
