@@ -24,7 +24,8 @@ class DoubleAccumulators(Accumulators):
         values = super()._result(aggregate, partials)
         if aggregate.function != "sum" or self._fields[str(aggregate.field)] != "int":
             return values
-        return [None if value is None else int(float(value)) for value in values]
+        exact = pl.Series(aggregate.name, values, dtype=pl.Int64)
+        return exact.cast(pl.Float64).cast(pl.Int64, strict=False)
 
 
 GUILTY = guilty(
