@@ -14,7 +14,7 @@ from chaos.simulator.case import Failure, FailureKind, Rival, Step
 
 _KINDS: Final[tuple[FailureKind, ...]] = get_args(FailureKind)
 _RIVALS: Final[tuple[Rival, ...]] = get_args(Rival)
-_BATCHES_MAX = 12
+_BATCHES_MAX = 8
 _LONG_FROM = 100
 _LONG_BATCHES = 26
 
@@ -27,14 +27,14 @@ def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[Step, ...]:
         sizes: how many records each partition has.
     """
     trouble = rng.choice([0.0, 0.15, 0.3])
-    share = rng.choice([0.25, 0.4, 0.8])
+    share = rng.choice([0.3, 0.5, 0.8])
     long = sum(sizes) >= _LONG_FROM
     if long:
         trouble /= 4
     left, plan = list(sizes), list[Step]()
     while any(left) and len(plan) < (2 * _LONG_BATCHES if long else _BATCHES_MAX):
         take = tuple(
-            min(rest, rng.randint(0, 2 * size // _LONG_BATCHES))
+            min(rest, rng.randint(0, max(1, 2 * size // _LONG_BATCHES)))
             if long
             else _take(rng, rest, share)
             for rest, size in zip(left, sizes, strict=True)
