@@ -35,7 +35,7 @@ Check = Literal[
 
 CHECKS: dict[Check, str] = {
     "no error": "the engine breaks off where the definition refuses the log, and nowhere else",
-    "nothing skipped": "a damaged state file that is read gives an error that names it",
+    "nothing skipped": "what is damaged, lost or sent again gives an error that names it",
     "deterministic": "the rows are the definition's, byte for byte, revision by revision",
     "exactly once": "no identity stands twice in the sink",
     "dead letters": "the dead letters are the definition's, and each stands there once",
@@ -85,9 +85,7 @@ def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: Histor
         went_on = f"the run went on, where {meant(refusal)} had to stop it: {refusal}"
         return [Finding("no error", (went_on,))]
     found: dict[Check, list[str]] = {
-        "nothing skipped": [
-            f"{file} was damaged, read, and passed over" for file in history.skipped
-        ],
+        "nothing skipped": [f"{what}, and passed over" for what in history.skipped],
         "deterministic": _differing(verdict),
         "exactly once": _duplicated(verdict.rows),
         "dead letters": _dead_letters(verdict),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -53,5 +53,5 @@ class Parts:
     sink: Callable[[], Sink] = Sink
     cluster: type[Cluster] = Cluster
     job: type[Job] = Job
-    wish: Wish = Wish()
+    wish: Wish = field(default_factory=Wish)
     lair: Callable[[Pipeline], bool] = anywhere

@@ -11,7 +11,7 @@ from functools import lru_cache
 from chaos.simulator.case import Case, record
 from chaos.simulator.checks import Finding, judge
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
-from chaos.simulator.parts import Parts
+from chaos.simulator.parts import OWN, Parts
 from windowing.spec.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
@@ -46,7 +46,17 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
     text = pipeline_text or _drawn(rng, parts)
     lanes = draw_log(rng, _pipeline(text), parts.wish)
     plan = draw_plan(rng, [len(lane) for lane in lanes])
-    return Case(label, parts.name, text, lanes, plan)
+    return Case(
+        label,
+        parts.name,
+        text,
+        lanes,
+        plan,
+        compact_after=rng.choice([1, 1, 2, 3, 4, 8]),
+        # A defect that forgets what it has seen shall be told by its rows, and not by the error.
+        strict=parts.name == OWN and rng.random() < 0.25,
+        tables=rng.random() < 0.4,
+    )
 
 
 def _drawn(rng: random.Random, parts: Parts) -> str:
@@ -62,7 +72,7 @@ def run_case(case: Case, parts: Parts) -> Result:
     """Run a case and check what it leaves behind."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
-    job = parts.job(pipeline, lanes, parts)
+    job = parts.job(pipeline, lanes, parts, case)
     try:
         for step in case.plan:
             job.step(step)

@@ -38,7 +38,7 @@ def draw_join(rng: random.Random) -> dict[str, Any]:
     document: dict[str, Any] = {"name": "simulated", "join": join, "late": draw_late(rng, every)}
     if document["late"]["policy"] == "update" or rng.random() < 0.7:
         document["retention"] = draw_retention(rng, clock.us, windows=False)
-    return {**document, "shards": rng.choice([1, 2, 3])}
+    return {**document, "shards": rng.choice([1, 1, 2, 3])}
 
 
 def _source(

@@ -22,6 +22,9 @@ from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, ORDER_FREE, Wish
 
 TOPIC = "s"
 
+# How many queries and shards there are: each costs time, and defects of one show in few.
+_QUERIES = (*(1,) * 11, *(2,) * 5, 3, 3, 4, 5)
+_SHARDS = (1, 1, 1, 2, 2, 2, 3, 4)
 _ROWS = ("rows in the log's order", "rows by event time", "session of rows")
 
 
@@ -75,7 +78,7 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
         f"q{place}": draw_query(rng, one, around, wish, number=number)
         for place, (one, number) in enumerate(zip(kinds, numbers, strict=True))
     }
-    document["shards"] = rng.choice([1, 1, 2, 2, 3, 4])
+    document["shards"] = rng.choice(_SHARDS)
     if wish.wide and rng.random() < 0.15:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
     if wish.provisional:
@@ -86,7 +89,7 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
 def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
     """The classes of the queries; most pipelines have one or two."""
     others = [kind] if wish.same_class else [one for one in wish.classes if one != JOIN]
-    sizes = [size for size in (1, 1, 1, 2, 2, 3, 4, 5) if size <= wish.queries_max]
+    sizes = [size for size in _QUERIES if size <= wish.queries_max]
     return [kind, *(rng.choice(others) for _ in range(rng.choice(sizes) - 1))]
 
 
@@ -101,7 +104,7 @@ def _lanes(rng: random.Random, kinds: list[str], *, keyed: bool) -> int:
         return 1
     if not AS_THEY_ARRIVE.isdisjoint(kinds) and rng.random() < 0.5:
         return 1
-    return rng.choice([1, 2, 2, 3])
+    return rng.choice([1, 1, 2, 2, 3])
 
 
 def _fields(rng: random.Random) -> dict[str, str]:

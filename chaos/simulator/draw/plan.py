@@ -10,23 +10,35 @@ import random
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from chaos.simulator.case import Failure, FailureKind, Step
+from chaos.simulator.case import Failure, FailureKind, Rival, Step
 
 _KINDS: Final[tuple[FailureKind, ...]] = get_args(FailureKind)
+_RIVALS: Final[tuple[Rival, ...]] = get_args(Rival)
+_BATCHES_MAX = 8
+_LONG_FROM = 100
+_LONG_BATCHES = 26
 
 
 def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[Step, ...]:
-    """Draw a plan for a log.
+    """Draw a plan for a log; for a long one, dozens of batches.
 
     Args:
         rng: the source of every choice.
         sizes: how many records each partition has.
     """
-    trouble = rng.choice([0.0, 0.2, 0.4])
-    share = rng.choice([0.25, 0.4, 0.8])
+    trouble = rng.choice([0.0, 0.15, 0.3])
+    share = rng.choice([0.3, 0.5, 0.8])
+    long = sum(sizes) >= _LONG_FROM
+    if long:
+        trouble /= 4
     left, plan = list(sizes), list[Step]()
-    while any(left) and len(plan) < 12:
-        take = tuple(_take(rng, rest, share) for rest in left)
+    while any(left) and len(plan) < (2 * _LONG_BATCHES if long else _BATCHES_MAX):
+        take = tuple(
+            min(rest, rng.randint(0, max(1, 2 * size // _LONG_BATCHES)))
+            if long
+            else _take(rng, rest, share)
+            for rest, size in zip(left, sizes, strict=True)
+        )
         if not any(take):
             continue
         left = [rest - part for rest, part in zip(left, take, strict=True)]
@@ -57,17 +69,31 @@ def _step(rng: random.Random, take: tuple[int, ...], trouble: float, *, first: b
         chosen |= {"workers": rng.randint(1, 4)}
     if rng.random() < trouble:
         chosen |= {"move": rng.randint(1, 3)}
+    if rng.random() < trouble / 2:
+        chosen |= {"rival": rng.choice(_RIVALS)}
     if not first:
-        if rng.random() < trouble:
-            chosen |= {"rewind": rng.randint(1, 4)}
-        if rng.random() < trouble:
-            chosen |= {"lose_commit": True}
-        if rng.random() < trouble / 3:
-            chosen |= {"damage": rng.randint(0, 5)}
+        chosen |= _between_batches(rng, trouble)
     return Step(
         take=take,
         order=rng.randint(0, 999),
         state_first=rng.random() < 0.5,
         failures=tuple(failures),
+        wall_us=rng.choice([0, 0, 1, 3, 10]) * rng.choice([1, 1_000, 1_000_000]),
         **chosen,
     )
+
+
+def _between_batches(rng: random.Random, trouble: float) -> dict[str, Any]:
+    """What befalls a job that has committed something."""
+    chosen: dict[str, Any] = {}
+    if rng.random() < trouble:
+        chosen |= {"rewind": rng.randint(1, 4)}
+    if rng.random() < trouble:
+        chosen |= {"lose_commit": True}
+    if rng.random() < trouble / 2:
+        chosen |= {"damage": rng.randint(0, 5)}
+    if rng.random() < trouble / 2:
+        chosen |= {"restore": rng.randint(1, 3)}
+    if rng.random() < trouble / 2:
+        chosen |= {"lose_table": rng.randint(0, 6)}
+    return chosen
