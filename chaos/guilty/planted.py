@@ -95,7 +95,6 @@ class PlantedShard(Shard):
         self._defect = defect
         with defect.at_work():
             super().__init__(pipeline, *args, **options)
-        self.compact_after = 1
         defect.plant(self)
 
     def step(  # noqa: D102

@@ -6,23 +6,31 @@ Expected: rows are lost.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import keyed, lair, several_shards
-from chaos.simulator.job import Job, Tables
+from chaos.simulator.job import Job
 from chaos.simulator.parts import Parts
+from chaos.simulator.spelling import Tables
 from windowing.shard import Emission
 
 
 class LastShardJob(Job):
     """Has room for one shard's rows."""
 
-    def _tables(self, emissions: Sequence[Emission]) -> Tables:
-        tables = super()._tables(emissions)
-        for emission in emissions:
-            own = super()._tables([emission])
-            tables |= {name: lines for name, lines in own.items() if name.startswith("query ")}
-        return tables
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        whole = self._spelled
+
+        def of_the_last(emissions: Sequence[Emission], batch: int) -> Tables:
+            tables = whole(emissions, batch)
+            for emission in emissions:
+                own = whole([emission], batch).items()
+                tables |= {name: lines for name, lines in own if lines and "query" in name}
+            return tables
+
+        self._spelled = of_the_last
 
 
 GUILTY = guilty(
