@@ -159,9 +159,9 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
     rows = [
         line
         for query in pipeline.queries
-        for line in _table_rows(_arrow(tables[query.name], run=run), query, folder / query.name)
+        for line in table_rows(_arrow(tables[query.name], run=run), query, folder / query.name)
     ]
-    letters = _table_dead_letters(_arrow(dead, run=run), folder / "dead_letters")
+    letters = table_dead_letters(_arrow(dead, run=run), folder / "dead_letters")
     return Output(
         rows=rows,
         dead=letters,
@@ -211,7 +211,12 @@ def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[An
 _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "values")
 
 
-def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
+def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
+    """The rows of a query's table as lines; `place` is where it lies, for messages.
+
+    Raises:
+        OutputError: not a table of the sink.
+    """
     if "pane" in table.column_names:
         # Provisional rows are no part of what a log means; silent lanes may ask for some, too.
         table = table.filter(pc.not_equal(table["pane"], "early"))
@@ -289,7 +294,12 @@ def _spelled(value: Any) -> Any:
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
-def _table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, str]]:
+def table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, str]]:
+    """The dead letters of a table as lines; `place` is where it lies, for messages.
+
+    Raises:
+        OutputError: not a table of the sink.
+    """
     plain = _columns(table, ("source", "partition", "offset", "query", "reason"), place)
     letters = [DeadLetter(*fields) for fields in zip(*plain, strict=True)]
     return [(dead_letter_identity(letter), dead_letter_line(letter)) for letter in letters]
