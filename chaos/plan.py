@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.late import PositiveDuration
-from windowing.spec.source import Duration, Name
+from windowing.spec.names import PlanName
+from windowing.spec.source import Duration
 from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[
@@ -168,7 +169,7 @@ class Plan(_Model):
         give_up_us: how long the job may stand still before the run is broken off.
     """
 
-    name: Name
+    name: PlanName
     pipeline: str
     brokers: Literal[1, 3] = 1
     workload: Workload

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.names import PlanName
 from windowing.spec.pipeline import Pipeline, load_pipeline
-from windowing.spec.source import Name
 
 Rows = Annotated[int, Field(strict=True, ge=1)]
 
@@ -41,7 +41,7 @@ class CutsPlan(_Model):
         draw: the aggregate that the picture shows; every query has it.
     """
 
-    name: Name
+    name: PlanName
     kind: Literal["cuts"]
     pipeline: str
     workload: Flights

@@ -5,7 +5,6 @@ The names are those of the file; times are integer microseconds, with the unit i
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -23,20 +22,12 @@ from windowing.spec.disorder import (
 from windowing.spec.fields import FieldType, parse_field_type
 from windowing.spec.late import PositiveDuration
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.spec.names import TopicName
 from windowing.spec.window import ROW_NUM, AttributeType
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
 
 
-def _named(value: object) -> object:
-    if isinstance(value, str) and not _NAME.fullmatch(value):
-        msg = f"{value!r} is not a name: use letters, digits, _ . - (not first)"
-        raise ValueError(msg)
-    return value
-
-
-Name = Annotated[str, BeforeValidator(_named)]
 Instant = Annotated[int, BeforeValidator(instant_us)]
 Duration = Annotated[int, BeforeValidator(duration_us)]
 Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
@@ -88,7 +79,7 @@ class Source(SpecModel):
         dense: offsets have no holes; a gap is then an error.
     """
 
-    topic: Name
+    topic: TopicName
     partitions: Annotated[int, Field(strict=True, ge=1, le=100_000)]
     format: Literal["json"]
     event_time: EventTime
