@@ -10,6 +10,7 @@ import typer
 from slackwater import (
     aggregates,
     chaos,
+    chaos_nightly,
     chaos_run,
     cluster,
     conform,
@@ -31,6 +32,7 @@ app = typer.Typer(
 for module in (files, aggregates, conform, disorder, stack, cluster, state, replay, chaos):
     module.register(app)
 chaos_run.register(chaos.chaos)
+chaos_nightly.register(chaos.chaos)
 
 # Errors that a user can act on, and the exit code that each deserves. By name, so that a command
 # imports only the parts that it uses.
