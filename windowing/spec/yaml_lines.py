@@ -25,6 +25,9 @@ NODES_MAX = 20_000
 DEPTH_MAX = 40
 """How deep lists and mappings may stand in each other."""
 
+TEXT_MAX = 8_192
+"""Characters of one text."""
+
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
 _TAGS = frozenset(
@@ -34,6 +37,7 @@ _TAGS = frozenset(
 _HINTS = {
     "'\\t'": "indent with spaces",
     "but got '?'": "put a text with ? into quotes, as {user: 'string?'}",
+    "that cannot start any token": "put the text into quotes",
     "found undefined alias": "write the value itself, or give it an &anchor before",
 }
 """What to do about an error of the scanner, by a part of its words."""
@@ -101,6 +105,9 @@ def _check_node(node: yaml.Node) -> None:
     if node.tag not in _TAGS:
         tag = node.tag.replace(_TAG, "!!")
         msg = f"{tag} is a kind of value that has no place here: write text, a number or a list"
+        raise _Refused(node.start_mark, msg)
+    if isinstance(node, yaml.ScalarNode) and len(node.value) > TEXT_MAX:
+        msg = f"a text of {len(node.value):,} characters: one has at most {TEXT_MAX:,}"
         raise _Refused(node.start_mark, msg)
     if not isinstance(node, yaml.MappingNode):
         return
