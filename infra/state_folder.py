@@ -15,8 +15,8 @@ MARKER = ".slackwater-state"
 """In a state folder: JSON, with the names that stood there before it became one."""
 
 DATA = frozenset(
-    {"airflow", "chaos", "docker", "kafka", "logs", "quality", "reports", "runs", "spark", "tables"}
-    | {"flight_delays.png", "stack.json", "stack.json.part", "stack.lock"}
+    {"airflow", "chaos", "docker", "kafka", "logs", "nightly", "quality", "reports", "runs"}
+    | {"spark", "tables", "flight_delays.png", "stack.json", "stack.json.part", "stack.lock"}
 )
 """What the platform writes into a state folder; `clean` knows no other names."""
 
