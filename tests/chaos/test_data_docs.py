@@ -170,7 +170,12 @@ def test_every_kind_of_block_escapes(content: object, value: str) -> None:
 
 
 def test_a_link_leads_to_a_page_of_the_site_only() -> None:
-    for href in ("javascript:x.html", "//evil.example/x.html", "http://localhost/x.html", "/etc/x.html"):
+    for href in (
+        "javascript:x.html",
+        "//evil.example/x.html",
+        "http://localhost/x.html",
+        "/etc/x.html",
+    ):
         content = {
             "content_block_type": "string_template",
             "string_template": {
