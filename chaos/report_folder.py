@@ -16,6 +16,8 @@ MARKER: Final = ".slackwater-report"
 class ReportFolderError(ValueError):
     """A folder that holds something else than reports."""
 
+    exit_code = 2
+
 
 def claim(folder: Path) -> None:
     """Mark a folder as one of reports, whose files may be written over; made where it is missing.

@@ -25,6 +25,9 @@ from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.spec.names import TopicName
 from windowing.spec.window import ROW_NUM, AttributeType
 
+PARTITIONS_MAX = 1_000
+"""A lane costs milliseconds in every batch: so many were run, on both engines, and no more."""
+
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
 
 
@@ -80,7 +83,7 @@ class Source(SpecModel):
     """
 
     topic: TopicName
-    partitions: Annotated[int, Field(strict=True, ge=1, le=100_000)]
+    partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
     format: Literal["json"]
     event_time: EventTime
     fields: dict[str, Type]
