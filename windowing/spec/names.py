@@ -44,6 +44,13 @@ def _check_query(value: object) -> str:
     return name
 
 
+def _check_file(value: object) -> str:
+    if not isinstance(value, str) or not value or not value.isprintable() or len(value) > 1024:
+        msg = f"{shown(value)} names no file: write its path, as ../../pipelines/flights.yml"
+        raise ValueError(msg)
+    return value
+
+
 # Kafka allows 249 characters, Airflow 250 for the id of a DAG, file systems 255 for a name with
 # what is put before and behind; PostgreSQL 63.
 PipelineName = Annotated[str, BeforeValidator(partial(check_name, most=200))]
@@ -53,3 +60,5 @@ SchemaName = Annotated[str, BeforeValidator(partial(check_name, most=63))]
 PlanName = Annotated[str, BeforeValidator(partial(check_name, most=100))]
 ColumnName = Annotated[str, BeforeValidator(partial(check_name, most=128))]
 QueryName = Annotated[str, BeforeValidator(_check_query)]
+FileName = Annotated[str, BeforeValidator(_check_file)]
+"""The path of another file."""
