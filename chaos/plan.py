@@ -6,14 +6,15 @@ and rule. A plan says nothing about moments and victims: those are drawn from th
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
-from windowing.spec.late import PositiveDuration
-from windowing.spec.source import Duration, Name
+from windowing.spec.lengths import duration_us
+from windowing.spec.names import FileName, PlanName
 from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[
@@ -110,6 +111,22 @@ _BATCHES_OF_A_FAULT = 3
 begun and committed afterwards, and one to spare."""
 
 
+_DAY_US = 86_400_000_000
+
+
+def _within_a_day(value: object, least_us: int) -> int:
+    """A run waits for so long by the wall clock: a day is a slip of the pen, or a plan in vain."""
+    length_us = duration_us(value, minimum_us=least_us)
+    if length_us > _DAY_US:
+        msg = f"{value!r} is more than a day: no run waits for so long"
+        raise ValueError(msg)
+    return length_us
+
+
+Wait = Annotated[int, BeforeValidator(partial(_within_a_day, least_us=0))]
+PositiveWait = Annotated[int, BeforeValidator(partial(_within_a_day, least_us=1))]
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -125,7 +142,7 @@ class Workload(_Model):
     """
 
     flights: Annotated[int, Field(strict=True, ge=100, le=336_776)]
-    max_offsets: Annotated[int, Field(strict=True, ge=10)]
+    max_offsets: Annotated[int, Field(strict=True, ge=10, le=336_776)]
     data: Literal["flights", "departures"] = "flights"
 
 
@@ -142,7 +159,7 @@ class Step(_Model):
 
     fault: FaultName
     after: Annotated[int, Field(strict=True, ge=1, le=1000)] = 2
-    hold_us: PositiveDuration | None = Field(default=None, alias="hold")
+    hold_us: PositiveWait | None = Field(default=None, alias="hold")
     records: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = None
     expect: Expected | None = None
 
@@ -174,7 +191,7 @@ class Recovery(_Model):
         within_us: in wall-clock time.
     """
 
-    within_us: PositiveDuration = Field(alias="within")
+    within_us: PositiveWait = Field(alias="within")
 
 
 class Plan(_Model):
@@ -190,17 +207,17 @@ class Plan(_Model):
         give_up_us: how long the job may stand still before the run is broken off.
     """
 
-    name: Name
-    pipeline: str
+    name: PlanName
+    pipeline: FileName
     brokers: Literal[1, 3] = 1
     workload: Workload
     faults: Annotated[tuple[Step, ...], Field(min_length=1)]
     order: Literal["listed", "seeded"] = "listed"
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
-    jitter_us: Duration = Field(default=1_000_000, alias="jitter")
+    jitter_us: Wait = Field(default=1_000_000, alias="jitter")
     checks: Annotated[tuple[CheckName, ...], Field(min_length=1)] = get_args(CheckName)
     recovery: Recovery
-    give_up_us: PositiveDuration = Field(default=300_000_000, alias="give_up")
+    give_up_us: PositiveWait = Field(default=300_000_000, alias="give_up")
 
     @property
     def reserve(self) -> int:

@@ -25,13 +25,14 @@ class Topic:
         topic_id: what the broker calls it; another one of the same name has another.
         begins: by partition, the first offset that is there.
         ends: by partition, the offset after the last settled record.
-        compacted: whether the broker drops records of which there is a newer one of the same key.
+        compacted: whether the broker drops records of which there is a newer one of the same key;
+            None: this user may not see that.
     """
 
     topic_id: str
     begins: Mapping[int, int]
     ends: Mapping[int, int]
-    compacted: bool
+    compacted: bool | None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from jobs.producing import CONTROL_HEADER, send_all
+from jobs.producing import control_of, send_all
 from jobs.topics import BrokerError, TopicError, broker_error, end_offsets, reader
 from windowing.control import Control, ControlError, read_control
 from windowing.spec import Pipeline
@@ -190,7 +190,7 @@ class Watch:
 
     def _take(self, record: Any) -> None:
         seen, partition = self.seen, record.partition
-        control = dict(record.headers).get(CONTROL_HEADER)
+        control = control_of(record.headers)
         if control is not None:
             if _ends(control):
                 seen.ended.add(partition)

@@ -73,6 +73,12 @@ class Identity:
             may_be_compacted=frozenset(p.topic for p in self._pipeline.source.parts if p.compacted),
             fingerprint=self._pipeline.fingerprint,
         )
+        for name, topic in topics.items():
+            if topic.compacted is None:
+                sys.stderr.write(
+                    f"topic {name}: the broker does not show its cleanup.policy (that needs the "
+                    "right DescribeConfigs): it is taken for delete\n"
+                )
         if found.mismatches:
             msg = f"run {self._run}: " + "; ".join(found.mismatches)
             raise TokenMismatch(msg)

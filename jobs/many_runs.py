@@ -21,6 +21,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from jobs.file_run import finish, one_file_a_batch, own_session
 from windowing.local import Output
+from windowing.output import Emitted
 from windowing.pack import RawRows
 from windowing.spark.sinks import MemorySink
 from windowing.spark.stages import (
@@ -60,9 +61,9 @@ def run_all(
     sinks = [MemorySink(pipeline) for pipeline, _ in runs]
 
     def take(batch: DataFrame, batch_id: int) -> None:
-        frames: list[list[tuple[str, str | None, bytes]]] = [[] for _ in runs]
+        frames: list[list[Emitted]] = [[] for _ in runs]
         for kind, query, data, number in batch.collect():
-            frames[number].append((kind, query, bytes(data)))
+            frames[number].append(Emitted(kind, query, bytes(data)))
         for sink, of_run in zip(sinks, frames, strict=True):
             sink.take(of_run, batch_id)
 

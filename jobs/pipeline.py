@@ -76,7 +76,6 @@ def kafka_rows(
     )
     if max_offsets is not None:
         reader = reader.option("maxOffsetsPerTrigger", max_offsets)
-    control = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
     rows = reader.load().withColumn("partition", _lane(pipeline.source))
     if end is not None:
         # A stream has no end of its own; what lies behind it is read and left out.
@@ -88,12 +87,24 @@ def kafka_rows(
         "partition",
         "offset",
         "value",
-        F.get(control, F.lit(0))["value"].alias("control"),
+        _control().alias("control"),
         # Only a time that the broker set is an append time; a producer's own clock is not.
         F.when(F.col("timestampType") == _LOG_APPEND_TIME, F.unix_micros("timestamp")).alias(
             "append_us"
         ),
     )
+
+
+def _control() -> Column:
+    """The control of a record, null for a data record.
+
+    A header that is null, or stands twice, becomes bytes that are no control: a dead letter.
+    """
+    found = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
+    no_control = F.encode(F.lit("null"), "UTF-8")
+    one = F.coalesce(F.get(found, F.lit(0))["value"], no_control)
+    several = F.when(F.size(found) > 1, no_control)
+    return several.when(F.size(found) == 1, one)
 
 
 def _lane(source: Source) -> Column:

@@ -7,7 +7,6 @@ rows are in the pipeline's table under the run's name.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,12 +16,12 @@ from infra.endpoints import Endpoints
 from infra.errors import NotReady
 from windowing.spec import Pipeline, PipelineError, load_pipeline
 from windowing.spec.joining import with_lanes
+from windowing.spec.names import RUN_MAX, check_name
 from windowing.spec.source import Source
 
 FAILURE_FILE = "failure.json"
 _NOTE_FILE = "run.json"
 _SCRIPT = "jobs/pipeline.py"
-_RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
 
 
 class RunError(RuntimeError):
@@ -58,16 +57,17 @@ def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
     Raises:
         RunError: the name cannot be that of a folder.
     """
-    if not _RUN.fullmatch(run):
-        msg = f"{run!r} cannot name a run: use letters, digits, _ . - (not first)"
-        raise RunError(msg)
+    try:
+        check_name(run, RUN_MAX)
+    except ValueError as error:
+        msg = f"--run: {error}"
+        raise RunError(msg) from None
     return endpoints.state_dir / "runs" / pipeline.name / run
 
 
 def table_of(endpoints: Endpoints, pipeline: Pipeline) -> Path:
     """The folder of a pipeline's tables."""
-    name = pipeline.sink.name if pipeline.sink else pipeline.name
-    return endpoints.state_dir / "tables" / name
+    return endpoints.state_dir / "tables" / pipeline.output
 
 
 def submit(

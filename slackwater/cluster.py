@@ -136,8 +136,10 @@ def submit(
     from infra import stack
     from jobs import runs
     from windowing.spec import load_pipeline
+    from windowing.spec.user_code import check_user_code
 
     spec = load_pipeline(pipeline)
+    check_user_code(spec, str(pipeline))  # before a living job is ended for this one
     submitted = runs.submit(
         stack.endpoints(only=["kafka", "spark"]),
         spec,

@@ -56,8 +56,10 @@ def run(
     from windowing import batches as cut
     from windowing.output import write_output
     from windowing.spec import load_pipeline
+    from windowing.spec.user_code import check_user_code
 
     spec = load_pipeline(pipeline)
+    check_user_code(spec, str(pipeline))
     entries = cut.checked(read_events(input_), spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
@@ -172,6 +174,13 @@ def explain(
 def validate(pipeline: PipelineFile) -> None:
     """Check a pipeline file; every mistake is named with line, field, rule and example."""
     from windowing.spec import load_pipeline
+    from windowing.spec.user_code import check_user_code
 
     spec = load_pipeline(pipeline)
+    check_user_code(spec, str(pipeline))
+    if spec.quality:
+        # Takes a second, since it asks Great Expectations for names and arguments.
+        from chaos.expectations import validate as validate_quality
+
+        validate_quality(spec, str(pipeline))
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.queries)} queries is valid")

@@ -12,6 +12,7 @@ Source: Li et al., SIGMOD 2005, section 5 (punctuation from generators); keyed p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -47,6 +48,9 @@ class ClockId:
     @property
     def name(self) -> str:
         """A text that stands for it in state and in parcels."""
+        if " per" in self.attribute:
+            # A field's name may hold just what stands between the two.
+            return json.dumps([self.attribute, self.key])
         return self.attribute if self.key is None else f"{self.attribute} per {self.key}"
 
 

@@ -85,7 +85,7 @@ class Lane:
     def __init__(
         self, pipeline: Pipeline, partition: int, redelivered: Literal["error", "skip"] = "skip"
     ) -> None:
-        self._pipeline, self._partition, self._redelivered = pipeline, partition, redelivered
+        self._pipeline, self._partition, self.redelivered = pipeline, partition, redelivered
         self._name = pipeline.source.lane(partition)
         self._source, _ = pipeline.source.place(partition)
         self._clock_ids = clocks_of(pipeline)
@@ -147,7 +147,7 @@ class Lane:
         """The rows that the lane has not seen, each offset once."""
         fresh = chunk.filter(pl.col("offset") > state.last_offset)
         fresh = fresh.unique("offset", keep="first", maintain_order=True)
-        if self._redelivered == "error" and len(fresh) < len(chunk):
+        if self.redelivered == "error" and len(fresh) < len(chunk):
             again = pl.col("offset").is_duplicated() | (pl.col("offset") <= state.last_offset)
             first = chunk.filter(again)["offset"][0]
             msg = (

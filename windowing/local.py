@@ -57,8 +57,8 @@ class LocalEngine:
         self._queries = {query.name: query for query in pipeline.queries}
         self.output = Output()
 
-    def feed(self, batch: Mapping[int, RawRows], wall_us: int | None = None) -> None:
-        """Take one batch.
+    def feed(self, batch: Mapping[int, RawRows], wall_us: int | None = None) -> list[Emission]:
+        """Take one batch; give what each shard emitted, which is in `output` already.
 
         Args:
             batch: per lane, by its number, its rows in increasing offset.
@@ -72,8 +72,13 @@ class LocalEngine:
             check_lane(self._pipeline.source, number)
             lane, store = self._lanes[number]
             sent.append(lane.step(store, [pack(rows, self._rules[number])]))
-        for number, (shard, store) in enumerate(self._shards):
-            self._collect(shard.step(store, [parcels[number] for parcels in sent], wall_us))
+        emissions = [
+            shard.step(store, [parcels[number] for parcels in sent], wall_us)
+            for number, (shard, store) in enumerate(self._shards)
+        ]
+        for emission in emissions:
+            self._collect(emission)
+        return emissions
 
     def snapshot(self) -> Snapshot:
         """The state after the batches so far; what was emitted is the sink's and not part of it."""

@@ -5,7 +5,7 @@ the epoch that releases it. What a shard emits when the stream's progress moves 
 function of that set, of P and of P' alone (`windowing.emission`): no counters, no flags.
 
 A batch appends one delta (`windowing.tables`); deltas are merged into the base, and what is past
-retention is let go, once there are `COMPACT_AFTER` of them.
+retention is let go, once there are `compact_after` of them.
 """
 
 from __future__ import annotations
@@ -74,10 +74,13 @@ class Shard:
 
     Args:
         pipeline: the pipeline.
+        compact_after: so many deltas are merged into the base, at the next step that reads them
+            anyway; four times as many at any step. What is emitted does not depend on it.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, compact_after: int = COMPACT_AFTER) -> None:
         self._pipeline = pipeline
+        self.compact_after = compact_after
         self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
         self._emitters = {
             query.name: class_of(query).emitter(query, pipeline) for query in pipeline.queries
@@ -133,7 +136,7 @@ class Shard:
             self._emit_early(store, after, beyond, wall_us, emission)
         self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
-        if state.deltas >= 4 * COMPACT_AFTER:
+        if state.deltas >= 4 * self.compact_after:
             self._compact(store, state, tables.read(store, self._emitters), after)
         store.put(_HEAD, msgspec.msgpack.encode(state))
         return emission
@@ -261,7 +264,7 @@ class Shard:
         if not due:
             return
         # Who reads much of the state may as well tidy it up.
-        tidy = state.deltas >= COMPACT_AFTER
+        tidy = state.deltas >= self.compact_after
         held = tables.read(store, self._emitters if tidy else due)
         for query in due:
             if query not in held:

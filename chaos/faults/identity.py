@@ -25,7 +25,7 @@ from jobs.mend import newest
 from jobs.owner import OWNER_FILE, REFUSED_FILE
 from jobs.producing import send_all
 from jobs.runs import committed_offsets
-from jobs.topic_facts import clean_by, delete_topic, topic_id
+from jobs.topic_admin import clean_by, delete_topic, topic_id
 from jobs.topics import create_topic, end_offsets, records_from
 
 _GOES_ON_S = 300.0

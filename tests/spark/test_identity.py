@@ -23,7 +23,7 @@ from jobs.owner import OWNER_FILE, REFUSED_FILE, Owner
 from jobs.plans import read_checkpoint
 from jobs.producing import send_all
 from jobs.runs import FAILURE_FILE
-from jobs.topic_facts import delete_topic
+from jobs.topic_admin import delete_topic
 from jobs.topics import create_topics, end_offsets
 from windowing.spec import Pipeline, parse_pipeline
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from windowing.errors import TokenMismatch
-from windowing.frames import to_bytes
 from windowing.lane import Lane
+from windowing.output import tagged
 from windowing.pack import RawRows, pack
 from windowing.shard import Shard
 from windowing.spark.sinks import MemorySink
@@ -33,7 +32,6 @@ queries:
   q: {window: RANGE 10 us SLIDE 10 us WATTR ts, aggregates: {n: count}}
   never: {window: RANGE 1 hour SLIDE 1 hour WATTR ts, aggregates: {n: count}}
 """)
-Frame = namedtuple("Frame", "kind query frame")
 NAMES = {"q", "never", "dead_letters", "metrics"}
 
 
@@ -47,11 +45,7 @@ def batches(*cuts: int) -> Iterator[Frames]:
         raw = RawRows(offsets=offsets, values=values, controls=nothing, append_us=nothing)
         parcels = lane.step(stores[0], [pack(raw, ValueRules.of(PIPELINE, 0))])
         emission = shard.step(stores[1], parcels)
-        yield [
-            *(Frame("result", name, to_bytes(frame)) for name, frame in emission.results.items()),
-            *(Frame("dead_letter", None, data) for data in emission.dead_letters),
-            *(Frame("metric", None, data) for data in emission.metrics),
-        ]
+        yield list(tagged(emission))
 
 
 def count(folder: Path) -> int:

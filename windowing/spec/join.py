@@ -17,8 +17,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from windowing.spec.disorder import Slack, progress_attr
 from windowing.spec.fields import Aggregate, FieldType
+from windowing.spec.names import ColumnName
 from windowing.spec.operator import Side
-from windowing.spec.source import Duration, Name, Source, SpecModel
+from windowing.spec.source import Duration, Source, SpecModel
 from windowing.spec.window import Window, WindowClass
 
 PAIRS = "pairs"
@@ -31,7 +32,7 @@ Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
 _OPERAND = re.compile(r"(left|right)\.([A-Za-z_][A-Za-z0-9_]*)")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _TEXT = re.compile(r"'[^']*'")
-_COMPARISON = re.compile(r"\s*(\S+)\s*(<=|>=|!=|<|>|=)\s*('[^']*'|\S+)\s*")
+_COMPARISON = re.compile(r"([^\s<>=!]+)\s*(<=|>=|!=|<|>|=)\s*('[^']*'|\S+)")
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _operand(text: object) -> Operand:
 
 
 def _comparison(text: object) -> Comparison:
-    found = _COMPARISON.fullmatch(text) if isinstance(text, str) else None
+    found = _COMPARISON.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         msg = f"{text!r} is no condition: write one as left.delay > right.wind"
         raise ValueError(msg)
@@ -117,7 +118,7 @@ class Join(SpecModel):
     kind: Literal["inner", "left", "right", "full"] = "inner"
     equal: Annotated[dict[str, str], BeforeValidator(_equalities)] = Field(default_factory=dict)
     where: tuple[Annotated[Comparison, BeforeValidator(_comparison)], ...] = ()
-    select: Annotated[dict[Name, _Shown], Field(min_length=1)]
+    select: Annotated[dict[ColumnName, _Shown], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _rules(self) -> Self:
@@ -138,6 +139,9 @@ class Join(SpecModel):
                 msg = (
                     f"equal: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or strings"
                 )
+                raise ValueError(msg)
+            if one in {operand.name for operand in self.select.values()}:
+                msg = f"equal: a field called {one!r} is taken for that field of a side: rename it"
                 raise ValueError(msg)
         for comparison in self.where:
             self._check(comparison)

@@ -34,6 +34,14 @@ def by_event_time(window: Window, field: str) -> bool:
     return window.attribute in (ROW_NUM, field) and not in_log_order(window)
 
 
+def ends_at_a_time(window: Window, field: str) -> bool:
+    """Whether the windows' ends are event times, which stand in this field.
+
+    The ends of windows over rows are numbers, also where event time closes them.
+    """
+    return window.attribute == field
+
+
 def check_generator(window: Window, disorder: Disorder) -> None:
     """A window in log order needs no generator, every other one does.
 

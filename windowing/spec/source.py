@@ -5,7 +5,6 @@ The names are those of the file; times are integer microseconds, with the unit i
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -21,24 +20,21 @@ from windowing.spec.disorder import (
     without_lanes,
     without_unit,
 )
+from windowing.spec.field_names import FieldName, TimeName
 from windowing.spec.fields import FieldType, parse_field_type
 from windowing.spec.joined import JoinedLane, parse_joined
 from windowing.spec.late import PositiveDuration
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.spec.limits import EARLIEST, LATEST
+from windowing.spec.names import TopicName
 from windowing.spec.window import ROW_NUM, AttributeType
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+PARTITIONS_MAX = 1_000
+"""A lane costs milliseconds in every batch: so many were run, on both engines, and no more."""
+
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
 
 
-def _named(value: object) -> object:
-    if isinstance(value, str) and not _NAME.fullmatch(value):
-        msg = f"{value!r} is not a name: use letters, digits, _ . - (not first)"
-        raise ValueError(msg)
-    return value
-
-
-Name = Annotated[str, BeforeValidator(_named)]
 Instant = Annotated[int, BeforeValidator(instant_us)]
 Duration = Annotated[int, BeforeValidator(duration_us)]
 Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
@@ -62,11 +58,21 @@ class EventTime(SpecModel):
         max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not judged.
     """
 
-    field: str
+    field: TimeName
     unit: Literal["us", "ms", "s", "iso"]
     min_us: Instant = Field(default=INT64_MIN, alias="min")
     max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
     max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @property
+    def first_us(self) -> int:
+        """The earliest legal time."""
+        return max(self.min_us, EARLIEST)
+
+    @property
+    def end_us(self) -> int:
+        """The first time that is too late to be legal."""
+        return min(self.max_us, LATEST)
 
     @model_validator(mode="after")
     def _ordered(self) -> EventTime:
@@ -93,11 +99,11 @@ class Source(SpecModel):
             part of the fingerprint: it says what is allowed, not what is computed.
     """
 
-    topic: Name
-    partitions: Annotated[int, Field(strict=True, ge=1, le=100_000)]
+    topic: TopicName
+    partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
     format: Literal["json"]
     event_time: EventTime
-    fields: dict[str, Type]
+    fields: dict[FieldName, Type]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")

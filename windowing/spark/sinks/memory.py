@@ -6,9 +6,8 @@ from pyspark.sql import DataFrame
 
 from windowing.frames import from_bytes
 from windowing.local import Output
-from windowing.output import dead_letters_of, rows_of
+from windowing.output import DEAD_LETTER, EARLY, RESULT, Emitted, dead_letters_of, rows_of
 from windowing.spark.sinks.tokens import Frames, TokenOf, token_of_frames
-from windowing.spark.stages import DEAD_LETTER, EARLY, RESULT
 from windowing.spec import Pipeline
 from windowing.token import Token, admit
 
@@ -29,7 +28,9 @@ class MemorySink:
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Take one batch; made for `foreachBatch`."""
-        self.take([(kind, query, bytes(data)) for kind, query, data in batch.collect()], batch_id)
+        self.take(
+            [Emitted(kind, query, bytes(data)) for kind, query, data in batch.collect()], batch_id
+        )
 
     def take(self, frames: Frames, batch_id: int) -> None:
         """Take one batch's frames: of each the kind, the query, and the Arrow stream.

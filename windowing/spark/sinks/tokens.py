@@ -9,11 +9,11 @@ import polars as pl
 import pyarrow as pa
 
 from windowing.frames import from_bytes
+from windowing.output import METRIC, Emitted
 from windowing.spec import Pipeline
 from windowing.token import Stretch, Token
 
 TOKENS = "tokens"
-METRIC = "metric"  # as windowing.spark.stages has it, which needs Spark
 
 TOKEN_SCHEMA = pa.schema(
     [
@@ -32,8 +32,8 @@ TokenOf = Callable[[int], Token]
 """Gives the token of the batch that is being written."""
 
 
-Frames = Sequence[tuple[str, str | None, bytes]]
-"""A batch as the plan emits it: of each frame the kind, the query, and the Arrow stream."""
+Frames = Sequence[Emitted]
+"""A batch as the plan emits it, of all shards; rows of Spark with these fields are welcome."""
 
 
 def token_rows(run: str, token: Token) -> pa.Table:
