@@ -37,6 +37,8 @@ RETRACT = "retract"
 class OutputError(ValueError):
     """The output cannot be read: no such file, table or run, or not in the format."""
 
+    exit_code = 2
+
 
 @dataclass(frozen=True)
 class Output:

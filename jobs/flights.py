@@ -37,6 +37,8 @@ _MINUTE_US = 60_000_000
 class FlightsError(RuntimeError):
     """The data set of the flights is not there, or not as expected."""
 
+    exit_code = 1
+
 
 def departures() -> pl.DataFrame:
     """Return the flights in the order of actual departure, ties in the order of the file.

@@ -37,6 +37,8 @@ _STALL_S = 30.0
 class HeartbeatError(ValueError):
     """Nothing is known of a partition's delays."""
 
+    exit_code = 2
+
 
 @dataclass(frozen=True)
 class Beat:

@@ -24,6 +24,8 @@ _COLUMNS = ["window_start", "window_end", "key", "revision", "values"]
 class PlotError(RuntimeError):
     """There is nothing to draw, or nowhere to draw it to."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Plotted:

@@ -27,6 +27,8 @@ _RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
 class RunError(RuntimeError):
     """A run that does not exist, or that cannot be what was asked for."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Run:

@@ -23,6 +23,8 @@ _WIDTH, _TITLE_HEIGHT, _BAR_HEIGHT = 9.0, 0.9, 0.28
 class PictureError(ValueError):
     """A file that no picture can be written to."""
 
+    exit_code = 2
+
 
 def draw_windows(pipeline: Pipeline, path: Path) -> None:
     """Draw the first windows of every query, one below the other, each to its own scale.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, complain, end_politely, say, tell
+from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, complain, say, tell
 
 if TYPE_CHECKING:
     from chaos.nightly.verdicts import PartVerdict
@@ -51,7 +51,6 @@ def nightly(
         for part in chosen:
             say(part.name)
         return
-    end_politely()
     order = [part.name for part in parts]
 
     def done(verdict: PartVerdict) -> None:

@@ -14,7 +14,6 @@ from slackwater.console import (
     UNKNOWN,
     USAGE,
     complain,
-    end_politely,
     say,
     tell,
 )
@@ -62,7 +61,6 @@ def run(
 
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
     folders = _folders(plans, report, layout.state_dir / "reports", seed)
-    end_politely()
     found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
     if len(plans) > 1:
         place = folders[0].parent

@@ -280,7 +280,7 @@ def trace(
 
     spec = load_single(pipeline)
     with bar("tracing") as shown, _opened(output) as file:
-        log = _Log(spec, input_, None).read()
+        log = _Log(spec, input_, None).read(again=True)
         for line in shown.track(lines(spec, log), task_id=shown.task_ids[0]):
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
 
@@ -312,13 +312,13 @@ class _Log:
             self.bootstrap = bootstrap or local_broker()
             self._ends = end_offsets(self.bootstrap, spec.source.topic)
 
-    def read(self) -> Iterable[Entry]:
-        """The log, from its beginning."""
+    def read(self, *, again: bool = False) -> Iterable[Entry]:
+        """The log, from its beginning; what a file delivers again only if that is asked for."""
         from chaos.log import read_events, read_topic
         from windowing.batches import checked
 
         if self._path is not None:
-            return checked(read_events(self._path), self._spec)
+            return checked(read_events(self._path, self._spec.source, again=again), self._spec)
         topic = self._spec.source.topic
         return checked(read_topic(self.bootstrap, topic, ends=self._ends), self._spec)
 

@@ -57,7 +57,7 @@ def run(
     from windowing.spec import load_pipeline
 
     spec = load_pipeline(pipeline)
-    entries = cut.checked(read_events(input_), spec)
+    entries = cut.checked(read_events(input_, spec.source), spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
     with bar(f"{spec.name} on {engine}") as progress:
@@ -113,7 +113,7 @@ def verify(
 
     def read_log() -> Iterator[LogRecord]:
         if input_ is not None:
-            return read_events(input_)
+            return read_events(input_, spec.source)
         return read_topics(bootstrap or local_broker(), spec.source)
 
     if table is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, USAGE, complain, end_politely, err, say, tell
+from slackwater.console import FAILED, PASSED, USAGE, complain, err, say, tell
 from slackwater.files import Engine
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def replay(
     ] = None,
 ) -> None:
     """Run a range of the log again: in other ways, or by a changed pipeline in its shadow."""
-    end_politely()
     if shadow is not None:
         _shadow(pipeline or _of_that_name(shadow), shadow, engine, input_, (from_, to), report)
         return
@@ -128,7 +127,9 @@ def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, st
 
     if input_ is not None:
         first, end = (_offsets(text) for text in range_)
-        return cut_range(read_events(input_), range(pipeline.source.partitions), first, end)
+        return cut_range(
+            read_events(input_, pipeline.source), range(pipeline.source.partitions), first, end
+        )
     from infra import stack
 
     bootstrap, topic = stack.endpoints(only=["kafka"]).kafka_bootstrap, pipeline.source.topic

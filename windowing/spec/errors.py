@@ -31,6 +31,8 @@ class Problem:
 class PipelineError(ValueError):
     """A pipeline file that cannot be used; lists every problem that was found."""
 
+    exit_code = 2
+
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))

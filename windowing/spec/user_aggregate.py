@@ -50,6 +50,8 @@ class UserAggregate(Protocol):
 class UserAggregateError(ValueError):
     """A class of a user that cannot be found, is no aggregate, or does what it must not do."""
 
+    exit_code = 2
+
 
 @cache
 def load(reference: str) -> UserAggregate:

@@ -1,0 +1,154 @@
+"""How a command ends when it is told to: within two seconds, and nothing of it runs on.
+
+The command runs in a child of this process. SIGINT, SIGTERM or SIGHUP raise `Interrupted` in it, so
+that what it began is cleared away as after an error; what it started gets SIGTERM at the same time.
+This process only waits: code that blocks, whatever it is, cannot keep it from counting, and what is
+left after the time of grace is killed. Daemons of the stack live in sessions of their own, and are
+not touched: a command that starts them says what is to become of them, by `when_interrupted`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Final, NoReturn
+
+import psutil
+
+GRACE_S: Final = 1.5
+"""From the signal to SIGKILL, in seconds."""
+
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER of prctl(2)
+_at_once: list[Callable[[], None]] = []
+
+
+class Interrupted(BaseException):
+    """A signal told the command to end; no error, so that nothing takes it for one.
+
+    Attributes:
+        exit_code: 128 and the signal's number, as shells have it.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.exit_code = 128 + number
+        super().__init__(f"ended by {signal.Signals(number).name}")
+
+
+@contextlib.contextmanager
+def when_interrupted(act: Callable[[], None]) -> Iterator[None]:
+    """Have something done as soon as a signal comes, before anything is cleared away.
+
+    Args:
+        act: must be quick, and may find anything half done.
+    """
+    _at_once.append(act)
+    try:
+        yield
+    finally:
+        _at_once.remove(act)
+
+
+@contextlib.contextmanager
+def deaf_children() -> Iterator[None]:
+    """Have processes that are started here not hear the terminal's Ctrl-C: it is for their parent.
+
+    They would each print a stack trace; their parent ends them by SIGTERM.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def supervised(command: Callable[[], int]) -> NoReturn:
+    """Run a command in a child, and end as it ends.
+
+    Args:
+        command: gives an exit code; passes `Interrupted` on.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    heard = {*_ENDING, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
+    _prctl(_ADOPTS_ORPHANS, 1)
+    parent = os.getpid()
+    child = os.fork()
+    if child:
+        code = _await(child, heard)
+        _end_offspring(signal.SIGKILL)
+        os._exit(code)
+    _prctl(_DIES_WITH_PARENT, signal.SIGTERM)
+    for number in _ENDING:
+        signal.signal(number, _interrupt)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if os.getppid() != parent:
+        os._exit(128 + signal.SIGTERM)
+    try:
+        sys.exit(command())
+    except Interrupted as told:
+        # What had to be cleared away is; what waits for threads or workers would wait in vain.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os._exit(told.exit_code)
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    for one in _ENDING:
+        signal.signal(one, lambda *_: None)  # once is enough; clearing away is not to be disturbed
+    for act in _at_once:
+        with contextlib.suppress(Exception):
+            act()
+    _end_offspring(signal.SIGTERM)
+    raise Interrupted(number)
+
+
+def _await(child: int, heard: set[signal.Signals]) -> int:
+    """Wait for the child, pass signals on to it, kill it if it does not heed them in time."""
+    told, killed_at_s = 0, float("inf")
+    while True:
+        left_s = max(0.0, killed_at_s - time.monotonic())
+        got = signal.sigtimedwait(heard, min(left_s, 3600.0))
+        if got is not None and got.si_signo in _ENDING and not told:
+            told, killed_at_s = got.si_signo, time.monotonic() + GRACE_S
+            os.kill(child, told)
+        elif time.monotonic() >= killed_at_s:
+            _end_offspring(signal.SIGKILL)
+        code = _reaped(child)
+        if code is not None:
+            return 128 + told if told and code == 128 + signal.SIGKILL else code
+
+
+def _reaped(child: int) -> int | None:
+    """The exit code of the child, if it has ended; orphans that we adopted are buried, too."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == child:
+                code = os.waitstatus_to_exitcode(status)
+                return code if code >= 0 else 128 - code
+            if pid == 0:
+                return None
+    return None
+
+
+def _end_offspring(number: int) -> None:
+    """Send a signal to all that descends from this process and shares its session."""
+    session = os.getsid(0)
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(OSError, psutil.Error):
+            if os.getsid(process.pid) == session:
+                process.send_signal(number)
+
+
+def _prctl(option: int, value: int) -> None:
+    """Ask the kernel for something about this process; other systems than Linux have no such."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
