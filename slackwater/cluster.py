@@ -12,6 +12,7 @@ import typer
 
 from slackwater.console import FAILED, PASSED, bar, err, say
 from slackwater.files import PipelineFile
+from slackwater.places import check_picture, check_places
 
 RunName = Annotated[str, typer.Option("--run", help="Name of the run: one checkpoint, one result.")]
 
@@ -43,6 +44,7 @@ def produce(
     from infra import stack
     from jobs import flights, weather
 
+    check_places({"--output": output}, {})
     by_topic = {flights.TOPIC: flights.flights()} if data is Data.flights else weather.logs()
     if output is not None:
         log = by_topic[flights.TOPIC] if data is Data.flights else weather.merged(by_topic)
@@ -206,6 +208,7 @@ def plot(
     from jobs.plot import plot as draw
     from windowing.spec import load_pipeline
 
+    check_picture("--png", png, {"the pipeline": pipeline})
     table = runs.table_of(stack.endpoints(only=["kafka"]), load_pipeline(pipeline))
     drawn = draw(table, run, png)
     say(f"{png}: {drawn.windows} windows from {drawn.start}, {drawn.revised} of them revised")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
+from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
@@ -53,9 +54,12 @@ def run(
     """Run a pipeline over a file of events and write its rows and dead letters."""
     from chaos.log import read_events
     from windowing import batches as cut
-    from windowing.output import write_output
+    from windowing.counts import Counts, check_counts
+    from windowing.output import dead_letter_path, write_output
     from windowing.spec import load_pipeline
 
+    outputs = {"--output": output, "the dead letters of --output": dead_letter_path(output)}
+    check_places(outputs, {"the pipeline": pipeline, "--input": input_})
     spec = load_pipeline(pipeline)
     entries = cut.checked(read_events(input_, spec.source), spec)
     if interleave is not None:
@@ -68,7 +72,12 @@ def run(
         else:
             from windowing.local import run as run_engine
         result = run_engine(spec, counted)
+    counts = {query.name: result.counts.get(query.name, Counts()) for query in spec.queries}
+    for name, found in counts.items():
+        check_counts(name, found, result.dead_letters)
     write_output(output, result.rows, result.dead_letters)
+    for name, found in counts.items():
+        say(f"{name}: {found}")
 
 
 def verify(
@@ -147,6 +156,7 @@ def explain(
     from windowing.spec import load_pipeline
     from windowing.spec.explain import explain as lines
 
+    check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
     for line in lines(spec):
         say(line)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 
+from windowing.counts import count
 from windowing.frames import from_bytes
 from windowing.local import Output
 from windowing.output import dead_letters_of, rows_of
-from windowing.spark.stages import DEAD_LETTER, EARLY, RESULT
+from windowing.spark.stages import DEAD_LETTER, EARLY, METRIC, RESULT
 from windowing.spec import Pipeline
 
 
@@ -45,3 +46,5 @@ class MemorySink:
                 self.output.early += early
             elif kind == DEAD_LETTER:
                 self.output.dead_letters += dead_letters_of(self._pipeline, data)
+            elif kind == METRIC:
+                count(self.output.counts, data)
