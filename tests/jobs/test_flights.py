@@ -19,6 +19,7 @@ from jobs import flights
 from jobs.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish
 from jobs.poison import POISON
 from jobs.topics import BrokerError, TopicError, create_topic, end_offsets
+from windowing.whole_files import WriteError
 
 ROOT = Path(__file__).resolve().parents[2]
 MINUTE_US = 60_000_000
