@@ -24,6 +24,7 @@ import psutil
 GRACE_S: Final = 1.5
 """From the signal to SIGKILL, in seconds."""
 
+_LAST_S: Final = 0.3  # for killed processes to be gone
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER of prctl(2)
 _at_once: list[Callable[[], None]] = []
@@ -55,19 +56,6 @@ def when_interrupted(act: Callable[[], None]) -> Iterator[None]:
         _at_once.remove(act)
 
 
-@contextlib.contextmanager
-def deaf_children() -> Iterator[None]:
-    """Have processes that are started here not hear the terminal's Ctrl-C: it is for their parent.
-
-    They would each print a stack trace; their parent ends them by SIGTERM.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def supervised(command: Callable[[], int]) -> NoReturn:
     """Run a command in a child, and end as it ends.
 
@@ -83,7 +71,7 @@ def supervised(command: Callable[[], int]) -> NoReturn:
     child = os.fork()
     if child:
         code = _await(child, heard)
-        _end_offspring(signal.SIGKILL)
+        psutil.wait_procs(_end_offspring(signal.SIGKILL), timeout=_LAST_S)
         os._exit(code)
     _prctl(_DIES_WITH_PARENT, signal.SIGTERM)
     for number in _ENDING:
@@ -139,13 +127,16 @@ def _reaped(child: int) -> int | None:
     return None
 
 
-def _end_offspring(number: int) -> None:
+def _end_offspring(number: int) -> list[psutil.Process]:
     """Send a signal to all that descends from this process and shares its session."""
     session = os.getsid(0)
+    told = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(OSError, psutil.Error):
             if os.getsid(process.pid) == session:
                 process.send_signal(number)
+                told.append(process)
+    return told
 
 
 def _prctl(option: int, value: int) -> None:

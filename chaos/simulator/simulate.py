@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -180,11 +181,27 @@ def _results(
         return
     with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         try:
-            futures = [pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges]
+            with _deaf_to_the_terminal():
+                futures = [
+                    pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges
+                ]
             for future in as_completed(futures):
                 yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_the_terminal() -> Iterator[None]:
+    """Have processes that are started here not hear Ctrl-C, which their parent answers.
+
+    Each would print a stack trace, wherever it is.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
