@@ -8,9 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
-from slackwater.console import FAILED, PASSED, bar, err, say
+from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.files import PipelineFile
 from slackwater.places import check_picture, check_places
 
@@ -126,12 +127,10 @@ def progress(
     from jobs.topics import lane_ends
     from windowing.spec import load_pipeline
 
+    wanted = None if until is None else _offsets(until)
     spec = load_pipeline(pipeline)
     endpoints = stack.endpoints(only=["kafka", "spark"])
-    if until is None:
-        target = lane_ends(endpoints.kafka_bootstrap, spec.source)
-    else:
-        target = {int(lane): int(end) for lane, end in json.loads(until).items()}
+    target = lane_ends(endpoints.kafka_bootstrap, spec.source) if wanted is None else wanted
     if ends:
         say(json.dumps({str(lane): end for lane, end in target.items()}))
         return
@@ -159,6 +158,22 @@ def progress(
     if found.error:
         say(found.error)
     raise typer.Exit(FAILED if found.state == "FAILED" else PASSED)
+
+
+def _offsets(text: str) -> dict[int, int]:
+    """Offsets by lane, as JSON.
+
+    Raises:
+        BadParameter: it is something else.
+    """
+    try:
+        found = msgspec.json.decode(text, type=dict[int, int])
+    except (msgspec.MsgspecError, UnicodeError):
+        found = {-1: -1}
+    if any(lane < 0 or end < 0 for lane, end in found.items()):
+        msg = f'--until {text}: give the offset of each partition as JSON, as {{"0": 100}}'
+        raise typer.BadParameter(msg)
+    return found
 
 
 def stop(pipeline: PipelineFile) -> None:
@@ -222,5 +237,7 @@ def demo(
     """Start the stack, deploy the flights, break the job twice, and prove the answer."""
     from slackwater.demo import Demo
 
-    verdict = Demo(max_offsets, err).run()
+    left = "the stack and the demo's job go on: `slackwater down` ends them"
+    with when_interrupted(lambda: tell(left)):
+        verdict = Demo(max_offsets, err).run()
     raise typer.Exit(verdict)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from slackwater.console import USAGE, bar, complain, err, say
+from slackwater.console import USAGE, bar, complain, say, tell
 from slackwater.files import PipelineFile, local_broker
 from slackwater.places import check_picture, check_places
 
@@ -92,7 +92,7 @@ def heartbeat(
         told=lambda beat: _tell_beat(spec, beat),
         by_clock=clock,
     )
-    err.print(f"{written} bounds written")
+    tell(f"{written} bounds written")
 
 
 def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> Delays | None:

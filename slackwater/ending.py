@@ -21,13 +21,14 @@ from typing import Final, NoReturn
 
 import psutil
 
-GRACE_S: Final = 1.5
+GRACE_S: Final = 1.0
 """From the signal to SIGKILL, in seconds."""
 
 _LAST_S: Final = 0.3  # for killed processes to be gone
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER of prctl(2)
 _at_once: list[Callable[[], None]] = []
+_told: list[Interrupted] = []
 
 
 class Interrupted(BaseException):
@@ -40,6 +41,11 @@ class Interrupted(BaseException):
     def __init__(self, number: int) -> None:
         self.exit_code = 128 + number
         super().__init__(f"ended by {signal.Signals(number).name}")
+
+
+def interruption() -> Interrupted | None:
+    """What this process was told to end by, if it was: errors since then follow from that."""
+    return _told[0] if _told else None
 
 
 @contextlib.contextmanager
@@ -95,7 +101,8 @@ def _interrupt(number: int, _: FrameType | None) -> None:
         with contextlib.suppress(Exception):
             act()
     _end_offspring(signal.SIGTERM)
-    raise Interrupted(number)
+    _told.append(Interrupted(number))
+    raise _told[0]
 
 
 def _await(child: int, heard: set[signal.Signals]) -> int:

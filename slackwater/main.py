@@ -27,7 +27,7 @@ from slackwater import (
     state,
 )
 from slackwater.console import FAILED, PASSED, complain, tell
-from slackwater.ending import Interrupted, supervised
+from slackwater.ending import interruption, supervised
 
 app = typer.Typer(
     help="Windowed streaming pipelines whose results are a pure function of the log.",
@@ -54,11 +54,13 @@ def run() -> int:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = app(standalone_mode=False)
-    except Interrupted as told:
-        complain(str(told))
+    except BaseException as error:
+        if told := interruption():
+            complain(str(told))
+            raise told from error
+        if isinstance(error, Exception):
+            return said(error)
         raise
-    except Exception as error:
-        return said(error)
     return code if isinstance(code, int) else PASSED
 
 

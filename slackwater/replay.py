@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, USAGE, complain, err, say, tell
+from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
 from slackwater.files import Engine
 
 if TYPE_CHECKING:
@@ -157,17 +157,18 @@ def _show(windows: Contrast) -> None:
     """The first windows that differ, as a table on the terminal."""
     from rich.table import Table
 
-    table = Table("query", "window (UTC)", "key", "", "what", windows.before, windows.after)
+    sides = map(plain, (windows.before, windows.after))
+    table = Table("query", "window (UTC)", "key", "", "what", *sides)
     for pair in windows.differing[:_SHOWN]:
         place = (pair.place.query, pair.place.extent, pair.place.key, pair.change.value)
         for name, before, after in pair.differing or [("an earlier revision", "", "")]:
             told = ("–" if value is None else str(value) for value in (before, after))
-            table.add_row(*place, name, *told)
+            table.add_row(*map(plain, (*place, name, *told)))
             place = ("", "", "", "")
     if windows.differing:
         err.print(table)
     if (more := len(windows.differing) - _SHOWN) > 0:
-        err.print(f"and {more:,} more: --report DIR writes all of them")
+        tell(f"and {more:,} more: --report DIR writes all of them")
 
 
 def _of_that_name(new_file: Path) -> Path:

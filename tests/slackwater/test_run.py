@@ -12,6 +12,7 @@ from tests.slackwater.pipelines import written
 from windowing.counts import Counts, RecordsUnaccounted, check_counts
 from windowing.lane import Lane
 from windowing.spec.rows import DeadLetter
+from windowing.spec.user_aggregate import UserAggregateError
 
 SUMS = """\
 tens: read 6 = applied 4 + outside 0 + dropped 0 + dead 2
@@ -141,3 +142,32 @@ def test_no_room_leaves_the_old_files_and_says_so(tmp_path: Path) -> None:
     assert isinstance(ran.exception, OSError)
     assert "No space left on device" in str(ran.exception)
     assert out.read_text() == "old\n"
+
+
+FAILING = """
+class Breaks:
+    returns = "int"
+    def init(self): return 0
+    def update(self, state, value: int): BODY
+    def merge(self, left, right): return left + right
+    def result(self, state): return state
+"""
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_what_a_users_class_does_is_its_own_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    (tmp_path / "breaking.py").write_text(FAILING.replace("BODY", "import sys; sys.exit(7)"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    pipeline, events = written(tmp_path)
+    text = pipeline.read_text().replace("all: sum(v)", "all: 'python:breaking:Breaks(v)'")
+    pipeline.write_text(text)
+    out = tmp_path / "out.jsonl"
+    ran = command("run", pipeline, "--input", events, "--output", out, "--engine", engine)
+    assert isinstance(ran.exception, UserAggregateError), ran.exception
+    assert str(ran.exception).startswith("python:breaking:Breaks: update(0, ")
+    assert str(ran.exception).endswith("failed: SystemExit: 7")
+    assert ran.exception.exit_code == 2
+    assert not out.exists()

@@ -107,7 +107,7 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         return getattr(load(reference), method)(*arguments)
     except UserAggregateError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a class has no say in when a job ends
         given = ", ".join(map(repr, arguments))
         msg = f"python:{reference}: {method}({given}) failed: {type(error).__name__}: {error}"
         raise UserAggregateError(msg) from error
