@@ -12,6 +12,7 @@ import msgspec
 import typer
 
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
+from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
 from slackwater.places import check_picture, check_places
 

@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
     Lines stay lines: an error may have several.
     """
-    return "".join(map(_shown, text))
+    return text if text.isprintable() else "".join(map(_shown, text))
 
 
 def _shown(character: str) -> str:

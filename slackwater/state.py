@@ -88,9 +88,8 @@ def _show(line: dict[str, Any]) -> None:
         table.add_column(plain(name.removeprefix("=")), no_wrap=True)
     for row in rows[:_ROWS_SHOWN]:
         table.add_row(*(_cell(value) for value in row.values()))
-    Console(
-        highlight=False, markup=False, emoji=False, width=None if err.is_terminal else _WIDTH
-    ).print(table)
+    width = None if err.is_terminal else _WIDTH
+    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
 
 
 def _cell(value: object) -> str:

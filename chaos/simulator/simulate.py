@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
+from chaos.deaf import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
 from chaos.simulator.checks import CHECKS, Check, Finding
 from chaos.simulator.parts import Parts
@@ -181,7 +181,7 @@ def _results(
         return
     with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         try:
-            with _deaf_to_the_terminal():
+            with deaf_children():
                 futures = [
                     pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges
                 ]
@@ -189,19 +189,6 @@ def _results(
                 yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def _deaf_to_the_terminal() -> Iterator[None]:
-    """Have processes that are started here not hear Ctrl-C, which their parent answers.
-
-    Each would print a stack trace, wherever it is.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

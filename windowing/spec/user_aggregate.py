@@ -53,6 +53,10 @@ class UserAggregateError(ValueError):
     exit_code = 2
 
 
+class BeyondInt64(UserAggregateError):
+    """An integer in a state or a result that leaves 64 bits: a run stops there."""
+
+
 @cache
 def load(reference: str) -> UserAggregate:
     """Make the aggregate that `module:Class` names.
@@ -117,9 +121,13 @@ def check_plain(reference: str, state: State) -> None:
     """See that a state can be written out and read back as it is.
 
     Raises:
+        BeyondInt64: an integer in it leaves 64 bits.
         UserAggregateError: something in it is not a plain value.
     """
     for odd in _odd_parts(state):
+        if type(odd) is int:
+            msg = f"python:{reference}: its state holds {odd}, which does not fit 64 bits"
+            raise BeyondInt64(msg)
         msg = (
             f"python:{reference}: its state holds {odd!r}, a {type(odd).__name__}: use None, bool, "
             "int of 64 bits, float, str, list, and dict with str keys"
@@ -161,7 +169,7 @@ def checked_result(reference: str, value: object) -> int | float | str | None:
         case int() if returns == "int" and type(value) is not bool:
             if not INT64_MIN <= value <= INT64_MAX:
                 msg = f"python:{reference} gave {value}, which does not fit 64 bits"
-                raise UserAggregateError(msg)
+                raise BeyondInt64(msg)
             return value
         case str() if returns == "string":
             return value
