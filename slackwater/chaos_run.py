@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,6 +18,7 @@ from slackwater.console import (
     say,
     tell,
 )
+from slackwater.ending import when_interrupted
 
 if TYPE_CHECKING:
     from chaos.cuts.run import CutsReport
@@ -61,13 +63,24 @@ def run(
 
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
     folders = _folders(plans, report, layout.state_dir / "reports", seed)
-    found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
+    with when_interrupted(lambda: _end_at_once(layout, stack)):
+        found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
     if len(plans) > 1:
         place = folders[0].parent
         write_contents(place)
         say(f"all reports: {place / 'index.html'}")
     codes = {Outcome.passed: PASSED, Outcome.failed: FAILED}
     raise typer.Exit(codes.get(merged(check for one in found for check in one.checks), UNKNOWN))
+
+
+def _end_at_once(layout: Layout, stack: Literal["local", "containers"]) -> None:
+    """Kill the stack of the run, which nobody needs any more: there is no time to stop it."""
+    from infra.process import marked, send
+
+    for process in marked(layout.state_dir):
+        send(process, signal.SIGKILL)
+    if stack == "containers":
+        tell("containers that are not gone in a second go on: `docker ps` shows them")
 
 
 def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) -> list[Path]:

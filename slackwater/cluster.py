@@ -75,8 +75,8 @@ def topics(pipeline: PipelineFile) -> None:
     from jobs.topics import create_topics
     from windowing.spec import load_pipeline
 
-    bootstrap = stack.endpoints(only=["kafka"]).kafka_bootstrap
-    for topic in create_topics(load_pipeline(pipeline), bootstrap):
+    spec = load_pipeline(pipeline)
+    for topic in create_topics(spec, stack.endpoints(only=["kafka"]).kafka_bootstrap):
         made = "created" if topic.created else "there already"
         say(f"{topic.name}: {topic.partitions} partitions, {made}")
 
@@ -183,7 +183,8 @@ def stop(pipeline: PipelineFile) -> None:
     from jobs import runs
     from windowing.spec import load_pipeline
 
-    stopped = runs.stop(stack.endpoints(only=["spark"]), load_pipeline(pipeline))
+    spec = load_pipeline(pipeline)
+    stopped = runs.stop(stack.endpoints(only=["spark"]), spec)
     say(f"stopped: {', '.join(stopped) or 'nothing was running'}")
 
 
@@ -225,7 +226,8 @@ def plot(
     from windowing.spec import load_pipeline
 
     check_picture("--png", png, {"the pipeline": pipeline})
-    table = runs.table_of(stack.endpoints(only=["kafka"]), load_pipeline(pipeline))
+    spec = load_pipeline(pipeline)
+    table = runs.table_of(stack.endpoints(only=["kafka"]), spec)
     drawn = draw(table, run, png)
     say(f"{png}: {drawn.windows} windows from {drawn.start}, {drawn.revised} of them revised")
 

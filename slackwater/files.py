@@ -58,8 +58,11 @@ def run(
     from windowing.output import dead_letter_path, write_output
     from windowing.spec import load_pipeline
 
-    outputs = {"--output": output, "the dead letters of --output": dead_letter_path(output)}
-    check_places(outputs, {"the pipeline": pipeline, "--input": input_})
+    inputs = {"the pipeline": pipeline, "--input": input_}
+    check_places({"--output": output}, inputs)
+    check_places(
+        {"the file of dead letters": dead_letter_path(output)}, {**inputs, "--output": output}
+    )
     spec = load_pipeline(pipeline)
     entries = cut.checked(read_events(input_, spec.source), spec)
     if interleave is not None:

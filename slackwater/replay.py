@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
+from slackwater.ending import when_interrupted
 from slackwater.files import Engine
 
 if TYPE_CHECKING:
@@ -73,12 +74,14 @@ def replay(
     from infra import stack
     from slackwater.single import load_single
 
-    endpoints = stack.endpoints(only=["kafka", "spark"])
     topic = load_single(pipeline).source.topic
+    endpoints = stack.endpoints(only=["kafka", "spark"])
     first, end = (_offsets(text, endpoints.kafka_bootstrap, topic) for text in (from_, to))
-    found = run_again(
-        pipeline, endpoints, trials, seed=seed, first=first, end=end, production=run, news=tell
-    )
+    left = "a trial's job that is not ended in a second holds the cluster: its page can kill it"
+    with when_interrupted(lambda: tell(left)):
+        found = run_again(
+            pipeline, endpoints, trials, seed=seed, first=first, end=end, production=run, news=tell
+        )
     for result in found.results:
         say(f"{result.trial}: {result.verdict.lines()[-1]}")
         if not result.verdict.ok:

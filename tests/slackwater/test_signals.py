@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from infra.process import marked
 from slackwater import ending
 from tests.slackwater.pipelines import event, written
 
@@ -242,6 +243,16 @@ def test_a_broker_that_takes_connections_and_says_nothing(
         silent.settimeout(PATIENCE_S)
         with silent.accept()[0]:
             judge(running, signal.SIGTERM, "command", names(tmp_path))
+
+
+@pytest.mark.stack
+def test_a_plan_on_a_stack_of_its_own(start, tmp_path: Path) -> None:
+    plan = Path.cwd() / "chaos" / "plans" / "first.yml"
+    state = tmp_path / "state"
+    running = start("chaos", "run", plan, "--state-dir", state)
+    running.await_(lambda: len(marked(state)) >= 2)
+    judge(running, signal.SIGINT, "terminal", set())
+    assert not marked(state)
 
 
 def test_what_a_dead_command_leaves_is_ended(start, tmp_path: Path) -> None:
