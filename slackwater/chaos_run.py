@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -75,10 +76,19 @@ def run(
 
 def _end_at_once(layout: Layout, stack: Literal["local", "containers"]) -> None:
     """Kill the stack of the run, which nobody needs any more: there is no time to stop it."""
-    from infra.process import marked, send
+    from infra import process
 
-    for process in marked(layout.state_dir):
-        send(process, signal.SIGKILL)
+    def kill_all() -> None:
+        for one in process.marked(layout.state_dir):
+            process.send(one, signal.SIGKILL)
+
+    def go_on() -> None:
+        while True:  # a start that was under way may still bring one
+            kill_all()
+
+    process.start_no_more()
+    kill_all()
+    threading.Thread(target=go_on, daemon=True).start()
     if stack == "containers":
         tell("containers that are not gone in a second go on: `docker ps` shows them")
 
