@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -20,6 +18,7 @@ from slackwater.console import (
     tell,
 )
 from slackwater.ending import when_interrupted
+from slackwater.own_stack import killed_when_interrupted
 
 if TYPE_CHECKING:
     from chaos.cuts.run import CutsReport
@@ -64,7 +63,11 @@ def run(
 
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
     folders = _folders(plans, report, layout.state_dir / "reports", seed)
-    with when_interrupted(lambda: _end_at_once(layout, stack)):
+    left = "containers that are not gone in a second go on: `docker ps` shows them"
+    with (
+        killed_when_interrupted(layout.state_dir),
+        when_interrupted(lambda: tell(left) if stack == "containers" else None),
+    ):
         found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
     if len(plans) > 1:
         place = folders[0].parent
@@ -72,25 +75,6 @@ def run(
         say(f"all reports: {place / 'index.html'}")
     codes = {Outcome.passed: PASSED, Outcome.failed: FAILED}
     raise typer.Exit(codes.get(merged(check for one in found for check in one.checks), UNKNOWN))
-
-
-def _end_at_once(layout: Layout, stack: Literal["local", "containers"]) -> None:
-    """Kill the stack of the run, which nobody needs any more: there is no time to stop it."""
-    from infra import process
-
-    def kill_all() -> None:
-        for one in process.marked(layout.state_dir):
-            process.send(one, signal.SIGKILL)
-
-    def go_on() -> None:
-        while True:  # a start that was under way may still bring one
-            kill_all()
-
-    process.start_no_more()
-    kill_all()
-    threading.Thread(target=go_on, daemon=True).start()
-    if stack == "containers":
-        tell("containers that are not gone in a second go on: `docker ps` shows them")
 
 
 def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) -> list[Path]:

@@ -1,10 +1,12 @@
 """How a command ends when it is told to: within two seconds, and nothing of it runs on.
 
-The command runs in a child of this process. SIGINT, SIGTERM or SIGHUP raise `Interrupted` in it, so
-that what it began is cleared away as after an error; what it started gets SIGTERM at the same time.
-This process only waits: code that blocks, whatever it is, cannot keep it from counting, and what is
-left after the time of grace is killed. Daemons of the stack live in sessions of their own, and are
-not touched: a command that starts them says what is to become of them, by `when_interrupted`.
+The command runs in a child of this process. SIGINT, SIGTERM and SIGHUP all reach it as SIGTERM,
+which raises `Interrupted`, so that what it began is cleared away as after an error; what it started
+gets SIGTERM at the same time. (SIGINT itself is no use there: polars takes it over, in a way that
+leaves a waiting interpreter asleep.) This process only waits: code that blocks, whatever it is,
+cannot keep it from counting, and what is left after the time of grace is killed. Daemons of the
+stack live in sessions of their own, and are not touched: a command that starts them says what is to
+become of them, by `when_interrupted`.
 """
 
 from __future__ import annotations
@@ -16,36 +18,32 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from threading import Event
 from types import FrameType
 from typing import Final, NoReturn
 
 import psutil
 
+from slackwater.console import complain
+
 GRACE_S: Final = 1.0
 """From the signal to SIGKILL, in seconds."""
 
 _LAST_S: Final = 0.3  # for killed processes to be gone
+_INTERRUPTED: Final = 128 + signal.SIGTERM  # an exit code, as shells have it
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER of prctl(2)
 _at_once: list[Callable[[], None]] = []
-_told: list[Interrupted] = []
+_told = Event()
 
 
 class Interrupted(BaseException):
-    """A signal told the command to end; no error, so that nothing takes it for one.
-
-    Attributes:
-        exit_code: 128 and the signal's number, as shells have it.
-    """
-
-    def __init__(self, number: int) -> None:
-        self.exit_code = 128 + number
-        super().__init__(f"ended by {signal.Signals(number).name}")
+    """A signal told the command to end; no error, so that nothing takes it for one."""
 
 
-def interruption() -> Interrupted | None:
-    """What this process was told to end by, if it was: errors since then follow from that."""
-    return _told[0] if _told else None
+def is_interrupted() -> bool:
+    """Whether this process was told to end: errors since then follow from that."""
+    return _told.is_set()
 
 
 @contextlib.contextmanager
@@ -80,29 +78,33 @@ def supervised(command: Callable[[], int]) -> NoReturn:
         psutil.wait_procs(_end_offspring(signal.SIGKILL), timeout=_LAST_S)
         os._exit(code)
     _prctl(_DIES_WITH_PARENT, signal.SIGTERM)
-    for number in _ENDING:
-        signal.signal(number, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _pass)  # the parent hears it, too
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if os.getppid() != parent:
         os._exit(128 + signal.SIGTERM)
     try:
         sys.exit(command())
-    except Interrupted as told:
+    except Interrupted:
         # What had to be cleared away is; what waits for threads or workers would wait in vain.
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
-        os._exit(told.exit_code)
+        os._exit(_INTERRUPTED)
 
 
-def _interrupt(number: int, _: FrameType | None) -> None:
-    for one in _ENDING:
-        signal.signal(one, lambda *_: None)  # once is enough; clearing away is not to be disturbed
+def _pass(number: int, frame: FrameType | None) -> None:
+    """Hear a signal and do nothing; unlike one that is ignored, it is not so for children."""
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, _pass)  # clearing away is not to be disturbed
+    _told.set()
     for act in _at_once:
         with contextlib.suppress(Exception):
             act()
     _end_offspring(signal.SIGTERM)
-    _told.append(Interrupted(number))
-    raise _told[0]
+    raise Interrupted
 
 
 def _await(child: int, heard: set[signal.Signals]) -> int:
@@ -113,12 +115,15 @@ def _await(child: int, heard: set[signal.Signals]) -> int:
         got = signal.sigtimedwait(heard, min(left_s, 3600.0))
         if got is not None and got.si_signo in _ENDING and not told:
             told, killed_at_s = got.si_signo, time.monotonic() + GRACE_S
-            os.kill(child, told)
+            os.kill(child, signal.SIGTERM)
         elif time.monotonic() >= killed_at_s:
             _end_offspring(signal.SIGKILL)
         code = _reaped(child)
         if code is not None:
-            return 128 + told if told and code == 128 + signal.SIGKILL else code
+            if told and code in (_INTERRUPTED, 128 + signal.SIGKILL):
+                complain(f"ended by {signal.Signals(told).name}")
+                return 128 + told
+            return code
 
 
 def _reaped(child: int) -> int | None:

@@ -27,7 +27,7 @@ from slackwater import (
     state,
 )
 from slackwater.console import FAILED, PASSED, complain, tell
-from slackwater.ending import interruption, supervised
+from slackwater.ending import Interrupted, is_interrupted, supervised
 
 app = typer.Typer(
     help="Windowed streaming pipelines whose results are a pure function of the log.",
@@ -55,9 +55,8 @@ def run() -> int:
     try:
         code = app(standalone_mode=False)
     except BaseException as error:
-        if told := interruption():
-            complain(str(told))
-            raise told from error
+        if is_interrupted() or isinstance(error, KeyboardInterrupt):  # polars raises this one
+            raise Interrupted from error
         if isinstance(error, Exception):
             return said(error)
         raise
