@@ -16,6 +16,7 @@ from typing import Final
 from slackwater.ending import is_interrupted, when_interrupted
 
 _GONE_S: Final = 0.4
+_LOOK_S: Final = 0.05
 
 
 @contextmanager
@@ -49,10 +50,10 @@ def _kill_all(state_dir: Path) -> None:
     while (left := process.marked(state_dir)) and time.monotonic() < until:
         for one in left:
             process.send(one, signal.SIGKILL)
-        time.sleep(process.POLL_S)
+        time.sleep(_LOOK_S)
 
 
 def _keep_killing(state_dir: Path) -> None:
     while True:
         _kill_all(state_dir)
-        time.sleep(_GONE_S)
+        time.sleep(_LOOK_S)
