@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 
 import psutil
 
@@ -23,7 +22,6 @@ MARK = "SLACKWATER_DAEMON_OF"
 """Environment variable of every daemon and, by inheritance, of all that it starts: the state
 folder of its stack. It finds offspring that outlived its parent."""
 
-_ending = Event()
 _children: dict[int, subprocess.Popen[bytes]] = {}  # our own, to be reaped when they end
 
 
@@ -72,11 +70,6 @@ def is_alive(process: ProcessId) -> bool:
     return identify(process.pid) == process
 
 
-def start_no_more() -> None:
-    """Has every later start in this process fail: it is about to end."""
-    _ending.set()
-
-
 def start(
     command: Sequence[str], *, log: Path, environment: Mapping[str, str], cwd: Path
 ) -> ProcessId:
@@ -85,11 +78,8 @@ def start(
     The log of the run before is kept beside it as `<log>.1`.
 
     Raises:
-        InfraError: the command cannot be run, or the log cannot be written; or this process ends.
+        InfraError: the command cannot be run, or the log cannot be written.
     """
-    if _ending.is_set():
-        text = f"{command[0]} is not started: this process is about to end"
-        raise InfraError(text)
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         if log.exists():

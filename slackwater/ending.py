@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Event
 from types import FrameType
 from typing import Final, NoReturn
@@ -35,6 +36,7 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER of prctl(2)
 _at_once: list[Callable[[], None]] = []
 _told = Event()
+_last_will: list[int] = []  # where a child writes what its parent is to do for it
 
 
 class Interrupted(BaseException):
@@ -60,6 +62,15 @@ def when_interrupted(act: Callable[[], None]) -> Iterator[None]:
         _at_once.remove(act)
 
 
+def kill_afterwards(state_dir: Path) -> None:
+    """Have the parent kill the stack of this folder if the command is interrupted.
+
+    Only the parent can: it is there when nobody is left who might start another process.
+    """
+    for pipe in _last_will:
+        os.write(pipe, os.fsencode(state_dir) + b"\0")
+
+
 def supervised(command: Callable[[], int]) -> NoReturn:
     """Run a command in a child, and end as it ends.
 
@@ -71,12 +82,17 @@ def supervised(command: Callable[[], int]) -> NoReturn:
     heard = {*_ENDING, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     _prctl(_ADOPTS_ORPHANS, 1)
-    parent = os.getpid()
+    parent, (reading, writing) = os.getpid(), os.pipe()
     child = os.fork()
     if child:
+        os.close(writing)
         code = _await(child, heard)
         psutil.wait_procs(_end_offspring(signal.SIGKILL), timeout=_LAST_S)
+        if code > 128:
+            _execute_will(reading)
         os._exit(code)
+    os.close(reading)
+    _last_will.append(writing)
     _prctl(_DIES_WITH_PARENT, signal.SIGTERM)
     signal.signal(signal.SIGTERM, _interrupt)
     for number in (signal.SIGINT, signal.SIGHUP):
@@ -124,6 +140,22 @@ def _await(child: int, heard: set[signal.Signals]) -> int:
                 complain(f"ended by {signal.Signals(told).name}")
                 return 128 + told
             return code
+
+
+def _execute_will(pipe: int) -> None:
+    """Kill the stacks that the child has named, and wait a moment for them to be gone."""
+    from infra import process
+
+    os.set_blocking(pipe, False)
+    with contextlib.suppress(BlockingIOError):
+        for state_dir in os.read(pipe, 65536).split(b"\0")[:-1]:
+            until = time.monotonic() + _LAST_S
+            while time.monotonic() < until:
+                left = process.marked(Path(os.fsdecode(state_dir)))
+                if not left:
+                    break
+                for one in left:
+                    process.send(one, signal.SIGKILL)
 
 
 def _reaped(child: int) -> int | None:
