@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock fmt lint type test test-dags test-chaos nightly test-slow test-containers test-ui demo up down status clean bench
+.PHONY: help setup lock fmt lint type test test-dags test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ test-chaos: setup  ## windows, sessions and a join under real kills on one stack
 
 nightly: setup  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
 	@$(VENV)/slackwater chaos nightly $(PARTS)
+
+docs: setup  ## write docs/commands.md from the command line itself
+	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
 
 test-slow: setup  ## the fixtures for users' tests, on the real stack (five minutes)
 	@$(VENV)/python -m pytest tests/slow

@@ -79,11 +79,8 @@ def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
     if value is not _ABSENT:
         return bytes(value), None
     if control is not _ABSENT:
-        spelled = bytes(control)
-        if not spelled.startswith(b"{"):
-            message = f'"control" must be an object such as {{"end":true}}, not {_short(spelled)}'
-            raise ValueError(message)
-        return None, spelled
+        # Whatever it is: one of no known shape is a dead letter, and no broken line.
+        return None, bytes(control)
     spelled = bytes(raw)
     if not spelled.startswith(b'"'):
         message = f'"raw" must be a string, not {_short(spelled)}'

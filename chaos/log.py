@@ -7,6 +7,7 @@ read by a path that shares no code with the job. There are two: `read_topic` fro
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -62,7 +63,7 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
         partition: its number.
         offset: rises within a partition; may leave holes.
         value: the bytes still to be decoded; None for a control record and for a null value.
-        control: the control as JSON bytes; None for every other record.
+        control: the control header's bytes, JSON if it is sound; None for every other record.
         append_us: when the broker appended it, microseconds since the epoch; None if no broker
             says so (a topic with the producers' own times, a file without `append_us`).
     """
@@ -167,10 +168,7 @@ def _read_lanes(
 
 
 def _from_kafka(record: Any) -> LogRecord:
-    control: bytes | None = None
-    for name, content in record.headers:
-        if name == CONTROL_HEADER:
-            control = content or b""
+    control = _control([content for name, content in record.headers if name == CONTROL_HEADER])
     by_broker = record.timestamp_type == _LOG_APPEND_TIME
     return LogRecord(
         record.topic,
@@ -180,6 +178,19 @@ def _from_kafka(record: Any) -> LogRecord:
         control,
         record.timestamp * 1000 if by_broker else None,
     )
+
+
+def _control(found: list[bytes | None]) -> bytes | None:
+    """The control of a record by its headers of that name.
+
+    One that is null is spelled `null`, several as a list of their texts: of no known shape both.
+    """
+    if len(found) > 1:
+        texts = [None if one is None else one.decode("utf-8", "replace") for one in found]
+        return json.dumps(texts, ensure_ascii=False).encode()
+    if not found:
+        return None
+    return b"null" if found[0] is None else found[0]
 
 
 @contextmanager
@@ -291,8 +302,4 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 def _check_lane(record: LogRecord, source: Source) -> None:
     if source.number(record.source, record.partition) is None:
-        message = (
-            f"source {record.source!r}, partition {record.partition}: the pipeline reads "
-            f"{source.lanes}"
-        )
-        raise ValueError(message)
+        raise ValueError(source.refusal(record.source, record.partition))

@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from windowing.control import ControlError, read_control
 from windowing.errors import BrokenEnvelope
 from windowing.pack import RawRows
 from windowing.spec import Pipeline
@@ -44,23 +43,13 @@ def checked(entries: Iterable[Entry], pipeline: Pipeline) -> Iterator[Entry]:
     """Pass entries on that belong to the pipeline's source.
 
     Raises:
-        BrokenEnvelope: another source or partition, or a control record of no known shape; with
-            the number of the entry, which in a file is its line.
+        BrokenEnvelope: another source or partition; with the number of the entry.
     """
     source = pipeline.source
     for number, entry in enumerate(entries, start=1):
         if source.number(entry.source, entry.partition) is None:
-            msg = (
-                f"line {number}: source {entry.source!r}, partition {entry.partition}: the "
-                f"pipeline reads {source.lanes}"
-            )
+            msg = f"record {number} of the log: {source.refusal(entry.source, entry.partition)}"
             raise BrokenEnvelope(msg)
-        if entry.control is not None:
-            try:
-                read_control(entry.control)
-            except ControlError as error:
-                msg = f"line {number}: {error}"
-                raise BrokenEnvelope(msg) from None
         yield entry
 
 
