@@ -62,7 +62,10 @@ BROKEN = {
         [*(line(0, offset, offset) for offset in (0, 1, 3, 2))],
         "4: offset 2 of m/0 comes after 3",
     ),
-    "a lane is not the pipeline's": ([SOUND[0], line(2, 0, 1)], "2: m/2 is a partition that the pipeline does not declare"),
+    "a lane is not the pipeline's": (
+        [SOUND[0], line(2, 0, 1)],
+        "2: m/2 is a partition that the pipeline does not declare",
+    ),
 }
 
 
