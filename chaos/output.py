@@ -161,9 +161,9 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
     rows = [
         line
         for query in pipeline.queries
-        for line in _table_rows(_arrow(tables[query.name], run=run), query, folder / query.name)
+        for line in table_rows(_arrow(tables[query.name], run=run), query, folder / query.name)
     ]
-    letters = _table_dead_letters(_arrow(dead, run=run), folder / "dead_letters")
+    letters = table_dead_letters(_arrow(dead, run=run), folder / "dead_letters")
     return Output(
         rows=rows,
         dead=letters,
@@ -228,12 +228,17 @@ def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[An
 _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "values")
 
 
-def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
-    if query.early is not None and "pane" in table.column_names:
-        # Provisional rows are no part of what a log means.
+def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
+    """The rows of a query's table as lines; `place` is where it lies, for messages.
+
+    Raises:
+        OutputError: not a table of the sink.
+    """
+    if "pane" in table.column_names:
+        # Provisional rows are no part of what a log means; silent lanes may ask for some, too.
         table = table.filter(pc.not_equal(table["pane"], "early"))
     starts, ends = (_microseconds(table, name, place) for name in ("window_start", "window_end"))
-    keys = _structs(table, "key", query.key, place) if query.key else [()] * len(table)
+    keys = _keys(table, query, place)
     plain = _columns(table, _PLAIN, place)
     marks = dict(zip(query.marks, _columns(table, query.marks, place), strict=True))
     nothing = [None] * len(table)
@@ -264,6 +269,15 @@ def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Id
         except ValueError as error:  # a lane's name without a number
             msg = f"{place}: {row} cannot be spelled as a row: {error}"
             raise OutputError(msg) from None
+
+
+def _keys(table: pa.Table, query: Query, place: Path) -> list[tuple[Any, ...]]:
+    """The keys of rows; the table has each field once, also where PATTR is in `group_by` too."""
+    if not query.key:
+        return [()] * len(table)
+    names = list(dict.fromkeys(query.key))
+    found = (dict(zip(names, key, strict=True)) for key in _structs(table, "key", names, place))
+    return [tuple(key[name] for name in query.key) for key in found]
 
 
 def _microseconds(table: pa.Table, name: str, place: Path) -> list[int]:
@@ -297,7 +311,12 @@ def _spelled(value: Any) -> Any:
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
-def _table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, str]]:
+def table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, str]]:
+    """The dead letters of a table as lines; `place` is where it lies, for messages.
+
+    Raises:
+        OutputError: not a table of the sink.
+    """
     plain = _columns(table, ("source", "partition", "offset", "query", "reason"), place)
     letters = [DeadLetter(*fields) for fields in zip(*plain, strict=True)]
     return [(dead_letter_identity(letter), dead_letter_line(letter)) for letter in letters]

@@ -46,6 +46,12 @@ FaultName = Literal[
     "corrupt_offsets",
     "rewind_offsets",
     "fill_disk",
+    "restore_old_checkpoint",
+    "lose_table",
+    "recreate_topic",
+    "compact_topic",
+    "second_driver",
+    "add_partition",
     "delete_records",
     "silent_partition",
     "duplicate_sends",
@@ -55,6 +61,10 @@ FaultName = Literal[
 CheckName = Literal[
     "deterministic", "exactly_once", "state", "progress", "poison", "recovered", "named", "one_job"
 ]
+
+Expected = Literal["harmless", "named"]
+"""What a fault of identity must come to: the job goes on, or gives up with an error that names it;
+either way its answer is right."""
 
 _TAKES: dict[str, frozenset[str]] = {
     "pause_executor": frozenset({"hold"}),
@@ -75,6 +85,11 @@ _TAKES: dict[str, frozenset[str]] = {
 }
 """Which parameters a fault takes beside `after`."""
 
+_IDENTITY = frozenset(
+    {"restore_old_checkpoint", "lose_table", "recreate_topic", "compact_topic", "second_driver"}
+)
+"""Faults after which checkpoint, tables, topic or driver are not those that belong together."""
+
 _NEEDS_TWO_BATCHES = frozenset({"lose_last_commit", "rewind_offsets"})
 """Faults that take the newest of two committed batches."""
 
@@ -83,6 +98,7 @@ _DEPLOYS = frozenset({"kill_airflow_task", "kill_airflow_scheduler"})
 
 _LAST: dict[str, str] = {
     "delete_records": "ends the run",
+    "recreate_topic": "ends the run",
     "silent_partition": "lets the job read the whole log first",
 }
 """Faults after which none can come, and why."""
@@ -138,12 +154,14 @@ class Step(_Model):
         after: how many batches are committed between the recovery from the fault before and this.
         hold_us: how long a fault lasts that somebody has to end; None: as long as it does well.
         records: how many records are sent twice.
+        expect: what a fault of identity must come to; others have one outcome only.
     """
 
     fault: FaultName
     after: Annotated[int, Field(strict=True, ge=1, le=1000)] = 2
     hold_us: PositiveWait | None = Field(default=None, alias="hold")
     records: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = None
+    expect: Expected | None = None
 
     @model_validator(mode="after")
     def _parameters(self) -> Step:
@@ -153,6 +171,10 @@ class Step(_Model):
             takers = sorted(fault for fault, names in _TAKES.items() if wrong[0] in names)
             msg = f"{self.fault} takes no {wrong[0]}: take it out ({', '.join(takers)} take it)"
             raise ValueError(msg)
+        if (self.expect is None) == (self.fault in _IDENTITY):
+            rule = "needs" if self.fault in _IDENTITY else "takes no"
+            msg = f"{self.fault} {rule} expect ({', '.join(sorted(_IDENTITY))} take it)"
+            raise ValueError(f"{msg}: harmless or named")
         if self.fault in _NEEDS_TWO_BATCHES and self.after < 2:
             msg = f"{self.fault} needs two committed batches, of which one is hit: after: 2"
             raise ValueError(msg)

@@ -216,7 +216,7 @@ def _judge_output(
     plan: Plan, job: Target, history: History, siege: Siege, bootstrap: str
 ) -> list[Check]:
     """The checks that need history, log and tables only."""
-    pipeline = job.pipeline
+    pipeline = job.accepted
     note_tables(history, job.table, pipeline, job.run)
     output = read_tables(job.table, pipeline, job.run)
     log: list[LogEntry]

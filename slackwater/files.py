@@ -13,6 +13,7 @@ from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
+    from windowing.spec import Pipeline
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
@@ -113,6 +114,9 @@ def verify(
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
 
+    if run is not None:
+        spec = _as_run(spec, run)
+
     def read_log() -> Iterator[LogRecord]:
         if input_ is not None:
             return read_events(input_)
@@ -129,6 +133,14 @@ def verify(
     for line in verdict.lines():
         say(line)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def _as_run(spec: Pipeline, run: str) -> Pipeline:
+    """The pipeline with the partitions that were accepted for a run of the local stack."""
+    from infra import stack
+    from jobs import runs
+
+    return runs.as_accepted(stack.endpoints(only=[]), spec, run)
 
 
 def local_broker() -> str:

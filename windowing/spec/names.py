@@ -17,7 +17,7 @@ from windowing.spec.errors import shown
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 RUN_MAX: Final = 128
-TABLES_OF_SINKS: Final = frozenset({"commits", "dead_letters", "metrics"})
+TABLES_OF_SINKS: Final = frozenset({"commits", "dead_letters", "metrics", "tokens"})
 """Tables that a sink makes beside those of the queries."""
 
 

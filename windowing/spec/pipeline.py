@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
@@ -34,21 +33,24 @@ from windowing.spec.emission import (
     parse_retention,
 )
 from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.spec.field_names import check_field_name
+from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate, with_code
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
-from windowing.spec.names import PipelineName, QueryName, SchemaName, TableName
+from windowing.spec.limits import check_lengths, check_postgres_origin
+from windowing.spec.names import PipelineName, QueryName
 from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import (
     check_gaps,
+    check_joined,
     check_late,
     check_number,
     check_progress_key,
     check_step,
 )
 from windowing.spec.schedule import Schedule
+from windowing.spec.sink import Sink
 from windowing.spec.source import EventTime, Source, SpecModel, known_fields
-from windowing.spec.user_aggregate import source_digest
 from windowing.spec.window import Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
 
@@ -110,30 +112,6 @@ class Query(SpecModel):
         return (*(["op"] if retracting else []), *(["absorbed_by"] if by_session else []))
 
 
-class Sink(SpecModel):
-    """Where rows go: one of these.
-
-    Attributes:
-        table: Delta tables in a folder of this name under the tables' folder.
-        postgres: PostgreSQL tables in a schema of this name.
-    """
-
-    table: TableName | None = None
-    postgres: SchemaName | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Sink:
-        if (self.table is None) == (self.postgres is None):
-            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
-            raise ValueError(msg)
-        return self
-
-    @property
-    def name(self) -> str:
-        """The name of the folder or schema."""
-        return self.table or self.postgres or ""
-
-
 class Pipeline(SpecModel):
     """A pipeline: one source stream and its queries, or a join of two.
 
@@ -183,6 +161,18 @@ class Pipeline(SpecModel):
             raise ValueError(msg)
         return self
 
+    @model_validator(mode="after")
+    def _joined_behind_all(self) -> Self:
+        source = self.source
+        for number, lane in enumerate(source.joined_lanes, start=source.founding):
+            if lane.number != number:
+                msg = (
+                    f"E_JOINED: {lane.name} is lane {lane.number}, and the next number is {number}:"
+                    " lanes that join are numbered behind all others, in the order of their joining"
+                )
+                raise ValueError(msg)
+        return self
+
     @field_validator("query_files")
     @classmethod
     def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
@@ -218,8 +208,23 @@ class Pipeline(SpecModel):
         Raises:
             UserAggregateError: one cannot be used.
         """
-        queries = tuple(_with_code(query) for query in self.queries)
-        decisive = repr((self.source, self.shards, queries))
+        return self._fingerprint(self.source)
+
+    @cached_property
+    def earlier(self) -> dict[str, int]:
+        """The fingerprints it had before lanes joined it, each with how many lanes it had then."""
+        source = self.source
+        lanes = range(source.founding, source.partitions)
+        return {self._fingerprint(source.as_of(number)): number for number in lanes}
+
+    def _fingerprint(self, source: Source) -> str:
+        queries = tuple(
+            query.model_copy(update={"aggregates": tuple(map(with_code, query.aggregates))})
+            for query in self.queries
+        )
+        decisive = repr((source, self.shards, queries))
+        if source.joined_lanes:
+            decisive += repr(source.joined_lanes)
         return hashlib.sha256(decisive.encode()).hexdigest()[:16]
 
     def key_fields(self, number: int) -> frozenset[str]:
@@ -300,7 +305,11 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     attribute = source.ordered_by(window.attribute)
     timed = attribute == source.event_time.field
     with _blaming(*here, "window"):
+        check_lengths(window)
+        if pipeline.sink is not None and pipeline.sink.postgres is not None:
+            check_postgres_origin(window)
         check_idle(window, source.idle_timeout_us)
+        check_joined(window, [lane.name for lane in source.joined])
         if not timed:
             check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))
@@ -330,18 +339,6 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     )
 
 
-def _with_code(query: Query) -> Query:
-    """A query whose aggregates of users have the digests of their classes' sources."""
-    aggregates = tuple(
-        replace(one, code=source_digest(one.user)) if one.user else one for one in query.aggregates
-    )
-    return (
-        query
-        if aggregates == query.aggregates
-        else query.model_copy(update={"aggregates": aggregates})
-    )
-
-
 def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
         if field not in source.fields:
@@ -357,6 +354,7 @@ def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tup
     result = []
     for name, text in query.aggregates.items():
         with _blaming(*here, "aggregates", name):
+            check_field_name(name)
             aggregate = parse_aggregate(name, text)
             check_aggregate(aggregate, source.fields)
         result.append(aggregate)
