@@ -62,7 +62,7 @@ def far_cases(draw: st.DrawFn, kind: str) -> Case:
     if not rows and draw(st.booleans()):
         every = draw(st.sampled_from([LENGTH_MAX, 1, 7]))
         late = {"policy": "update", "every": f"{every} us" if unit else every}
-        kept = draw(st.sampled_from([LENGTH_MAX, 0]))
+        kept = draw(st.sampled_from([LENGTH_MAX, 2**63 - 1, 0]))
         retention = {"retention": f"{kept} us" if unit else kept}
     slack = draw(st.sampled_from([0, 2, LENGTH_MAX]))
     document = {
@@ -148,7 +148,7 @@ def test_joins_at_the_ends_of_time(data: st.DataObject) -> None:
     join["equal"] = data.draw(st.sampled_from([[], ["k"]]))
     if data.draw(st.booleans()):
         document |= {"late": {"policy": "update", "every": f"{LENGTH_MAX} us"}}
-        document["retention"] = f"{LENGTH_MAX} us"
+        document["retention"] = f"{data.draw(st.sampled_from([LENGTH_MAX, 2**63 - 1]))} us"
     text = yaml.safe_dump(document, sort_keys=False)
     events: list[Event] = []
     for topic in "lr":
@@ -208,13 +208,19 @@ _PLAIN = {
             r"every record lies in 86,400,000,000,000,000 windows",
         ),
         ({"WINDOW": f"RANGE {2**61} SLIDE 2 WATTR n"}, r"RANGE 2305.*at most"),
-        ({"DISORDER": f"{{slack: {2**61} us}}"}, r"at most 2\^60 us"),
-        ({"DISORDER": f"{{heartbeat: {{s/0: {{max_delay: {2**62} us}}}}}}"}, r"at most 2\^60 us"),
-        ({"LATE": f"{{policy: update, every: {2**62} us}}\nretention: 1 s"}, r"at most 2\^60 us"),
-        ({"LATE": f"{{policy: update, every: 1 s}}\nretention: {2**62} us"}, r"at most 2\^60 us"),
+        ({"DISORDER": f"{{slack: {2**61} us}}"}, r"at most 1152921504606846976 us"),
         (
-            {"LATE": "{policy: update, every: 1 s}\nretention: {windows: 1000000000000}"},
-            r"retention: 1000000000000 windows",
+            {"DISORDER": f"{{heartbeat: {{s/0: {{max_delay: {2**62} us}}}}}}"},
+            r"at most 1152921504606846976 us",
+        ),
+        (
+            {"LATE": f"{{policy: update, every: {2**62} us}}\nretention: 1 s"},
+            r"at most 1152921504606846976 us",
+        ),
+        ({"LATE": f"{{policy: update, every: 1 s}}\nretention: {2**63} us"}, r"at most 9223.* us"),
+        (
+            {"LATE": "{policy: update, every: 1 s}\nretention: {windows: 10000000000}"},
+            r"retention: 10000000000 windows",
         ),
     ],
 )
