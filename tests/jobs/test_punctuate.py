@@ -72,7 +72,7 @@ def believed(pipeline: Pipeline, append_us: int | None) -> int:
     """The largest bound that is no dead letter."""
     rule = pipeline.source.event_time
     ahead = [] if None in (append_us, rule.max_ahead_us) else [append_us + rule.max_ahead_us]
-    return min([rule.max_us, 2**61, *ahead])
+    return min([rule.max_us, 3 * 2**61, *ahead])
 
 
 @given(st.data())

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 INT64_MIN = -(2**63)
 INT64_MAX = 2**63 - 1
-LENGTH_MAX = 2**60
+LENGTH_MAX = 2**59
 """The longest length; see `windowing.spec.limits`."""
 
 _US_PER_UNIT = {
