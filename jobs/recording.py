@@ -12,6 +12,7 @@ import orjson
 import polars as pl
 
 from windowing.batches import Entry
+from windowing.lane import check_lane
 from windowing.pack import DATA, END, RawRows, pack
 from windowing.spec import Pipeline
 from windowing.values import ValueRules
@@ -54,6 +55,9 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
     Args:
         pipeline: says what a good record is.
         log: entries of its lanes, each lane in offset order.
+
+    Raises:
+        UndeclaredPartition: one is of none of them.
     """
     rules = ValueRules.of(pipeline)
     empty = pack(RawRows([], [], [], []), rules)
@@ -66,6 +70,7 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
             by_lane.setdefault(entry.partition, []).append((next(numbers), entry))
         length += len(part)
         for partition, placed in by_lane.items():
+            check_lane(pipeline.source, partition)
             entries = [entry for _, entry in placed]
             append_us = [entry.append_us for entry in entries]
             rows = RawRows(

@@ -9,6 +9,7 @@ from typing import Protocol
 from windowing.errors import BrokenEnvelope
 from windowing.pack import RawRows
 from windowing.spec import Pipeline
+from windowing.spec.pipeline import Source
 
 
 class Entry(Protocol):
@@ -49,12 +50,17 @@ def checked(entries: Iterable[Entry], pipeline: Pipeline) -> Iterator[Entry]:
     source = pipeline.source
     for number, entry in enumerate(entries, start=1):
         if source.number(entry.source, entry.partition) is None:
-            msg = (
-                f"line {number}: source {entry.source!r}, partition {entry.partition}: the "
-                f"pipeline reads {source.lanes}"
-            )
+            msg = f"line {number}: {_foreign(source, entry)}"
             raise BrokenEnvelope(msg)
         yield entry
+
+
+def _foreign(source: Source, entry: Entry) -> str:
+    if any(part.topic == entry.source for part in source.parts):
+        return source.undeclared(f"{entry.source}/{entry.partition}")
+    return (
+        f"source {entry.source!r}, partition {entry.partition}: the pipeline reads {source.lanes}"
+    )
 
 
 def batches(

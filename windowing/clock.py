@@ -167,6 +167,18 @@ def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
     return _AttributeClock(clock, disorder, source.lane(number), timed=timed)
 
 
+def begin(clock: ClockId, source: Source, number: int) -> Reached:
+    """How far a lane is before its first record: nowhere, but where it joined a running pipeline.
+
+    Args:
+        clock: by which clock.
+        source: of the pipeline.
+        number: of the lane.
+    """
+    since = None if clock.attribute == ROW_NUM else source.begins_at(number, clock.attribute)
+    return Reached() if since is None else Reached(since, since)
+
+
 def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | None) -> Progress:
     """What all lanes' reports of one clock come to.
 

@@ -54,8 +54,7 @@ def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]
         place = f"{entry.source}/{entry.partition} offset {entry.offset}"
         number = source.number(entry.source, entry.partition)
         if number is None:
-            msg = f"{place}: the pipeline has no such lane (it declares {source.lanes})"
-            raise BadLogError(msg)
+            raise BadLogError(_foreign(source, entry))
         lane, previous = lanes[number], last[number]
         if entry.offset <= previous:
             _check_redelivery(lane.get(entry.offset), entry, place, previous)
@@ -66,6 +65,13 @@ def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]
         lane[entry.offset] = entry
         last[number] = entry.offset
     return [list(lane.values()) for lane in lanes]
+
+
+def _foreign(source: Source, entry: LogEntry) -> str:
+    lane = f"{entry.source}/{entry.partition}"
+    if any(part.topic == entry.source for part in source.parts):
+        return f"offset {entry.offset} of {source.undeclared(lane)}"
+    return f"{lane} offset {entry.offset}: the pipeline has no such lane (it reads {source.lanes})"
 
 
 def _check_redelivery(first: LogEntry | None, again: LogEntry, place: str, previous: int) -> None:

@@ -7,7 +7,7 @@ Source: Li et al., SIGMOD 2005; the rows of slack are Aurora's, heartbeats Sriva
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -126,6 +126,16 @@ def progress_attr(disorder: Disorder) -> str | None:
     if isinstance(disorder, OrderedPer) and disorder.members is None:
         return disorder.attr
     return None
+
+
+def without_lanes(disorder: Disorder, gone: Collection[str]) -> Disorder:
+    """A generator as it is without what it says of some lanes."""
+    if isinstance(disorder, Heartbeat):
+        return Heartbeat(tuple(named for named in disorder.sources if named[0] not in gone))
+    if isinstance(disorder, OrderedPer) and disorder.members is not None:
+        left = tuple(named for named in disorder.members if named[0] not in gone)
+        return OrderedPer(disorder.attr, left)
+    return disorder
 
 
 def without_unit(disorder: Disorder) -> bool:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
+from windowing.spec.errors import shown
+
 INT64_MIN = -(2**63)
 INT64_MAX = 2**63 - 1
 LENGTH_MAX = 2**59
@@ -39,7 +41,9 @@ _UNITS = {
     **_WORDS,
     **{f"{word}s": unit for word, unit in _WORDS.items()},
 }
-_LENGTH = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)?\s*")
+_LENGTH = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:\s*([A-Za-z]+))?")
+_TEXT_MAX = 100
+"""A length is a number and a word."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -73,9 +77,9 @@ def parse_length(text: str) -> Length:
     Raises:
         ValueError: not of that form, or an unknown unit.
     """
-    match = _LENGTH.fullmatch(text)
+    match = _LENGTH.fullmatch(text.strip()) if len(text) <= _TEXT_MAX else None
     if match is None:
-        msg = f"{text!r} is not a length: write a number and a unit, such as 30 seconds"
+        msg = f"{shown(text)} is not a length: write a number and a unit, such as 30 seconds"
         raise ValueError(msg)
     number, word = match.groups()
     unit = _UNITS.get(word.lower()) if word else None
