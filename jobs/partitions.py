@@ -36,6 +36,8 @@ class PartitionsError(RuntimeError):
 
     exit_code = 1
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Accepted:

@@ -31,9 +31,13 @@ BOOTSTRAP_S = 10.0
 class BrokerError(RuntimeError):
     """No broker answers, or it refuses."""
 
+    exit_code = 1
+
 
 class TopicError(RuntimeError):
     """A topic is not as the pipeline needs it."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,12 @@ class ShortEmitter(JoinEmitter):
     """Looks one microsecond less far."""
 
     def _bounds(self) -> list[pl.Expr]:
-        bounds, reach = super()._bounds(), self._reach["right"]
-        if reach is None:
-            return bounds
-        first, *others = bounds
-        return [first & (pl.col("right:at") != pl.col("left:at") - reach), *others]
+        bounds, ahead = super()._bounds(), pl.col("right:at") - pl.col("left:at")
+        if (back := self._reach["right"]) is not None:
+            bounds.append(ahead != -back)
+        if (on := self._reach["left"]) is not None:
+            bounds.append(ahead != on)
+        return bounds
 
 
 GUILTY = guilty(planted("join_reach_one_short", ShortEmitter), "deterministic", lair=lair(join))
