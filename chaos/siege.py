@@ -18,7 +18,7 @@ from chaos.site import News, Site
 from chaos.target import Target
 from chaos.watch import JobFailed, Watch
 from jobs.runs import committed_offsets
-from jobs.topics import BrokerError
+from jobs.broker import BrokerError
 
 
 @dataclass

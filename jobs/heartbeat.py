@@ -22,7 +22,9 @@ from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from jobs.producing import CONTROL_HEADER, send_all
-from jobs.topics import BrokerError, broker_error, end_offsets, reader
+from jobs.broker import BrokerError, broker_error
+from jobs.broker import consumer as make_consumer
+from jobs.topics import end_offsets
 from windowing.control import Control, ControlError, read_control
 from windowing.spec import Pipeline
 from windowing.spec.disorder import Delays, Heartbeat
@@ -226,11 +228,11 @@ def watching(pipeline: Pipeline, bootstrap: str) -> Iterator[Watch]:
             f"{pipeline.source.partitions}: correct the file"
         )
         raise HeartbeatError(msg)
-    consumer = reader(bootstrap)
+    consumer = make_consumer(bootstrap)
     try:
         yield Watch(pipeline, consumer)
     except KafkaError as error:
-        raise broker_error(bootstrap, error) from error
+        raise broker_error(bootstrap, error, "read", pipeline.source.topic) from error
     finally:
         consumer.close()
 

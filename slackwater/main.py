@@ -58,7 +58,7 @@ _FAILURES = (
     "jobs.flights.FlightsError",
     "jobs.plot.PlotError",
     "jobs.runs.RunError",
-    "jobs.topics.BrokerError",
+    "jobs.broker.BrokerError",
     "jobs.topics.TopicError",
     "jobs.tune.TuneError",
     "jobs.tune_windows.UnitError",

@@ -18,7 +18,8 @@ from chaos.log import LogRecord, read_events, read_topic
 from jobs import flights
 from jobs.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish
 from jobs.poison import POISON
-from jobs.topics import BrokerError, TopicError, create_topic, end_offsets
+from jobs.broker import BrokerError
+from jobs.topics import TopicError, create_topic, end_offsets
 
 ROOT = Path(__file__).resolve().parents[2]
 MINUTE_US = 60_000_000
