@@ -17,8 +17,8 @@ from chaos.plan import Plan, Step
 from chaos.site import News, Site
 from chaos.target import Target
 from chaos.watch import JobFailed, Watch
-from jobs.runs import committed_offsets
 from jobs.broker import BrokerError
+from jobs.runs import committed_offsets
 
 
 @dataclass

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from infra import elsewhere
+from infra import elsewhere, kafka_settings
 from infra.daemon import Component, Daemon, Ports, shared_environment
 from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
@@ -75,6 +75,7 @@ def _daemon(layout: Layout, ports: Ports, service: str, arguments: tuple[str, ..
         check=lambda started: check(ports["airflow"], service, started),
         start_s=START_S,
         stop_s=15.0,
+        keeps=(kafka_settings.PREFIX,),  # its tasks call commands, which log in
     )
 
 

@@ -7,6 +7,7 @@ a cluster, as on the local stack.
 import os
 from collections.abc import Collection
 
+from infra import kafka_settings
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import STATE_DIR_VARIABLE, default_layout
@@ -53,8 +54,9 @@ def endpoints(only: Collection[str], *, user: str, jars: str) -> Endpoints:
     if missing:
         text = f"{KAFKA} names a stack elsewhere, but {', '.join(missing)} is not set"
         raise InfraError(text)
+    users = kafka_settings.settings()
     return Endpoints(
-        kafka_bootstrap=_url(KAFKA),
+        kafka_bootstrap=users.bootstrap if users else _url(KAFKA),
         spark_master=_url(SPARK),
         spark_rest=_url(SPARK_REST),
         spark_ui=_url(SPARK_UI),

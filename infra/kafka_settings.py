@@ -196,6 +196,11 @@ class KafkaSettings(_Part):
         return self
 
     @property
+    def is_more(self) -> bool:
+        """Whether there is more to say than addresses."""
+        return self != KafkaSettings(bootstrap=self.bootstrap)
+
+    @property
     def user(self) -> str:
         """Who we are, in words for an error."""
         if self.sasl is not None:
@@ -258,6 +263,16 @@ def settings(environment: Mapping[str, str] | None = None) -> KafkaSettings | No
     except ValidationError as error:
         text = f"the Kafka settings of {where} are wrong: {_first(error)}"
         raise InfraError(text) from None
+
+
+def choose(file: Path) -> None:
+    """Has this process, and what it starts, take the settings of a file, below those in variables.
+
+    Raises:
+        InfraError: they are wrong.
+    """
+    os.environ[FILE_VARIABLE] = str(file.absolute())
+    settings()
 
 
 def use(file: Path) -> None:

@@ -200,3 +200,19 @@ def _await_end(processes: Iterable[ProcessId], bound_s: float) -> list[ProcessId
         time.sleep(POLL_S)
         left = [process for process in left if is_alive(process)]
     return left
+
+
+def memory_of(pid: int) -> int:
+    """Sums the memory of a process and its offspring, in bytes; shared pages are shared out."""
+    total = 0
+    try:
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0
+    for member in family:
+        try:
+            total += member.memory_full_info().pss if psutil.LINUX else member.memory_info().rss
+        except psutil.Error:  # ended while we were counting
+            continue
+    return total

@@ -5,6 +5,7 @@ Kafka's own errors seldom say who was refused what; these do, and what to do abo
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import time
@@ -16,7 +17,6 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient
 from kafka.errors import (
     AuthorizationError,
-    ClusterAuthorizationFailedError,
     IllegalSaslStateError,
     KafkaConnectionError,
     KafkaError,
@@ -28,11 +28,14 @@ from kafka.errors import (
 from infra.errors import InfraError
 from infra.kafka_settings import KafkaSettings, Tls, settings_for
 from infra.kafka_spelling import for_python
+from jobs.login import log_in
 
 BOOTSTRAP_S = 10.0
 """How long to look for a broker, in seconds: a killed one is back within six."""
 
 _CONNECT_S = 5.0
+
+_IDEMPOTENT = re.compile(r"InitProducerId.*ClusterAuthorizationFailed")
 
 
 class BrokerError(RuntimeError):
@@ -107,13 +110,14 @@ def await_broker(bootstrap: str) -> str:
     while True:
         for address in addresses:
             try:
-                with socket.create_connection(address, timeout=_CONNECT_S) as plain:
-                    if context is not None:
-                        context.wrap_socket(plain, server_hostname=address[0]).close()
+                with refusals(bootstrap, "connect"):
+                    _try(address, settings, context)
             except ssl.SSLError as error:
                 raise BrokerError(_tls_refusal(settings, address, error)) from error
             except OSError as error:
                 refused = error
+            except InfraError as error:
+                raise BrokerError(str(error)) from error
             else:
                 return bootstrap
         if time.monotonic() > until_s:
@@ -122,6 +126,16 @@ def await_broker(bootstrap: str) -> str:
                 "one with `slackwater up`, or correct the address"
             )
         time.sleep(0.2)
+
+
+def _try(address: tuple[str, int], settings: KafkaSettings, context: ssl.SSLContext | None) -> None:
+    """Connect once, as far as a login goes; without TLS and login, an open port is enough."""
+    with socket.create_connection(address, timeout=_CONNECT_S) as plain:
+        if context is not None:
+            with context.wrap_socket(plain, server_hostname=address[0]) as wrapped:
+                log_in(wrapped, address[0], settings)
+        elif settings.sasl is not None:
+            log_in(plain, address[0], settings)
 
 
 def _context(tls: Tls) -> ssl.SSLContext:
@@ -210,7 +224,7 @@ def broker_error(bootstrap: str, error: Exception, doing: str = "", topic: str =
             f"the Kafka broker on {bootstrap} does not offer {mechanism} there: name another "
             "`sasl.mechanism`, or another listener's port"
         )
-    if isinstance(error, AuthorizationError):
+    if isinstance(error, AuthorizationError) or _IDEMPOTENT.search(str(error)):
         return BrokerError(_unauthorized(bootstrap, settings, error, doing, topic))
     if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
         hint = "look at `slackwater status`"
@@ -226,19 +240,15 @@ def broker_error(bootstrap: str, error: Exception, doing: str = "", topic: str =
 def _unauthorized(
     bootstrap: str, settings: KafkaSettings, error: Exception, doing: str, topic: str
 ) -> str:
-    on_cluster = isinstance(error, ClusterAuthorizationFailedError)
-    operation = doing or "do this"
     target = f"topic {topic!r}" if topic else "the cluster"
     resource = f"--topic {topic}" if topic else "--cluster"
-    if on_cluster and doing == "write":
-        operation, resource = "write idempotently to", "--cluster"
-        target = f"topic {topic!r}" if topic else "the broker"
-        grant = "IdempotentWrite"
-    else:
-        grant = operation.capitalize() if doing else "the operation"
+    grant = f"--operation {doing[:1].upper()}{doing[1:]} {resource}"
+    if doing == "write" and _IDEMPOTENT.search(str(error)):
+        # Whoever may write to a topic may do so idempotently; older brokers ask for both.
+        grant += "`, before Kafka 2.8 also `--operation IdempotentWrite --cluster"
     return (
-        f"{settings.user} may not {operation} {target} on {bootstrap} "
-        f"({type(error).__name__}): grant it with `kafka-acls --add --operation {grant} {resource}`"
+        f"{settings.user} may not {doing} {target} on {bootstrap}: grant it with "
+        f"`kafka-acls --add --allow-principal User:… {grant}`"
     )
 
 
@@ -253,7 +263,7 @@ def hidden_topic(bootstrap: str, topic: str) -> str:
     return (
         f"topic {topic!r} does not exist on {bootstrap}, or {settings.user} may not describe it: "
         f"create it with `slackwater topics PIPELINE.yml`, or grant it with `kafka-acls --add "
-        f"--operation Describe --topic {topic}`"
+        f"--allow-principal User:… --operation Describe --topic {topic}`"
     )
 
 

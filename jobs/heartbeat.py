@@ -21,9 +21,9 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from jobs.producing import CONTROL_HEADER, send_all
 from jobs.broker import BrokerError, broker_error
 from jobs.broker import consumer as make_consumer
+from jobs.producing import CONTROL_HEADER, send_all
 from jobs.topics import end_offsets
 from windowing.control import Control, ControlError, read_control
 from windowing.spec import Pipeline

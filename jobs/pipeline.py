@@ -17,12 +17,16 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
+from infra import kafka_settings
+from infra.kafka_settings import settings_for
+from infra.kafka_spelling import for_java
 from jobs.checkpoint import examine
 from jobs.failures import final_reason
+from jobs.kafka_failures import refusal
 from jobs.mend import mend
 from jobs.orphan import LOOK_S, Orphan, executors
 from jobs.producing import CONTROL_HEADER
-from jobs.runs import FAILURE_FILE, application_name
+from jobs.runs import FAILURE_FILE, SECRETS_FOLDER, application_name
 from jobs.session import PARALLELISM, session
 from windowing.errors import CheckpointDamaged
 from windowing.spark.plan import emissions
@@ -41,6 +45,7 @@ def kafka_rows(
     *,
     first: Mapping[int, int] | None = None,
     end: Mapping[int, int] | None = None,
+    secrets: Path,
 ) -> DataFrame:
     """The topic as a stream of raw rows.
 
@@ -51,10 +56,12 @@ def kafka_rows(
         max_offsets: offsets per batch at the most, over all partitions; None for no limit.
         first: per lane, by its number, where to begin; None: at the topic's beginning.
         end: per lane, the first offset to be left out; None: all is read.
+        secrets: a folder that driver and executors see, for what a login needs.
     """
+    client = for_java(settings_for(bootstrap), secrets)
     reader = (
         spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap)
+        .options(**{f"kafka.{name}": value for name, value in client.items()})
         .option("subscribe", ",".join(part.topic for part in pipeline.source.parts))
         .option("startingOffsets", _starting(pipeline.source, first))
         .option("includeHeaders", "true")
@@ -129,7 +136,13 @@ def run(args: argparse.Namespace) -> None:
     spark = session(application_name(pipeline.name), parallelism=args.parallelism)
     sink = _sink(pipeline, args)
     raw = kafka_rows(
-        spark, pipeline, args.bootstrap, args.max_offsets, first=args.first, end=args.end
+        spark,
+        pipeline,
+        args.bootstrap,
+        args.max_offsets,
+        first=args.first,
+        end=args.end,
+        secrets=checkpoint.parent / SECRETS_FOLDER,
     )
     writer = (
         emissions(raw, pipeline)
@@ -158,11 +171,15 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--parallelism", type=int, default=PARALLELISM)
     for name in ("--first", "--end"):
         parser.add_argument(name, type=_offsets)
+    parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
+    if args.kafka is not None:
+        kafka_settings.use(args.kafka)
     try:
         run(args)
     except StreamingQueryException as error:
         reason = final_reason(str(error), _written(args))
+        reason = reason or refusal(str(error), settings_for(args.bootstrap))
         if reason is None:
             raise
         _give_up(args, reason, str(error))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,10 +16,15 @@ from pathlib import Path
 from infra import spark, spark_rest
 from infra.endpoints import Endpoints
 from infra.errors import NotReady
+from infra.kafka_settings import settings_for
+from infra.kafka_spelling import hand_over
 from windowing.spec import Pipeline
 from windowing.spec.source import Source
 
 FAILURE_FILE = "failure.json"
+SECRETS_FOLDER = "kafka"
+"""In a run's folder: how its job reaches a cluster that wants a login; for our eyes only."""
+
 _NOTE_FILE = "run.json"
 _SCRIPT = "jobs/pipeline.py"
 _RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
@@ -109,6 +115,10 @@ def submit(
     checkpoint, table = folder / "checkpoint", table_of(endpoints, pipeline)
     args = [str(copied), "--run", run, "--bootstrap", endpoints.kafka_bootstrap]
     args += ["--checkpoint", str(checkpoint), "--table", str(table)]
+    settings = settings_for(endpoints.kafka_bootstrap)
+    if settings.is_more:
+        # By a file, which outlives this process: the master starts a dead driver again.
+        args += ["--kafka", str(hand_over(settings, folder / SECRETS_FOLDER))]
     if max_offsets is not None:
         args += ["--max-offsets", str(max_offsets)]
     if available_now:
@@ -170,6 +180,8 @@ def stop(endpoints: Endpoints, pipeline: Pipeline, keep: str | None = None) -> l
         if run in (driver.name, keep) or driver.state not in spark_rest.ALIVE:
             continue
         spark_rest.kill(endpoints, driver.submission_id)
+        # A job that was ended for good needs its login no more.
+        shutil.rmtree(folder_of(endpoints, pipeline, run) / SECRETS_FOLDER, ignore_errors=True)
         stopped.append(run)
     return stopped
 

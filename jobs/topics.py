@@ -30,13 +30,13 @@ class Topic:
         partitions: how many it has.
         created: True if this call made it.
         append_times: True if the broker stamps records itself when it appends them. Without
-            these times `max_ahead` cannot be judged.
+            these times `max_ahead` cannot be judged. None if we may not see how it is set.
     """
 
     name: str
     partitions: int
     created: bool
-    append_times: bool
+    append_times: bool | None
 
 
 def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
@@ -231,8 +231,10 @@ def _partitions(client: Any, name: str) -> int:
     return sum(len(topic["partitions"]) for topic in described if topic["name"] == name)
 
 
-def _append_times(client: Any, name: str) -> bool:
+def _append_times(client: Any, name: str) -> bool | None:
     described = client.describe_configs(
         [ConfigResource(ConfigResourceType.TOPIC, name)], config_filter="all"
     )
-    return bool(described["topic"][name]["message.timestamp.type"]["value"] == "LogAppendTime")
+    found = described["topic"].get(name) or {}
+    kind = found.get("message.timestamp.type")
+    return None if kind is None else bool(kind["value"] == "LogAppendTime")

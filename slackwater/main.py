@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -31,6 +33,23 @@ app = typer.Typer(
 for module in (files, aggregates, conform, disorder, stack, cluster, state, replay, chaos):
     module.register(app)
 chaos_run.register(chaos.chaos)
+
+
+@app.callback()
+def common(
+    kafka: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yml", help="How to reach a Kafka cluster of your own: docs/kafka.md."
+        ),
+    ] = None,
+) -> None:
+    """Take what every command shares."""
+    if kafka is not None:
+        from infra import kafka_settings
+
+        kafka_settings.choose(kafka)
+
 
 # Errors that a user can act on, and the exit code that each deserves. By name, so that a command
 # imports only the parts that it uses.

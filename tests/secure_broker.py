@@ -1,7 +1,7 @@
 """A broker of our own as a careful company runs one: SASL_SSL, client certificates, ACLs.
 
-One process of our jars, on ports of its own, with certificates made on the spot. Its third listener,
-without a login, is the administrator's. Import the fixture `secure_kafka` where it is wanted.
+One process of our jars, on ports of its own, with certificates made on the spot. Its third
+listener, without a login, is the administrator's. Import the fixture `secure_kafka`.
 """
 
 import os
@@ -128,9 +128,9 @@ class SecureBroker:
         """Make a user who may log in by both kinds of SCRAM."""
         kinds = (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
         with closing(KafkaAdminClient(bootstrap_servers=self.admin)) as client:
-            client.alter_user_scram_credentials(
-                [UserScramCredentialUpsertion(name, kind, password=password) for kind in kinds]
-            )
+            for kind in kinds:  # not twice in one request
+                made = UserScramCredentialUpsertion(name, kind, password=password)
+                assert client.alter_user_scram_credentials([made]) == {name: None}
 
 
 def _acl(user: str, operation: str, topic: str, kind: type = ACL) -> object:

@@ -16,9 +16,9 @@ from kafka import KafkaProducer
 
 from chaos.log import LogRecord, read_events, read_topic
 from jobs import flights
+from jobs.broker import BrokerError
 from jobs.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish
 from jobs.poison import POISON
-from jobs.broker import BrokerError
 from jobs.topics import TopicError, create_topic, end_offsets
 
 ROOT = Path(__file__).resolve().parents[2]
