@@ -6,8 +6,10 @@ A broker that is down is worth every restart; a password that is wrong is worth 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from infra.kafka_settings import KafkaSettings
+from jobs.broker import BrokerError, await_broker
 
 _TOPICS = re.compile(r"Not authorized to access topics: \[([^\]]+)\]")
 _MARKS = re.compile(
@@ -16,39 +18,28 @@ _MARKS = re.compile(
     r"|SslAuthenticationException|SSLHandshakeException|InvalidKeyException"
     r"|Not authorized to access topics|SSL handshake failed)"
 )
-_OTHER_NAME = re.compile(r"No (?:subject alternative|name matching) [^\n]*|doesn't match")
-_UNTRUSTED = re.compile(r"PKIX path [^\n]*|unable to find valid certification path")
 _GROUP = re.compile(r"Not authorized to access group: (\S+)")
 
 
-def refusal(text: str, settings: KafkaSettings) -> str | None:
+def refusal(text: str, settings: KafkaSettings, topics: Sequence[str]) -> str | None:
     """One sentence for a refusal by a broker; None where the text tells of none.
 
     Args:
         text: the message of the failed query, with its causes.
         settings: by which the job reached the broker.
+        topics: that the job reads; the broker does not always say which it means.
     """
     mark = _MARKS.search(text)
     if mark is None:
         return None
     place, user = settings.bootstrap, settings.user
-    if other := _OTHER_NAME.search(text):
+    if "TopicAuthorizationException" in text or _TOPICS.search(text):
+        named = _TOPICS.search(text)
+        topic = named.group(1) if named else ", ".join(topics)
         return (
-            f"the certificate of the Kafka broker on {place} does not name it "
-            f"({other.group().strip()}): call the broker by a name that it has, or give it a "
-            "certificate for this one, then submit the run again"
-        )
-    if "SSL" in text and _UNTRUSTED.search(text):
-        signer = (settings.tls.ca if settings.tls else None) or "the system's certificates"
-        return (
-            f"the certificate of the Kafka broker on {place} is not trusted: `tls.ca` must name "
-            f"who signed it, now {signer}; then submit the run again"
-        )
-    if topics := _TOPICS.search(text):
-        return (
-            f"{user} may not read or describe topic {topics.group(1)!r} on {place}: grant it with "
+            f"{user} may not read or describe topic {topic!r} on {place}: grant it with "
             f"`kafka-acls --add --allow-principal User:… --operation Read --operation Describe "
-            f"--topic {topics.group(1)}`, then submit the run again"
+            f"--topic {topic}`, then submit the run again"
         )
     if group := _GROUP.search(text):
         return (
@@ -69,11 +60,20 @@ def refusal(text: str, settings: KafkaSettings) -> str | None:
             "mechanism, or another listener's port, then submit the run again"
         )
     if "SSL" in text or "Ssl" in text:
-        return (
-            f"the Kafka broker on {place} and {user} do not agree on TLS: look at `tls` of the "
-            "Kafka settings and at the port, then submit the run again"
-        )
+        return f"{_about_tls(settings)}; then submit the run again"
     return (
         f"{user} is not allowed what a reader of {place} does ({mark.group(1)}): "
         "grant Read and Describe on the topic, then submit the run again"
+    )
+
+
+def _about_tls(settings: KafkaSettings) -> str:
+    """Why a handshake fails: Java keeps it in a cause of a cause, so we shake hands ourselves."""
+    try:
+        await_broker(settings.bootstrap)
+    except BrokerError as error:
+        return str(error)
+    return (
+        f"the Kafka broker on {settings.bootstrap} and Spark's client do not agree on TLS: look at "
+        "`tls` of the Kafka settings, whose certificate must be PEM with a key of PKCS#8"
     )

@@ -179,13 +179,18 @@ def main(argv: list[str]) -> int:
         run(args)
     except StreamingQueryException as error:
         reason = final_reason(str(error), _written(args))
-        reason = reason or refusal(str(error), settings_for(args.bootstrap))
+        reason = reason or _refusal(args, str(error))
         if reason is None:
             raise
         _give_up(args, reason, str(error))
     except CheckpointDamaged as error:
         _give_up(args, str(error), "")
     return 0
+
+
+def _refusal(args: argparse.Namespace, text: str) -> str | None:
+    topics = [part.topic for part in load_pipeline(args.pipeline).source.parts]
+    return refusal(text, settings_for(args.bootstrap), topics)
 
 
 def _written(args: argparse.Namespace) -> list[Path]:

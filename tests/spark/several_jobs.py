@@ -1,7 +1,7 @@
 """Runs several jobs in one Spark session, one after the other: `-m tests.spark.several_jobs JSON`.
 
-JSON is a list of argument lists of `jobs.pipeline`. Says where the page of the session is, and keeps
-it until its standard input ends.
+JSON is a list of argument lists of `jobs.pipeline`. Says where the page of the session is, and
+keeps it until its standard input ends.
 """
 
 import json
