@@ -6,7 +6,6 @@ Airflow has its own Python environment (ADR 5), so nothing of it is imported her
 import base64
 import hashlib
 import json
-import os
 import secrets
 import subprocess
 from datetime import datetime
@@ -20,6 +19,7 @@ from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
 from infra.layout import AIRFLOW_VENV, ROOT, Layout
 from infra.ports import HOST
+from infra.private import write_private
 
 PORTS = {"airflow": 8080}
 """The port that Airflow likes best."""
@@ -168,7 +168,7 @@ def _secrets(layout: Layout) -> dict[str, str]:
             "session": secrets.token_hex(32),
             "jwt": secrets.token_hex(32),
         }
-        _write_private(path, json.dumps(fresh))
+        write_private(path, json.dumps(fresh))
         # Airflow would make the password itself, and print it to its log.
         write_password(layout, secrets.token_urlsafe(12))
     return json.loads(path.read_text())  # type: ignore[no-any-return]
@@ -176,16 +176,7 @@ def _secrets(layout: Layout) -> dict[str, str]:
 
 def write_password(layout: Layout, text: str) -> None:
     """Writes the file from which Airflow takes the password of its user."""
-    _write_private(passwords_file(layout), json.dumps({USER: text}) + "\n")
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-        out.write(text)
-    part.replace(path)
+    write_private(passwords_file(layout), json.dumps({USER: text}) + "\n")
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:

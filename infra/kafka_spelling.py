@@ -4,7 +4,6 @@ A Java client gets no secret, but where it stands (KIP-297): Spark shows, plans,
 options, and in none of them may a password appear.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import yaml
 
 from infra.errors import InfraError
 from infra.kafka_settings import SECRET_NAME, KafkaSettings
+from infra.private import write_private
 
 SETTINGS_FILE = "settings.yml"
 """The settings of a run, in its folder of secrets."""
@@ -133,19 +133,8 @@ def hand_over(settings: KafkaSettings, folder: Path) -> Path:
             plain[name] = value
     given |= {"properties": plain, "property_files": files}
     text = yaml.safe_dump({"kafka": given}, sort_keys=False)
-    # A `$` of a value is not a reference any more: all of them are resolved.
     write_private(folder / SETTINGS_FILE, text)
     return folder / SETTINGS_FILE
-
-
-def write_private(path: Path, text: str) -> str:
-    """Write a file that only its owner can read, whole or not at all; gives its path."""
-    part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-        out.write(text)
-    part.replace(path)
-    return str(path.absolute())
 
 
 def _private(folder: Path) -> None:

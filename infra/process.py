@@ -18,6 +18,9 @@ import psutil
 from infra.errors import InfraError
 
 POLL_S = 0.05
+PRIVATE = 0o077
+"""The umask of daemons, and of all that they start."""
+
 MARK = "SLACKWATER_DAEMON_OF"
 """Environment variable of every daemon and, by inheritance, of all that it starts: the state
 folder of its stack. It finds offspring that outlived its parent."""
@@ -93,6 +96,7 @@ def start(
                 env=dict(environment),
                 cwd=cwd,
                 start_new_session=True,
+                umask=PRIVATE,  # what it writes may hold records and logins
             )
     except OSError as error:
         text = f"cannot start {command[0]}: {error.strerror} ({error.filename or log})"

@@ -101,6 +101,7 @@ def up(
         return endpoints(only=only)
     layout = layout or default_layout()
     news = _News(reporter)
+    layout.make_private()
     with only_one(layout):
         record = read(layout)
         with ThreadPoolExecutor(max_workers=len(PARTS)) as pool:
