@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from infra.errors import InfraError
-from infra.kafka_settings import SECRET_NAME, KafkaSettings
+from infra.kafka_file import SECRET_NAME
+from infra.kafka_settings import KafkaSettings
 from infra.private import write_private
 
 SETTINGS_FILE = "settings.yml"

@@ -48,7 +48,7 @@ spark.ui.showConsoleProgress         false
 spark.authenticate                   true
 spark.authenticate.secret            {key}
 spark.ui.killEnabled                 false
-spark.redaction.regex                (?i)secret|password|token|access[.]?key|jaas|ssl[.]keystore[.]key
+spark.redaction.regex                (?i)secret|password|token|access[.]?key|jaas|keystore[.]key
 # A job that chaos shoots at for hours must not be given up after ten dead executors.
 spark.deploy.maxExecutorRetries      -1
 spark.deploy.retainedApplications    50

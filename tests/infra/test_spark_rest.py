@@ -174,7 +174,7 @@ def test_orders_without_the_token_are_refused(cluster: tuple[Endpoints, Layout])
     create = f"{endpoints.spark_rest}/v1/submissions/create"
     body = {"action": "CreateSubmissionRequest", "appResource": "file:/tmp/evil.py"}
     # As a page in a browser would send it, and as somebody who guesses a token.
-    page = {"Origin": "http://evil.example", "Content-Type": "text/plain"}
+    page = {"Origin": "null", "Content-Type": "text/plain"}
     forged = {"Authorization": "Bearer eyJhbGciOiJIUzI1NiJ9.e30.AAAA"}
     unsigned = {"Authorization": "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0."}
     for headers in ({}, page, forged, unsigned):
