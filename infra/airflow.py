@@ -150,7 +150,7 @@ def password(layout: Layout) -> str:
 def login(endpoints: Endpoints) -> str:
     """Says who may log in, and where the password stands; never the password itself."""
     if elsewhere.is_named():
-        return f"{endpoints.airflow_user}, password: ${elsewhere.AIRFLOW_PASSWORD}"
+        return f"{endpoints.airflow_user}, password: see ${elsewhere.AIRFLOW_PASSWORD_FILE}"
     return f"{endpoints.airflow_user}, password: see {passwords_file(Layout(endpoints.state_dir))}"
 
 

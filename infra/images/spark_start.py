@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from infra import spark, spark_key
+from infra.images.secrets import offer_tables
 from infra.layout import default_layout
 
 CONF = Path("/tmp/spark/conf")  # noqa: S108 - a container's own; nobody else is in it
@@ -80,6 +81,7 @@ def main(arguments: list[str]) -> None:
     key = spark_key.make(default_layout().state_dir)
     spark.write_defaults(CONF, host, bind=everywhere, rest=REST_PORT, recovery=recovery, key=key)
     os.environ.update(spark.environment(host, conf=CONF, scratch=SCRATCH))
+    offer_tables()
     program = command(arguments, host)
     os.execvp(program[0], program)  # noqa: S606 - an argument list, no shell
 
