@@ -43,10 +43,7 @@ spark.driver.host                    {host}
 spark.driver.bindAddress             {bind}
 spark.jars                           {jars}
 spark.ui.showConsoleProgress         false
-# Master, workers, drivers and executors talk to those only who know the secret; the pages, which
-# anybody on this machine may read, end nothing and show no secret.
-spark.authenticate                   true
-spark.authenticate.secret            {key}
+# The pages, which anybody on this machine may read, end nothing and show no secret.
 spark.ui.killEnabled                 false
 spark.redaction.regex                (?i)secret|password|token|access[.]?key|jaas|keystore[.]key
 # A job that chaos shoots at for hours must not be given up after ten dead executors.
@@ -66,6 +63,12 @@ spark.cores.max                      4
 
 MASTER_SETTINGS = "master.conf"
 """The master's settings: those of all, and the lock of its door."""
+
+_KEPT = """\
+# Master, workers, drivers and executors talk to those only who know the secret.
+spark.authenticate                   true
+spark.authenticate.secret            {key}
+"""
 
 _DOOR = """\
 # Whoever submits a program is this user: a shared machine's other users, and web pages, must not.
@@ -210,7 +213,7 @@ def _prepare(layout: Layout, ports: Ports) -> None:
 
 
 def write_defaults(
-    folder: Path, host: str, *, bind: str, rest: int, recovery: Path, key: str
+    folder: Path, host: str, *, bind: str, rest: int, recovery: Path, key: str | None
 ) -> None:
     """Writes the settings that the master, a worker and its drivers start from.
 
@@ -220,15 +223,17 @@ def write_defaults(
         bind: the address to listen on.
         rest: port of the master's submission server.
         recovery: where the master keeps what a successor must know.
-        key: the cluster's secret.
+        key: the secret of master and workers; None where there are none, and Kubernetes guards.
     """
     folder.mkdir(parents=True, exist_ok=True)
     recovery.mkdir(parents=True, exist_ok=True)
     settings = _DEFAULTS.format(
-        host=host, bind=bind, rest=rest, jars=connector_jars(), recovery=recovery, key=key
+        host=host, bind=bind, rest=rest, jars=connector_jars(), recovery=recovery
     )
+    if key is not None:
+        settings += _KEPT.format(key=key)
+        write_private(folder / MASTER_SETTINGS, settings + _DOOR.format(key=key))
     write_private(folder / "spark-defaults.conf", settings)
-    write_private(folder / MASTER_SETTINGS, settings + _DOOR.format(key=key))
 
 
 def _any_worker_alive(layout: Layout) -> bool:

@@ -78,7 +78,8 @@ def main(arguments: list[str]) -> None:
     everywhere = "0.0.0.0"  # noqa: S104 - on the containers' own network
     recovery = SCRATCH / "recovery"
     # The state folder is the cluster's: whoever comes first makes the secret there.
-    key = spark_key.make(default_layout().state_dir)
+    daemon = arguments[:1] in (["master"], ["worker"])
+    key = spark_key.make(default_layout().state_dir) if daemon else None
     spark.write_defaults(CONF, host, bind=everywhere, rest=REST_PORT, recovery=recovery, key=key)
     os.environ.update(spark.environment(host, conf=CONF, scratch=SCRATCH))
     offer_tables()
