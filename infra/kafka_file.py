@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from infra.errors import InfraError
+from infra.errors import SettingsError
 
 SECRET_NAME = re.compile(r"password|secret|token|jaas|(^|\.)key$", re.IGNORECASE)
 """Client properties that hold a secret, by their names."""
@@ -27,21 +27,21 @@ def read(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
         given: the environment that `${NAME}` refers to.
 
     Raises:
-        InfraError: it cannot be read, or holds a secret itself; never repeats what stands there.
+        SettingsError: it cannot be read, or holds a secret itself; never repeats what stands there.
     """
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         text = f"the Kafka settings {path} cannot be read ({error.strerror}): correct the name"
-        raise InfraError(text) from error
+        raise SettingsError(text) from error
     except (yaml.YAMLError, ValueError):
         # YAML's own words repeat the line, which may hold what must not be shown.
         text = f"the Kafka settings {path} are not YAML: look at quotes, colons and indents"
-        raise InfraError(text) from None
+        raise SettingsError(text) from None
     found = document.get("kafka") if isinstance(document, dict) else None
     if not isinstance(found, dict) or set(document) != {"kafka"}:
         text = f"{path} must hold one key, `kafka`, with bootstrap, sasl, tls and properties below"
-        raise InfraError(text)
+        raise SettingsError(text)
     _refuse_secrets(found, path)
     resolved: dict[str, Any] = _resolved(found, given, path)
     for part in ("sasl", "tls"):
@@ -74,7 +74,7 @@ def _refuse_secrets(found: dict[str, Any], path: Path) -> None:
                     f"{path} holds a secret itself, at {prefix}{name}: write `${{NAME}}` for the "
                     "environment's variable of this name, or name a file that holds it"
                 )
-                raise InfraError(text)
+                raise SettingsError(text)
 
 
 def _resolved(value: Any, given: Mapping[str, str], path: Path) -> Any:
@@ -87,7 +87,7 @@ def _resolved(value: Any, given: Mapping[str, str], path: Path) -> Any:
         name = reference.group(1)
         if name not in given:
             text = f"{path} refers to ${{{name}}}, and the environment has no {name}: set it"
-            raise InfraError(text)
+            raise SettingsError(text)
         return given[name]
 
     return _REFERENCE.sub(look, value)

@@ -32,7 +32,7 @@ from pydantic import (
 )
 
 from infra import kafka_file
-from infra.errors import InfraError
+from infra.errors import SettingsError
 
 FILE_VARIABLE = "SLACKWATER_KAFKA_FILE"
 """Names the settings file."""
@@ -98,7 +98,7 @@ class Sasl(_Part):
         """The password.
 
         Raises:
-            InfraError: its file cannot be read.
+            SettingsError: its file cannot be read.
         """
         return _secret(self.password, self.password_file)
 
@@ -136,7 +136,7 @@ class Tls(_Part):
         """The password of the certificate's key; None: it has none.
 
         Raises:
-            InfraError: its file cannot be read.
+            SettingsError: its file cannot be read.
         """
         if self.key_password is None and self.key_password_file is None:
             return None
@@ -221,7 +221,7 @@ def settings_for(bootstrap: str) -> KafkaSettings:
     """The settings that hold for these addresses: the given ones if they name them, else none.
 
     Raises:
-        InfraError: settings are given, and are wrong.
+        SettingsError: settings are given, and are wrong.
     """
     given = settings()
     if given is not None and given.bootstrap == bootstrap:
@@ -229,7 +229,7 @@ def settings_for(bootstrap: str) -> KafkaSettings:
     try:
         return KafkaSettings(bootstrap=bootstrap)
     except ValidationError as error:
-        raise InfraError(_first(error)) from None
+        raise SettingsError(_first(error)) from None
 
 
 def settings(environment: Mapping[str, str] | None = None) -> KafkaSettings | None:
@@ -239,13 +239,13 @@ def settings(environment: Mapping[str, str] | None = None) -> KafkaSettings | No
         environment: by default this process's.
 
     Raises:
-        InfraError: they are wrong; says where, and what to do.
+        SettingsError: they are wrong; says where, and what to do.
     """
     given = os.environ if environment is None else environment
     known = {f"{PREFIX}{name}" for name in _VARIABLES} | {FILE_VARIABLE}
     if unknown := sorted(name for name in given if name.startswith(PREFIX) and name not in known):
         text = f"{unknown[0]} is no setting; there are {', '.join(sorted(known))}"
-        raise InfraError(text)
+        raise SettingsError(text)
     file = given.get(FILE_VARIABLE)
     found = kafka_file.read(Path(file), given) if file else {}
     _override(found, given)
@@ -258,14 +258,14 @@ def settings(environment: Mapping[str, str] | None = None) -> KafkaSettings | No
         return KafkaSettings.model_validate(found)
     except ValidationError as error:
         text = f"the Kafka settings of {where} are wrong: {_first(error)}"
-        raise InfraError(text) from None
+        raise SettingsError(text) from None
 
 
 def choose(file: Path) -> None:
     """Has this process, and what it starts, take the settings of a file, below those in variables.
 
     Raises:
-        InfraError: they are wrong.
+        SettingsError: they are wrong.
     """
     os.environ[FILE_VARIABLE] = str(file.absolute())
     settings()
@@ -310,7 +310,7 @@ def _override(found: dict[str, Any], given: Mapping[str, str]) -> None:
 def _set_tls(found: dict[str, Any], value: str) -> None:
     if value.lower() not in ("true", "false"):
         text = f"{PREFIX}TLS is {value!r}: it must be true or false"
-        raise InfraError(text)
+        raise SettingsError(text)
     if value.lower() == "true":
         found.setdefault("tls", {})
     else:
@@ -324,7 +324,7 @@ def _json(text: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         text = f'{PREFIX}PROPERTIES must be a JSON object, such as {{"client.id": "slackwater"}}'
-        raise InfraError(text)
+        raise SettingsError(text)
     return found
 
 
@@ -336,7 +336,7 @@ def _secret(value: SecretStr | None, file: Path | None) -> str:
         return file.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, ValueError) as error:
         text = f"the secret in {file} cannot be read ({type(error).__name__}): correct the name"
-        raise InfraError(text) from error
+        raise SettingsError(text) from error
 
 
 def _first(error: ValidationError) -> str:

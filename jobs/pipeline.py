@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
 from infra import kafka_settings
+from infra.errors import InfraError
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import for_java
 from jobs.checkpoint import examine
@@ -183,7 +184,7 @@ def main(argv: list[str]) -> int:
         if reason is None:
             raise
         _give_up(args, reason, str(error))
-    except CheckpointDamaged as error:
+    except (CheckpointDamaged, InfraError) as error:
         _give_up(args, str(error), "")
     return 0
 

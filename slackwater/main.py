@@ -57,6 +57,7 @@ _USAGE_ERRORS = (
     "windowing.spec.PipelineError",
     "windowing.errors.BrokenEnvelope",
     "windowing.spec.user_aggregate.UserAggregateError",
+    "infra.errors.SettingsError",
     "chaos.log.EnvelopeError",
     "chaos.conform.wid_case.CaseError",
     "jobs.heartbeat.HeartbeatError",
