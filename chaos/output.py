@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from windowing.semantics import Counts
 from windowing.spec.pipeline import Pipeline, Query
@@ -159,9 +161,9 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
     rows = [
         line
         for query in pipeline.queries
-        for line in _table_rows(_arrow(tables[query.name], run=run), query, folder / query.name)
+        for line in table_rows(_arrow(tables[query.name], run=run), query, folder / query.name)
     ]
-    letters = _table_dead_letters(_arrow(dead, run=run), folder / "dead_letters")
+    letters = table_dead_letters(_arrow(dead, run=run), folder / "dead_letters")
     return Output(
         rows=rows,
         dead=letters,
@@ -173,10 +175,24 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
 
 def _open(folder: Path, name: str) -> DeltaTable:
     try:
-        return DeltaTable(str(folder / name))
+        with _whole(folder / name):
+            return DeltaTable(str(folder / name))
     except TableNotFoundError:
         msg = f"{folder / name}: there is no Delta table: has the pipeline run with this folder?"
         raise OutputError(msg) from None
+
+
+@contextmanager
+def _whole(place: Path) -> Iterator[None]:
+    """What the libraries raise where a file of a table is damaged or gone, in one sentence."""
+    try:
+        yield
+    except TableNotFoundError:
+        raise
+    except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
+        why = " ".join(str(error).split())[:200]
+        msg = f"{place}: the table cannot be read, as if a file of it were damaged or gone ({why})"
+        raise OutputError(msg) from error
 
 
 def _choose(run: str | None, folder: Path, tables: list[DeltaTable]) -> str:
@@ -197,7 +213,8 @@ def _choose(run: str | None, folder: Path, tables: list[DeltaTable]) -> str:
 
 def _arrow(table: DeltaTable, columns: list[str] | None = None, run: str | None = None) -> pa.Table:
     filters = None if run is None else [("run", "=", run)]
-    return table.to_pyarrow_table(columns=columns, filters=filters)
+    with _whole(Path(unquote(urlsplit(table.table_uri).path))):
+        return table.to_pyarrow_table(columns=columns, filters=filters)
 
 
 def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[Any]]:
@@ -211,12 +228,17 @@ def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[An
 _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "values")
 
 
-def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
-    if query.early is not None and "pane" in table.column_names:
-        # Provisional rows are no part of what a log means.
+def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
+    """The rows of a query's table as lines; `place` is where it lies, for messages.
+
+    Raises:
+        OutputError: not a table of the sink.
+    """
+    if "pane" in table.column_names:
+        # Provisional rows are no part of what a log means; silent lanes may ask for some, too.
         table = table.filter(pc.not_equal(table["pane"], "early"))
     starts, ends = (_microseconds(table, name, place) for name in ("window_start", "window_end"))
-    keys = _structs(table, "key", query.key, place) if query.key else [()] * len(table)
+    keys = _keys(table, query, place)
     plain = _columns(table, _PLAIN, place)
     marks = dict(zip(query.marks, _columns(table, query.marks, place), strict=True))
     nothing = [None] * len(table)
@@ -247,6 +269,15 @@ def _table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Id
         except ValueError as error:  # a lane's name without a number
             msg = f"{place}: {row} cannot be spelled as a row: {error}"
             raise OutputError(msg) from None
+
+
+def _keys(table: pa.Table, query: Query, place: Path) -> list[tuple[Any, ...]]:
+    """The keys of rows; the table has each field once, also where PATTR is in `group_by` too."""
+    if not query.key:
+        return [()] * len(table)
+    names = list(dict.fromkeys(query.key))
+    found = (dict(zip(names, key, strict=True)) for key in _structs(table, "key", names, place))
+    return [tuple(key[name] for name in query.key) for key in found]
 
 
 def _microseconds(table: pa.Table, name: str, place: Path) -> list[int]:
@@ -280,7 +311,12 @@ def _spelled(value: Any) -> Any:
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
-def _table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, str]]:
+def table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, str]]:
+    """The dead letters of a table as lines; `place` is where it lies, for messages.
+
+    Raises:
+        OutputError: not a table of the sink.
+    """
     plain = _columns(table, ("source", "partition", "offset", "query", "reason"), place)
     letters = [DeadLetter(*fields) for fields in zip(*plain, strict=True)]
     return [(dead_letter_identity(letter), dead_letter_line(letter)) for letter in letters]

@@ -10,7 +10,7 @@ from chaos.history import History
 from chaos.output import OutputError
 from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Pipeline
-from windowing.spec.rules import by_event_time
+from windowing.spec.rules import ends_at_a_time
 
 
 def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) -> None:
@@ -43,7 +43,7 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
     for query in pipeline.queries:
         rows = _table(folder / query.name, run).filter(pl.col("revision") == 0)
         # The ends of other windows are told by rows, keys or another attribute, not by lanes' time.
-        by_lanes = by_event_time(query.window, source.event_time.field) and not per_key
+        by_lanes = ends_at_a_time(query.window, source.event_time.field) and not per_key
         ends = pl.col("window_end").dt.epoch("us").max() if by_lanes else pl.lit(None)
         for batch, end_us in rows.group_by("batch_id").agg(ends).sort("batch_id").iter_rows():
             at_s = committed.get(batch, 0.0)

@@ -24,6 +24,7 @@ from infra.layout import Layout, default_layout
 from infra.ports import HOST, is_free, pick
 from infra.process import ProcessId, is_alive, marked, memory_of, start, stop
 from infra.record import Record, Running, only_one, read
+from infra.state_folder import claim
 
 PARTS = {"kafka": kafka, "spark": spark, "airflow": airflow}
 """The components by name; each module has PORTS and `component(layout, ports)`."""
@@ -101,6 +102,7 @@ def up(
         return endpoints(only=only)
     layout = layout or default_layout()
     news = _News(reporter)
+    claim(layout)
     layout.make_private()
     with only_one(layout):
         record = read(layout)

@@ -42,6 +42,10 @@ class BrokerError(RuntimeError):
     """No broker answers, or it refuses."""
 
 
+class Refused(BrokerError):
+    """It refuses, and will refuse again: a login, a certificate, a right that is missing."""
+
+
 def consumer(bootstrap: str, **options: Any) -> Any:
     """Return a consumer of committed records that joins no group and commits nothing.
 
@@ -85,7 +89,7 @@ def _client(kind: Any, bootstrap: str, options: dict[str, Any]) -> Any:
         try:
             given = for_python(settings_for(bootstrap), kind.DEFAULT_CONFIG)
         except InfraError as error:
-            raise BrokerError(str(error)) from error
+            raise Refused(str(error)) from error
         # What results depend on goes first: settings cannot name it anyway.
         return kind(**{**given, **options})
 
@@ -105,7 +109,7 @@ def await_broker(bootstrap: str) -> str:
     try:
         settings = settings_for(bootstrap)
     except InfraError as error:
-        raise BrokerError(str(error)) from error
+        raise Refused(str(error)) from error
     context = None if settings.tls is None else _context(settings.tls)
     while True:
         for address in addresses:
@@ -113,11 +117,11 @@ def await_broker(bootstrap: str) -> str:
                 with refusals(bootstrap, "connect"):
                     _try(address, settings, context)
             except ssl.SSLError as error:
-                raise BrokerError(_tls_refusal(settings, address, error)) from error
+                raise Refused(_tls_refusal(settings, address, error)) from error
             except OSError as error:
                 refused = error
             except InfraError as error:
-                raise BrokerError(str(error)) from error
+                raise Refused(str(error)) from error
             else:
                 return bootstrap
         if time.monotonic() > until_s:
@@ -155,9 +159,9 @@ def _context(tls: Tls) -> ssl.SSLContext:
             f"the certificates of {tls.certificate or tls.ca} cannot be used ({_reason(error)}): "
             "they must be PEM, with chain and key in one file, and the key's password right"
         )
-        raise BrokerError(msg) from error
+        raise Refused(msg) from error
     except InfraError as error:
-        raise BrokerError(str(error)) from error
+        raise Refused(str(error)) from error
     return context
 
 
@@ -214,18 +218,18 @@ def broker_error(bootstrap: str, error: Exception, doing: str = "", topic: str =
     settings = settings_for(bootstrap)
     if isinstance(error, SaslAuthenticationFailedError):
         mechanism = settings.sasl.mechanism if settings.sasl else "no login"
-        return BrokerError(
+        return Refused(
             f"the Kafka broker on {bootstrap} does not accept the login of {settings.user} "
             f"({mechanism}): correct username, password or mechanism of the Kafka settings"
         )
     if isinstance(error, UnsupportedSaslMechanismError | IllegalSaslStateError):
         mechanism = settings.sasl.mechanism if settings.sasl else "no login"
-        return BrokerError(
+        return Refused(
             f"the Kafka broker on {bootstrap} does not offer {mechanism} there: name another "
             "`sasl.mechanism`, or another listener's port"
         )
     if isinstance(error, AuthorizationError) or _IDEMPOTENT.search(str(error)):
-        return BrokerError(_unauthorized(bootstrap, settings, error, doing, topic))
+        return Refused(_unauthorized(bootstrap, settings, error, doing, topic))
     if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
         hint = "look at `slackwater status`"
         if settings.protocol == "PLAINTEXT":

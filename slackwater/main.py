@@ -12,11 +12,13 @@ import typer
 from slackwater import (
     aggregates,
     chaos,
+    chaos_nightly,
     chaos_run,
     cluster,
     conform,
     disorder,
     files,
+    operators,
     replay,
     stack,
     state,
@@ -30,9 +32,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, aggregates, conform, disorder, stack, cluster, state, replay, chaos):
+for module in (
+    files,
+    aggregates,
+    conform,
+    operators,
+    disorder,
+    stack,
+    cluster,
+    state,
+    replay,
+    chaos,
+):
     module.register(app)
 chaos_run.register(chaos.chaos)
+chaos_nightly.register(chaos.chaos)
 
 
 @app.callback()
@@ -76,6 +90,7 @@ _FAILURES = (
     "chaos.replay.run.ReplayError",
     "infra.errors.InfraError",
     "jobs.flights.FlightsError",
+    "jobs.partitions.PartitionsError",
     "jobs.plot.PlotError",
     "jobs.runs.RunError",
     "jobs.broker.BrokerError",

@@ -1,16 +1,47 @@
-"""Frames of the runtime as the rows and dead letters that every part of the platform exchanges."""
+"""What the runtime emits: tagged frames for sinks, and the rows and dead letters in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from windowing.classes import extents
-from windowing.frames import from_bytes
+from windowing.frames import from_bytes, to_bytes
+from windowing.shard import Emission
 from windowing.spec import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_lines, row_lines
+
+# Kinds of emitted frames.
+RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
+
+
+class Emitted(NamedTuple):
+    """One frame on its way to a sink.
+
+    Attributes:
+        kind: `result`, `early`, `dead_letter` or `metric`.
+        query: whose rows they are; None of dead letters and metrics.
+        frame: an Arrow stream.
+    """
+
+    kind: str
+    query: str | None
+    frame: bytes
+
+
+def tagged(emission: Emission) -> Iterator[Emitted]:
+    """The frames of one shard's step, as a sink takes them."""
+    for query, frame in emission.results.items():
+        yield Emitted(RESULT, query, to_bytes(frame))
+    for query, frame in emission.early.items():
+        yield Emitted(EARLY, query, to_bytes(frame))
+    for data in emission.dead_letters:
+        yield Emitted(DEAD_LETTER, None, data)
+    for data in emission.metrics:
+        yield Emitted(METRIC, None, data)
 
 
 def rows_of(

@@ -5,7 +5,7 @@ the epoch that releases it. What a shard emits when the stream's progress moves 
 function of that set, of P and of P' alone (`windowing.emission`): no counters, no flags.
 
 A batch appends one delta (`windowing.tables`); deltas are merged into the base, and what is past
-retention is let go, once there are `COMPACT_AFTER` of them.
+retention is let go, once there are `compact_after` of them.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from windowing import tables
 from windowing.aggregates import Accumulators
 from windowing.assign.assigner import Tables
 from windowing.classes import class_of
-from windowing.clock import ClockId, clock_of, clocks_of, progress_of
+from windowing.clock import ClockId, begin, clock_of, clocks_of, progress_of
 from windowing.early import EarlyRows
-from windowing.errors import StateFull
+from windowing.errors import CheckpointMismatch, StateFull
 from windowing.frames import from_bytes, to_bytes
 from windowing.idle import IdleLanes, left_out
 from windowing.parcel import Parcel
 from windowing.progress.reached import Progress, Reached
 from windowing.spec import Pipeline
+from windowing.spec.window import ROW_NUM
 from windowing.state import StateStore, check_fingerprint
-from windowing.wids import ENDED
+from windowing.wids import ENDED, NOTHING_YET
 
 COMPACT_AFTER = 8
 
@@ -73,10 +74,13 @@ class Shard:
 
     Args:
         pipeline: the pipeline.
+        compact_after: so many deltas are merged into the base, at the next step that reads them
+            anyway; four times as many at any step. What is emitted does not depend on it.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, compact_after: int = COMPACT_AFTER) -> None:
         self._pipeline = pipeline
+        self.compact_after = compact_after
         self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
         self._emitters = {
             query.name: class_of(query).emitter(query, pipeline) for query in pipeline.queries
@@ -132,7 +136,7 @@ class Shard:
             self._emit_early(store, after, beyond, wall_us, emission)
         self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
-        if state.deltas >= 4 * COMPACT_AFTER:
+        if state.deltas >= 4 * self.compact_after:
             self._compact(store, state, tables.read(store, self._emitters), after)
         store.put(_HEAD, msgspec.msgpack.encode(state))
         return emission
@@ -152,15 +156,57 @@ class Shard:
             for query, parts in held.items()
         }
 
+    def highest(self, store: StateStore) -> dict[str, int]:
+        """By attribute, the largest progress of any unit: what a lane that joins begins with.
+
+        Raises:
+            CheckpointMismatch: the state belongs to another pipeline.
+        """
+        found: dict[str, int] = {}
+        for clock, progress in self._progress(store, self._load(store)).items():
+            if clock.attribute != ROW_NUM:
+                found[clock.attribute] = progress.highest
+        return found
+
     def _load(self, store: StateStore) -> ShardState:
         data = store.get(_HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
+        numbers = range(source.partitions)
         if data is None:
-            clocks = [clock.name for clock in clocks_of(self._pipeline)]
-            return ShardState(fingerprint, {c: [Reached()] * source.partitions for c in clocks})
+            clocks = clocks_of(self._pipeline)
+            begins = {c.name: [begin(c, source, number) for number in numbers] for c in clocks}
+            return ShardState(fingerprint, begins)
         state = msgspec.msgpack.decode(data, type=ShardState)
         check_fingerprint("a shard", state.fingerprint, self._pipeline)
+        if state.fingerprint != fingerprint:
+            self._join(store, state)
         return state
+
+    def _join(self, store: StateStore, state: ShardState) -> None:
+        """Take in the lanes that joined since the state was written.
+
+        What they bring is late where windows have closed: none begins behind what the state has
+        reached. So a row that was sent stays what it is.
+
+        Raises:
+            CheckpointMismatch: one begins behind it.
+        """
+        source = self._pipeline.source
+        for clock, progress in self._progress(store, state).items():
+            lanes = state.reached[clock.name]
+            for number in range(len(lanes), source.partitions):
+                begins = begin(clock, source, number)
+                if clock.attribute != ROW_NUM and begins.progress_us < progress.highest:
+                    msg = (
+                        f"lane {source.lane(number)} is said to join at {clock.attribute} "
+                        f"{_spelled(begins.progress_us)}, and the run is at "
+                        f"{_spelled(progress.highest)}: windows have closed without it; take its "
+                        "lines out of joined, and accept it again with `slackwater topics FILE "
+                        "--accept-partitions`"
+                    )
+                    raise CheckpointMismatch(msg)
+                lanes.append(begins)
+        state.fingerprint = self._pipeline.fingerprint
 
     def _progress(
         self, store: StateStore, state: ShardState, silent: frozenset[int] = frozenset()
@@ -218,7 +264,7 @@ class Shard:
         if not due:
             return
         # Who reads much of the state may as well tidy it up.
-        tidy = state.deltas >= COMPACT_AFTER
+        tidy = state.deltas >= self.compact_after
         held = tables.read(store, self._emitters if tidy else due)
         for query in due:
             if query not in held:
@@ -288,3 +334,8 @@ class Shard:
             query: self._emitters[query].retained(part, after[self._clocks[query]])
             for query, part in held.items()
         }
+
+
+def _spelled(progress_us: int) -> str:
+    known = {NOTHING_YET: "nothing yet", ENDED: "its end"}
+    return known.get(progress_us, str(progress_us))

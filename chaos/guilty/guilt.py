@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from chaos.simulator.checks import Check
+from chaos.simulator.draw.wish import Wish
 from chaos.simulator.parts import Parts
+from windowing.spec.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,22 @@ class Guilty:
         return self.parts.name
 
 
-def guilty(parts: Parts, *expected: Check) -> Guilty:
-    """Accuse an engine."""
+def guilty(
+    parts: Parts,
+    *expected: Check,
+    lair: Callable[[Pipeline], bool] | None = None,
+    wish: Wish | None = None,
+) -> Guilty:
+    """Accuse an engine.
+
+    Args:
+        parts: the engine.
+        expected: the checks that say why.
+        lair: the pipelines in which the defect can show; None: all of them.
+        wish: what drawn cases shall have; None: nothing special.
+    """
+    if lair is not None:
+        parts = replace(parts, lair=lair)
+    if wish is not None:
+        parts = replace(parts, wish=wish)
     return Guilty(parts, frozenset(expected))

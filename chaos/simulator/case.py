@@ -31,6 +31,11 @@ FailureKind = Literal[
 ]
 
 
+Rival = Literal["plans first", "same batch"]
+"""What a second driver on the same checkpoint does: it writes the offsets of the next batch before
+the first one does, or runs a batch that the first one runs, too."""
+
+
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What goes wrong in one attempt at a batch.
 
@@ -59,6 +64,11 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         move: so far the tasks move on among the workers before the batch.
         damage: before the batch, the newest state file of this task is damaged, and the job
             restarts; None: nothing is.
+        wall_us: so much time passes by the wall clock before the batch.
+        rival: what a second driver does during the batch; None: there is none.
+        restore: before the batch, the checkpoint is put back from a copy that is so many batches
+            old, and the job restarts.
+        lose_table: before the batch, this table of the sink is lost, and the job restarts.
     """
 
     take: tuple[int, ...] = ()
@@ -72,9 +82,13 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     workers: int = 0
     move: int = 0
     damage: int | None = None
+    wall_us: int = 0
+    rival: Rival | None = None
+    restore: int = 0
+    lose_table: int | None = None
 
 
-class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """All that a simulated run depends on.
 
     Attributes:
@@ -83,6 +97,9 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         pipeline: the text of the pipeline file.
         lanes: per partition, its events in offset order.
         plan: the batches; what they leave of the log is delivered at the end.
+        compact_after: how many deltas a shard merges into its base.
+        strict: a record that is delivered again is an error, as on Spark, and not a no-op.
+        tables: rows are put together by the sinks' code, and read back from their columns.
     """
 
     seed: str
@@ -90,6 +107,9 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pipeline: str
     lanes: tuple[tuple[Event, ...], ...]
     plan: tuple[Step, ...]
+    compact_after: int = 8
+    strict: bool = False
+    tables: bool = False
 
     @property
     def records(self) -> int:

@@ -6,20 +6,20 @@ what the definition makes of the part of the log delivered so far.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from chaos.output import Output, dead_letter_identity, row_identity
 from chaos.simulator.case import Record
+from chaos.simulator.due import closing, outcomes_of
 from chaos.simulator.history import Batch, History, Metric
+from chaos.simulator.refusals import REFUSALS, as_far_as_committed, lawful, meant
 from chaos.verify import Comparison, Verdict, verify
-from windowing.semantics import Counts, Outcome, evaluate
+from windowing.semantics import Counts, Outcome
 from windowing.spec.pipeline import Pipeline
 from windowing.spec.rows import dead_letter_line, row_line
-from windowing.spec.rules import by_event_time
 
 Check = Literal[
     "no error",
@@ -34,8 +34,8 @@ Check = Literal[
 ]
 
 CHECKS: dict[Check, str] = {
-    "no error": "the engine does not break off",
-    "nothing skipped": "a damaged state file that is read gives an error that names it",
+    "no error": "the engine breaks off where the definition refuses the log, and nowhere else",
+    "nothing skipped": "what is damaged, lost or sent again gives an error that names it",
     "deterministic": "the rows are the definition's, byte for byte, revision by revision",
     "exactly once": "no identity stands twice in the sink",
     "dead letters": "the dead letters are the definition's, and each stands there once",
@@ -72,26 +72,33 @@ def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: Histor
         the checks that failed, in the order of `CHECKS`; none: the run passes.
     """
     if history.error is not None:
-        return [Finding("no error", (history.error,))]
+        if not lawful(pipeline, lanes, history):
+            return [Finding("no error", (history.error,))]
+        # What came before the error had its rows, and they are judged like all others.
+        history = as_far_as_committed(history)
+        lanes = [lane[:end] for lane, end in zip(lanes, _reached(history, lanes), strict=True)]
     log = [record for lane in lanes for record in lane]
-    verdict = verify(pipeline, log, _output(pipeline, history))
-    outcomes = [
-        evaluate(pipeline, [r for lane, end in zip(lanes, ends, strict=True) for r in lane[:end]])
-        for ends in history.ends
-    ]
+    try:
+        verdict = verify(pipeline, log, _output(pipeline, history))
+        outcomes = outcomes_of(pipeline, lanes, history.ends)
+    except REFUSALS as refusal:
+        went_on = f"the run went on, where {meant(refusal)} had to stop it: {refusal}"
+        return [Finding("no error", (went_on,))]
     found: dict[Check, list[str]] = {
-        "nothing skipped": [
-            f"{file} was damaged, read, and passed over" for file in history.skipped
-        ],
+        "nothing skipped": [f"{what}, and passed over" for what in history.skipped],
         "deterministic": _differing(verdict),
         "exactly once": _duplicated(verdict.rows),
         "dead letters": _dead_letters(verdict),
         "conservation": [str(part) for part in verdict.conservation if not part.ok],
         "repeatable": list(_repeats(history)),
         "progress": list(_progress(history, outcomes)),
-        "closing": list(_closing(pipeline, history, outcomes)),
+        "closing": list(closing(pipeline, history, outcomes)),
     }
     return [Finding(check, tuple(found[check])) for check in CHECKS if found.get(check)]
+
+
+def _reached(history: History, lanes: Sequence[Sequence[Record]]) -> tuple[int, ...]:
+    return history.ends[-1] if history.ends else (0,) * len(lanes)
 
 
 def _output(pipeline: Pipeline, history: History) -> Output:
@@ -150,7 +157,7 @@ def _repeats(history: History) -> Iterator[str]:
                 return
 
 
-def _progress(history: History, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _progress(history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str]:
     latest: dict[str, float] = {}
     for number, batch in sorted(history.batches.items()):
         for metric in batch.metrics:
@@ -160,7 +167,7 @@ def _progress(history: History, outcomes: Sequence[Outcome]) -> Iterator[str]:
                 yield f"lane {metric.lane} went back from {before} to {said} in batch {number}"
                 return
             fact = math.inf if said == math.inf else said
-            if number < len(outcomes):
+            if number in outcomes:
                 fact = _number(outcomes[number].progress[metric.lane])
             if said != fact:
                 yield f"lane {metric.lane} stood at {fact} after batch {number}, and said {said}"
@@ -170,31 +177,6 @@ def _progress(history: History, outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def _number(progress_us: float | None) -> float:
     return -math.inf if progress_us is None else progress_us
-
-
-def _closing(pipeline: Pipeline, history: History, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Compare the batch of each row with the first one after which the definition has it."""
-    # The ends of other windows are numbers.
-    field = pipeline.source.event_time.field
-    timed = {query.name for query in pipeline.queries if by_event_time(query.window, field)}
-    due: dict[str, int] = {}
-    for number, outcome in enumerate(outcomes):
-        for row in outcome.rows:
-            due.setdefault(row_line(row), number)
-    for number, batch in sorted(history.batches.items()):
-        stands_us = -math.inf
-        if number < len(outcomes):
-            stands_us = min(map(_number, outcomes[number].progress.values()))
-        for _, line in batch.rows:
-            fields = json.loads(line)
-            in_time = fields["query"] in timed and fields["pane"] == "full"
-            if in_time and fields["window_end"] > stands_us:
-                yield f"sent in batch {number}, while the stream stood at {stands_us}: {line}"
-                return
-            if line in due and number != due[line]:
-                when = "early" if number < due[line] else "late"
-                yield f"due in batch {due[line]}, and sent too {when}, in batch {number}: {line}"
-                return
 
 
 def clean(outcome: Outcome) -> Batch:

@@ -53,8 +53,10 @@ class History:
         batches: per batch, what the sink holds of it.
         attempts: per batch, the rows and dead letters that each attempt at it came to.
         faults: how often each kind of fault took effect.
-        skipped: damaged state files that the job read and did not complain of.
+        skipped: what was damaged, lost or sent again, and what the job did not complain of.
+        commits: how many batches were committed; None: all of `ends`.
         error: the engine's own error where it broke off; None: it did not.
+        error_kind: the name of its class.
     """
 
     ends: list[tuple[int, ...]] = field(default_factory=list)
@@ -62,4 +64,6 @@ class History:
     attempts: dict[int, list[Lines]] = field(default_factory=lambda: defaultdict(list))
     faults: Counter[str] = field(default_factory=Counter)
     skipped: list[str] = field(default_factory=list)
+    commits: int | None = None
     error: str | None = None
+    error_kind: str = ""

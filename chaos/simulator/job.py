@@ -9,36 +9,37 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from itertools import count, pairwise
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from chaos.output import dead_letter_identity, row_identity
-from chaos.simulator.case import Failure, FailureKind, Record, Step
-from chaos.simulator.cluster import Engine, Open
-from chaos.simulator.history import History, Line, Metric
-from chaos.simulator.sink import Item
+from chaos.simulator.case import Case, Failure, FailureKind, Record, Step
+from chaos.simulator.cluster import Cluster, Engine, Open
+from chaos.simulator.delivery import SENT_AGAIN, chunks_of, raw
+from chaos.simulator.history import History
+from chaos.simulator.sink import Ends, Item
+from chaos.simulator.spelling import DEAD, METRICS, Tables, names, spelling
+from chaos.simulator.start import compare
 from chaos.simulator.state import StateDamaged, Task
-from windowing.frames import from_bytes
+from windowing.errors import RedeliveredOffset
 from windowing.lane import Lane
-from windowing.output import dead_letters_of, rows_of
-from windowing.pack import RawRows, pack
+from windowing.pack import pack
 from windowing.parcel import Parcel
 from windowing.shard import Emission, Shard
 from windowing.spec.pipeline import Pipeline
-from windowing.spec.rows import dead_letter_line, row_line
 from windowing.state import MemoryStore
 from windowing.values import ValueRules
 
 if TYPE_CHECKING:
     from chaos.simulator.parts import Parts
 
-Ends = tuple[int, ...]
-Tables = dict[str, list[object]]
+__all__ = ["DEAD", "METRICS", "Job", "JobDied", "Tables"]
+
 Output = TypeVar("Output")
 
-DEAD, METRICS = "dead letters", "metrics"
+# An attempt takes its time, too.
+_ATTEMPT_US = 1000
 
 
 class JobDied(Exception):
@@ -56,26 +57,42 @@ class Job:
         pipeline: the pipeline.
         lanes: per lane, its records in offset order.
         parts: the engine under test.
+        case: how its lanes, shards and sink are set up.
     """
 
-    def __init__(self, pipeline: Pipeline, lanes: Sequence[Sequence[Record]], parts: Parts) -> None:
-        self._pipeline = pipeline
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        lanes: Sequence[Sequence[Record]],
+        parts: Parts,
+        case: Case,
+    ) -> None:
+        self._pipeline, self._case = pipeline, case
         self._rules = [ValueRules.of(pipeline, number) for number in range(len(lanes))]
-        self._queries = {query.name: query for query in pipeline.queries}
-        self.log = [_raw(lane) for lane in lanes]
+        self.log = [raw(lane) for lane in lanes]
         self._lanes: list[Task] = [("lane", number) for number in range(len(lanes))]
         self._shards: list[Task] = [("shard", number) for number in range(pipeline.shards)]
-        make_lane = parts.lanes(pipeline)
-
-        def build(task: Task) -> Engine:
-            return make_lane(task[1]) if task[0] == "lane" else parts.shard(pipeline)
-
+        self._parts, self._make_lane = parts, parts.lanes(pipeline)
         self._files, self.sink = parts.state(), parts.sink()
-        self._cluster = parts.cluster(self._files, [*self._lanes, *self._shards], build)
+        self._cluster = self._new_cluster()
+        self._spelled = spelling(pipeline, tables=case.tables)
         self._reported: set[str] = set()
+        self._wall_us = 0
         self.planned: list[Ends] = []
         self.commits = 0
         self.history = History(ends=self.planned)
+
+    def _new_cluster(self) -> Cluster:
+        return self._parts.cluster(self._files, [*self._lanes, *self._shards], self._build)
+
+    def _build(self, task: Task) -> Engine:
+        if task[0] == "lane":
+            lane = self._make_lane(task[1])
+            lane.redelivered = "error" if self._case.strict else "skip"
+            return lane
+        shard = self._parts.shard(self._pipeline)
+        shard.compact_after = self._case.compact_after
+        return shard
 
     # --- between batches ---------------------------------------------------------------------
 
@@ -91,6 +108,11 @@ class Job:
             self._cluster.restart(step.workers)
         if step.move and self._cluster.move(step.move):
             self._took_effect("tasks moved")
+        if step.restore and self.commits:
+            self._restore_checkpoint(step)
+        if step.lose_table is not None and self.commits:
+            self._lose_table(step.lose_table)
+        self._wall_us += step.wall_us
         begin = self.planned[-1] if self.planned else (0,) * len(self.log)
         end = tuple(
             min(at + take, len(rows.offsets))
@@ -103,15 +125,21 @@ class Job:
             self._took_effect(step.failures[0].kind)
             self._cluster.restart()
             step = msgspec.structs.replace(step, failures=step.failures[1:])
-        self.planned.append(end)
+        self._plan(begin, end, step)
         self._finish_batch(step)
         if damaged is not None:
             # The batch has loaded every state, and nobody complained.
-            self.history.skipped += sorted(damaged - self._reported)
+            self.history.skipped += [
+                f"{file} was damaged and read" for file in sorted(damaged - self._reported)
+            ]
 
     def finish(self) -> None:
-        """Deliver what is left of the log, and put what the sink holds into the history."""
+        """Deliver what is left of the log, and leave."""
         self.step(Step(take=tuple(len(rows.offsets) for rows in self.log)))
+        self.leave()
+
+    def leave(self) -> None:
+        """Put what the sink holds into the history."""
         for table, items in self.sink.tables.items():
             for item in items:
                 batch = self.history.batches[item.batch]
@@ -130,6 +158,59 @@ class Job:
         self._cluster.restart()
         return {name}
 
+    def _restore_checkpoint(self, step: Step) -> None:
+        """Put the checkpoint back from an old copy; the tables keep what they have."""
+        at = max(0, self.commits - step.restore)
+        del self.planned[at:]
+        self.commits = at
+        self._took_effect("old checkpoint restored")
+        self._cluster.restart()
+        # A job starts by running again what the tables hold, as their plans say.
+        for ends in compare(self.planned, at, names(self._pipeline), self.sink.plans).follow:
+            self.planned.append(ends)
+            self._finish_batch(Step(order=step.order + 2))
+
+    def _lose_table(self, which: int) -> None:
+        """Lose a table; an operator who is told which has a backup of it."""
+        tables = names(self._pipeline)
+        name = tables[which % len(tables)]
+        copy = self.sink.lose(name)
+        self._took_effect("table lost")
+        self._cluster.restart()
+        stand = compare(self.planned, self.commits, tables, self.sink.plans)
+        if name in stand.behind:
+            self.sink.put_back(name, copy)
+        else:
+            self.history.skipped.append(f"table {name!r} was lost")
+
+    def _plan(self, begin: Ends, end: Ends, step: Step) -> None:
+        """Write the offsets of the next batch ahead, if nobody has."""
+        if step.rival == "plans first":
+            self.log_offsets(len(self.planned), self._cut_otherwise(begin, end))
+            if self.log_offsets(len(self.planned) - 1, end):
+                return
+            # The first driver finds the entry, ends, and is started again: it runs that batch.
+            self._took_effect("second driver plans first")
+            self._cluster.restart()
+            return
+        self.log_offsets(len(self.planned), end)
+
+    def _cut_otherwise(self, begin: Ends, end: Ends) -> Ends:
+        """Another end of a batch than this one, if there is any."""
+        more = tuple(min(at + 1, len(rows.offsets)) for at, rows in zip(end, self.log, strict=True))
+        half = tuple((first + 1 + stop) // 2 for first, stop in zip(begin, end, strict=True))
+        return more if more != end else half
+
+    def log_offsets(self, batch: int, ends: Ends) -> bool:
+        """Write the offsets of a batch; False: there is an entry already, and it stays.
+
+        The log of offsets takes one entry per batch, whoever writes it: of two drivers one wins.
+        """
+        if batch < len(self.planned):
+            return False
+        self.planned.append(ends)
+        return True
+
     def _took_effect(self, kind: str) -> None:
         self.history.faults[kind] += 1
 
@@ -141,6 +222,9 @@ class Job:
         for attempt in count():
             failure = failures[0] if failures else None
             try:
+                if step.rival == "same batch" and not failures:
+                    self._run_beside(batch, attempt, step)
+                    step = msgspec.structs.replace(step, rival=None)
                 self.attempt(batch, attempt, step, failure)
             except JobDied as death:
                 failures = failures[1:]
@@ -152,18 +236,51 @@ class Job:
                 self._reported.add(damage.file)
                 self._files.repair(damage.file)
                 self._cluster.restart()
+            except RedeliveredOffset:
+                if not (self._case.strict and self._sent_again):
+                    raise
+                # The error that Spark's lanes have for it; what is sent next is what was planned.
+                self._took_effect("redelivery refused")
+                step = msgspec.structs.replace(step, rewind=0, twice=0)
+                self._cluster.restart()
+            else:
+                if self._case.strict and self._sent_again:
+                    self.history.skipped.append(f"records of batch {batch} were sent again")
             if self.commits > batch:
                 return
 
+    def _run_beside(self, batch: int, attempt: int, step: Step) -> None:
+        """A second driver runs the same batch with workers of its own, up to its commit entry."""
+        own, self._cluster = self._cluster, self._new_cluster()
+        try:
+            self._begin(step, attempt, None)
+            tables = self._execute(batch, msgspec.structs.replace(step, rewind=0, twice=0))
+            self._note(batch, tables)
+            self.write_sink(batch, self.token(batch, attempt), tables)
+            if step.order % 2:
+                self.commit_states()
+        finally:
+            self._cluster = own
+        # The first driver writes the commit entry; the second finds it there, and ends.
+        self._took_effect("second driver on the same batch")
+
     def attempt(self, batch: int, attempt: int, step: Step, failure: Failure | None) -> None:
         """Run a batch once; it ends with the commit entry, or dies before."""
-        self._rng = random.Random(step.order * 1_000_003 + attempt)
-        self._failure = failure
+        self._begin(step, attempt, failure)
         self._die("driver dies after the offsets are logged")
         tables = self._execute(batch, step)
+        self._note(batch, tables)
+        self.conclude(batch, attempt, tables, state_first=step.state_first)
+
+    def _begin(self, step: Step, attempt: int, failure: Failure | None) -> None:
+        self._rng = random.Random(step.order * 1_000_003 + attempt)
+        self._failure, self._sent_again = failure, False
+        self._wall_us += _ATTEMPT_US
+
+    def _note(self, batch: int, tables: Tables) -> None:
+        """Note what an attempt came to: its rows and dead letters, not what it counted."""
         lines = [line for name, lines in tables.items() if name != METRICS for line in lines]
         self.history.attempts[batch].append(frozenset(line[1] for line in lines))  # type: ignore[index]
-        self.conclude(batch, attempt, tables, state_first=step.state_first)
 
     def conclude(self, batch: int, attempt: int, tables: Tables, *, state_first: bool) -> None:
         """Write sink and state, and the commit entry last."""
@@ -187,6 +304,7 @@ class Job:
             self._die("driver dies among the tables", number, len(tables))
             self._die("sink refuses", number, len(tables), workers=False)
             self.sink.write(table, token, [Item(batch, content) for content in contents])
+            self.sink.plans[table].setdefault(batch, self.planned[batch])
             self._die("sink does not answer", number, len(tables), workers=False)
 
     def commit_states(self) -> None:
@@ -205,27 +323,31 @@ class Job:
     def _execute(self, batch: int, step: Step) -> Tables:
         """Run the lanes and the shards of a batch; give what they emit, table by table."""
         self._opened: dict[Task, Open] = {}
-        chunks = self._chunks(batch, step)
+        begin = self.planned[batch - 1] if batch else (0,) * len(self.log)
+        chunks, befell = chunks_of(self.log, begin, self.planned[batch], step, self._rng)
+        self.history.faults += befell
+        self._sent_again = any(kind in befell for kind in SENT_AGAIN)
         for task in self._lanes:
             self._open(task, batch)
 
         def lane(task: Task) -> list[Parcel]:
             engine = self._cluster.engine(task)
             assert isinstance(engine, Lane)  # noqa: S101 - by the task's kind
-            packed = [pack(rows, self._rules[task[1]]) for rows in chunks[task]]
+            packed = [pack(rows, self._rules[task[1]]) for rows in chunks[task[1]]]
             return engine.step(self._open(task, batch), packed)
 
-        sent = self._stage([*chunks], lane, "lanes")
+        sent = self._stage([self._lanes[number] for number in chunks], lane, "lanes")
         parcels = list(sent.values())
         self._rng.shuffle(parcels)
 
         def shard(task: Task) -> Emission:
             engine = self._cluster.engine(task)
             assert isinstance(engine, Shard)  # noqa: S101 - by the task's kind
-            return engine.step(self._open(task, batch), [parts[task[1]] for parts in parcels])
+            own = [parts[task[1]] for parts in parcels]
+            return engine.step(self._open(task, batch), own, self._wall_us)
 
         emitted = self._stage([*self._shards], shard, "shards")
-        return self._tables(list(emitted.values()))
+        return self._spelled(list(emitted.values()), batch)
 
     def _open(self, task: Task, version: int) -> MemoryStore:
         self._opened[task] = state = self._cluster.open(task, version)
@@ -252,70 +374,3 @@ class Job:
             lost = self._cluster.kill(self._failure.at)
             outputs |= {task: run(task) for task in tasks if task in lost}
         return outputs
-
-    def _chunks(self, batch: int, step: Step) -> dict[Task, list[RawRows]]:
-        """Per lane that has any, the chunks of a batch, cut, repeated and shuffled."""
-        begin = self.planned[batch - 1] if batch else (0,) * len(self.log)
-        chunks = {}
-        for task, rows, first, stop in zip(
-            self._lanes, self.log, begin, self.planned[batch], strict=True
-        ):
-            start = max(0, first - step.rewind)
-            if start == stop:
-                continue
-            cuts = [self._rng.randint(start, stop) for _ in range(step.pieces - 1)]
-            edges = sorted({start, stop, *cuts})
-            parts = [rows.part(a, b) for a, b in pairwise(edges)]
-            parts += self._rng.choices(parts, k=step.twice) if step.twice else []
-            self._rng.shuffle(parts)
-            chunks[task] = parts
-            self._count_delivery(step, first - start, len(edges) - 2)
-        return chunks
-
-    def _count_delivery(self, step: Step, resent: int, cuts: int) -> None:
-        for kind, times in (
-            ("chunk delivered twice", step.twice),
-            ("records sent again", resent),
-            ("chunk cut and shuffled", cuts),
-        ):
-            if times:
-                self._took_effect(kind)
-
-    def _tables(self, emissions: Sequence[Emission]) -> Tables:
-        tables: Tables = {}
-        for emission in emissions:
-            for query, frame in emission.results.items():
-                rows = rows_of(self._queries[query], self._pipeline, frame)
-                lines: list[Line] = [(row_identity(row), row_line(row)) for row in rows]
-                tables.setdefault(f"query {query}", []).extend(lines)
-            for data in emission.dead_letters:
-                letters = dead_letters_of(self._pipeline, data)
-                dead: list[Line] = [(dead_letter_identity(d), dead_letter_line(d)) for d in letters]
-                tables.setdefault(DEAD, []).extend(dead)
-            for data in emission.metrics:
-                tables.setdefault(METRICS, []).extend(self._metrics(data))
-        return tables
-
-    def _metrics(self, data: bytes) -> list[Metric]:
-        return [
-            Metric(
-                lane=self._pipeline.source.lane(row["partition"]),
-                query=row["query"],
-                counts=tuple(row[name] for name in _COUNTS),
-                progress_us=row["progress_us"],
-                ended=row["ended"],
-            )
-            for row in from_bytes(data).iter_rows(named=True)
-        ]
-
-
-_COUNTS = ("read", "applied", "outside", "dropped", "dead")
-
-
-def _raw(lane: Sequence[Record]) -> RawRows:
-    return RawRows(
-        offsets=[record.offset for record in lane],
-        values=[record.value for record in lane],
-        controls=[record.control for record in lane],
-        append_us=[record.append_us for record in lane],
-    )

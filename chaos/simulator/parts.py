@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from chaos.simulator.cluster import Cluster
+from chaos.simulator.draw.wish import Wish
 from chaos.simulator.job import Job
 from chaos.simulator.sink import Sink
 from chaos.simulator.state import StateFiles
@@ -27,6 +28,11 @@ def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
     return partial(Lane, pipeline)
 
 
+def anywhere(_: Pipeline) -> bool:
+    """Any pipeline will do."""
+    return True
+
+
 @dataclass(frozen=True)
 class Parts:
     """The parts of an engine; by default they are the real lane and shard on a sound platform.
@@ -36,6 +42,8 @@ class Parts:
         lanes: called once a run; gives what makes the lane of a partition.
         shard: makes a shard.
         state, sink, cluster, job: the platform.
+        wish: what its cases shall have, such as the class of windows that a defect lives in.
+        lair: of the pipelines that may be drawn, those in which a planted defect can show.
     """
 
     name: str = OWN
@@ -45,3 +53,5 @@ class Parts:
     sink: Callable[[], Sink] = Sink
     cluster: type[Cluster] = Cluster
     job: type[Job] = Job
+    wish: Wish = field(default_factory=Wish)
+    lair: Callable[[Pipeline], bool] = anywhere

@@ -10,11 +10,12 @@ from functools import lru_cache
 
 from chaos.simulator.case import Case, record
 from chaos.simulator.checks import Finding, judge
-from chaos.simulator.draw_log import draw_log
-from chaos.simulator.draw_pipeline import draw_pipeline
-from chaos.simulator.draw_plan import draw_plan
+from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
+from chaos.simulator.features import pairs_of
 from chaos.simulator.parts import OWN, Parts
 from windowing.spec.pipeline import Pipeline, parse_pipeline
+
+_TRIES = 400
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,13 @@ class Result:
         case: what was run.
         findings: the checks that failed; none: it passes.
         faults: how often each kind of fault took effect.
+        pairs: the pairs of features that have met in it, by number.
     """
 
     case: Case
     findings: tuple[Finding, ...]
     faults: Counter[str]
+    pairs: frozenset[int] = frozenset()
 
 
 def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = None) -> Case:
@@ -43,28 +46,49 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
     """
     label = f"{seed}:{number}"
     rng = random.Random(label)
-    # Defects are planted in windows, and every run of a guilty engine shall meet some.
-    text = pipeline_text or draw_pipeline(rng, windows_alone=parts.name != OWN)
-    lanes = draw_log(rng, _pipeline(text))
+    text = pipeline_text or _drawn(rng, parts)
+    lanes = draw_log(rng, _pipeline(text), parts.wish)
     plan = draw_plan(rng, [len(lane) for lane in lanes])
-    return Case(label, parts.name, text, lanes, plan)
+    return Case(
+        label,
+        parts.name,
+        text,
+        lanes,
+        plan,
+        compact_after=rng.choice([1, 1, 2, 3, 4, 8]),
+        # A defect that forgets what it has seen shall be told by its rows, and not by the error.
+        strict=parts.name == OWN and rng.random() < 0.25,
+        tables=rng.random() < 0.4,
+    )
+
+
+def _drawn(rng: random.Random, parts: Parts) -> str:
+    """A pipeline out of the lair of the engine's defect; after many tries, any."""
+    for _ in range(_TRIES):
+        text = draw_pipeline(rng, parts.wish)
+        if parts.lair(_pipeline(text)):
+            break
+    return text
 
 
 def run_case(case: Case, parts: Parts) -> Result:
     """Run a case and check what it leaves behind."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
-    job = parts.job(pipeline, lanes, parts)
+    job = parts.job(pipeline, lanes, parts, case)
     try:
         for step in case.plan:
             job.step(step)
         job.finish()
     except Exception as error:
+        job.leave()
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.name}, line {last.lineno} of {last.filename.rpartition('/')[2]}"
+        job.history.commits = job.commits
+        job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
     findings = judge(pipeline, lanes, job.history)
-    return Result(case, tuple(findings), job.history.faults)
+    return Result(case, tuple(findings), job.history.faults, pairs_of(case, pipeline))
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+Ends = tuple[int, ...]
+"""The plan of a batch: per lane, how many records there are up to its end."""
+
 
 @dataclass(frozen=True)
 class Item:
@@ -15,12 +18,28 @@ class Item:
     content: Any
 
 
+@dataclass(frozen=True)
+class Copy:
+    """All of a table: what a restored backup holds."""
+
+    items: list[Item]
+    token: int
+    plans: dict[int, Ends]
+
+
 class Sink:
-    """Tables of one run, each with the token of the last batch that it took."""
+    """Tables of one run, each with the token of the last batch that it took.
+
+    Attributes:
+        tables: what they hold.
+        tokens: by table, the last batch.
+        plans: by table and batch, which part of the log the batch brought.
+    """
 
     def __init__(self) -> None:
         self.tables: dict[str, list[Item]] = defaultdict(list)
         self.tokens: dict[str, int] = {}
+        self.plans: dict[str, dict[int, Ends]] = defaultdict(dict)
 
     def write(self, table: str, token: int, items: list[Item]) -> None:
         """Append a batch's part to a table, in one transaction with its token.
@@ -34,3 +53,14 @@ class Sink:
             return
         self.tables[table] += items
         self.tokens[table] = token
+
+    def lose(self, table: str) -> Copy:
+        """Lose a table with everything that it says; give what a backup has of it."""
+        return Copy(
+            self.tables.pop(table, []), self.tokens.pop(table, -1), self.plans.pop(table, {})
+        )
+
+    def put_back(self, table: str, copy: Copy) -> None:
+        """Restore a table from its backup."""
+        self.tables[table], self.tokens[table] = copy.items, copy.token
+        self.plans[table] = copy.plans

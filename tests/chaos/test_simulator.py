@@ -117,6 +117,23 @@ def test_rows_in_a_gap_between_windows_are_counted_as_applied() -> None:
     assert not result.findings
 
 
+@pytest.mark.parametrize(
+    "window",
+    [
+        "RANGE 2 rows SLIDE 2 rows WATTR row_num ORDER event_time",
+        "RANGE LANDMARK SLIDE 2 rows WATTR row_num ORDER event_time",
+    ],
+)
+def test_windows_that_end_at_a_row_are_not_measured_by_the_clock(window: str) -> None:
+    """Event time closes them, below 0 here; their ends are numbers of rows, above 0."""
+    text = PIPELINE.replace("late: {policy: update, every: 10 us}\n", "")
+    text = text.replace("RANGE 10 us SLIDE 10 us WATTR ts", window)
+    log = lane(data(-30), data(-20), data(-10), data(-5))
+    assert "row_num" in text
+    result = run_case(Case("by hand", "slackwater", text, (log,), (Step(take=(3,)),)), Parts())
+    assert result.findings == ()
+
+
 # --- cases -------------------------------------------------------------------------------------
 
 

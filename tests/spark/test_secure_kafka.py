@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -178,8 +179,9 @@ class Job:
         return str(json.loads((self.folder / FAILURE_FILE).read_text())["error"])
 
 
-def spark(arguments: list[list[str]], log: Path, events: Path) -> subprocess.Popen[str]:
-    """Start the session, with its page and its record of events."""
+@contextmanager
+def spark(arguments: list[list[str]], log: Path, events: Path) -> Iterator[subprocess.Popen[str]]:
+    """The session, with its page and its record of events; nothing of it stays."""
     events.mkdir()
     conf = {
         "spark.ui.port": str(free_port()),
@@ -191,7 +193,7 @@ def spark(arguments: list[list[str]], log: Path, events: Path) -> subprocess.Pop
     submit = f"--master local[2] --jars {connector_jars()} {submit} pyspark-shell"
     clean = {name: value for name, value in os.environ.items() if "KAFKA" not in name}
     with log.open("wb") as out:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "tests.spark.several_jobs", json.dumps(arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -200,6 +202,12 @@ def spark(arguments: list[list[str]], log: Path, events: Path) -> subprocess.Pop
             cwd=ROOT,
             env=clean | {"PYSPARK_SUBMIT_ARGS": submit},
         )
+    with process:  # which closes its input; so it ends by itself
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 def pages(base: str) -> str:
@@ -275,16 +283,14 @@ def test_a_pipeline_from_topic_to_proof_and_no_word_of_the_password(
         "name": Job(tmp_path / "name", topic, broker.settings(bootstrap=elsewhere)),
     }
     events, log = tmp_path / "events", tmp_path / "spark.log"
-    process = spark([job.arguments for job in by.values()], log, events)
-    said = slackwater(broker, tmp_path, "topics", by["good"].file)
-    assert process.stdout is not None
-    assert process.stdin is not None
-    page = process.stdout.readline()
-    assert page.startswith("page "), log.read_text()[-3000:]
-    shown = pages(page.split()[1])
-    lines = command_lines()
-    process.stdin.close()
-    assert process.wait(60) == 0
+    with spark([job.arguments for job in by.values()], log, events) as process:
+        said = slackwater(broker, tmp_path, "topics", by["good"].file)
+        assert process.stdout is not None
+        page = process.stdout.readline()
+        assert page.startswith("page "), log.read_text()[-3000:]
+        shown = pages(page.split()[1])
+        lines = command_lines()
+    assert process.returncode == 0
 
     table = by["good"].table
     said += slackwater(broker, tmp_path, "verify", by["good"].file, "--table", table, "--topic")

@@ -67,7 +67,11 @@ def _lane(draw: st.DrawFn, log: Log, partition: int) -> tuple[Event, ...]:
 def _contents(draw: st.DrawFn, log: Log, ts_us: int) -> Event:
     kind = draw(st.sampled_from(["good"] * 14 + ["bound", "beat", "bad", "bad"]))
     if kind == "bound":
-        return {"control": {"bound": ts_us}}
+        appended = draw(st.sampled_from([None, None, 0, 9, -3, -4]))
+        ahead = {} if appended is None else {"append_us": ts_us + appended * log.clock.tick_us}
+        return {"control": {"bound": ts_us}, **ahead}
+    if kind == "bad" and log.bad_values and draw(st.integers(0, 3)) == 0:
+        return {"control": draw(st.sampled_from(_NO_CONTROLS))}
     if kind == "beat":
         ahead_us = ts_us + draw(st.integers(0, 9)) * log.clock.tick_us
         keys: list[Event] = [*({"g": g} for g in ("a", "a", "b", None, 7)), {"h": 1}, {}]
@@ -107,6 +111,15 @@ def _values(draw: st.DrawFn, *, nullable_key: bool, spoilt: bool) -> Event:
     value = {name: draw(choice) for name, choice in choices.items()}
     return {name: item for name, item in value.items() if item != "absent"}
 
+
+_NO_CONTROLS: list[Any] = [
+    *(None, [], "end", 7, {}, {"bund": 7}, {"end": False}, {"end": 1}, {"end": True, "bound": 1}),
+    *({"bound": bound} for bound in ("5", True, 1.0, None, 2**63, -(2**63) - 1, 10**400)),
+    *({"bound": 1, "on": on} for on in ([], "g", None)),
+    *({"now": 1, "seen": seen} for seen in ([], {"s/0": "1"}, {"s/0": None})),
+    *({"now": "1"}, {"now": 2**63}, {"seen": 3}, {"now": 1, "then": 2}),
+    {"bound": 1, "on": {"g": "\ud800"}},
+]
 
 _RAW = [
     *("", "{", "nonsense", "[1]", "null", "\ufeff{}", "\ud800", '{"ts":NaN}', '{"ts":1}x'),

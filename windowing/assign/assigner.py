@@ -106,5 +106,6 @@ def route(query: Query, source: Source) -> list[str]:
     """
     if query.window.kind not in PER_KEY or in_log_order(query.window):
         return unit_columns(query)
-    promised = progress_attr(source.disorder)
+    attribute = source.ordered_by(query.window.attribute)
+    promised = progress_attr(source.generator_of(attribute))
     return key_columns(query) if promised is None else [column(promised)]

@@ -62,10 +62,12 @@ class SlidingEmitter:
         if not parts:
             return pl.DataFrame()
         joined = Accumulators.concat(parts)
-        if RETRACTS not in joined.columns:
+        if self._query.accumulation != "retracting":
             return self._results.of(joined)
-        joined = joined.with_columns(pl.col(RETRACTS).fill_null(value=False))
-        return self._results.of(joined, RETRACTS)
+        # Also where nothing is taken back: frames of all shards are put together.
+        taken_back = pl.col(RETRACTS) if RETRACTS in joined.columns else pl.lit(value=False)
+        marked = joined.with_columns(taken_back.fill_null(value=False).alias(RETRACTS))
+        return self._results.of(marked, RETRACTS)
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """What open windows hold of records on time, as rows whose revision says nothing."""

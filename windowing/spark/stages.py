@@ -13,10 +13,11 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from windowing.frames import from_bytes, to_bytes
-from windowing.lane import Lane
+from windowing.lane import Lane, check_lane
+from windowing.output import tagged
 from windowing.pack import RawRows, pack
 from windowing.parcel import decode_parcel, encode_parcel
-from windowing.shard import Emission, Shard
+from windowing.shard import Shard
 from windowing.spark.store import MapStateStore
 from windowing.spec import Pipeline, parse_pipeline
 from windowing.state import StateStore
@@ -26,9 +27,6 @@ RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_u
 CHUNK_SCHEMA = "partition int, chunk binary"
 PARCEL_SCHEMA = "shard int, parcel binary"
 EMISSION_SCHEMA = "kind string, query string, frame binary"
-
-# Kinds of emitted frames.
-RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
 
 _chunk_schema = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
 
@@ -40,7 +38,7 @@ def _pipeline(text: str) -> Pipeline:
 
 @lru_cache(maxsize=256)
 def _rules(text: str) -> Callable[[int], ValueRules]:
-    """The rules of a lane by its number; lanes of one source share them."""
+    """The rules of a lane by its number, if there is one; lanes of one source share them."""
     pipeline = _pipeline(text)
 
     @lru_cache(maxsize=2)
@@ -48,7 +46,9 @@ def _rules(text: str) -> Callable[[int], ValueRules]:
         return ValueRules.of(pipeline, first)
 
     def of_lane(number: int) -> ValueRules:
-        return of_source(number - pipeline.source.place(number)[1])
+        check_lane(pipeline.source, number)
+        source, _ = pipeline.source.place(number)
+        return of_source(pipeline.source.number(source.topic, 0) or 0)
 
     return of_lane
 
@@ -128,15 +128,4 @@ class ShardStage(_Stage):
         parcels = [decode_parcel(parcel) for frame in rows for parcel in frame["parcel"]]
         # The clock is read here, outside the engine, and only for rows outside the promise.
         emission = Shard(self._pipeline).step(self._store, parcels, time.time_ns() // 1_000)
-        yield pd.DataFrame(_tagged(emission), columns=["kind", "query", "frame"])
-
-
-def _tagged(emission: Emission) -> Iterator[tuple[str, str | None, bytes]]:
-    for query, frame in emission.results.items():
-        yield RESULT, query, to_bytes(frame)
-    for query, frame in emission.early.items():
-        yield EARLY, query, to_bytes(frame)
-    for data in emission.dead_letters:
-        yield DEAD_LETTER, None, data
-    for data in emission.metrics:
-        yield METRIC, None, data
+        yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])

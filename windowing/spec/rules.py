@@ -34,6 +34,14 @@ def by_event_time(window: Window, field: str) -> bool:
     return window.attribute in (ROW_NUM, field) and not in_log_order(window)
 
 
+def ends_at_a_time(window: Window, field: str) -> bool:
+    """Whether the windows' ends are event times, which stand in this field.
+
+    The ends of windows over rows are numbers, also where event time closes them.
+    """
+    return window.attribute == field
+
+
 def check_generator(window: Window, disorder: Disorder) -> None:
     """A window in log order needs no generator, every other one does.
 
@@ -43,6 +51,22 @@ def check_generator(window: Window, disorder: Disorder) -> None:
     if in_log_order(window) != isinstance(disorder, Unordered):
         rule = "ORDER log needs none" if in_log_order(window) else "none is for ORDER log only"
         raise WindowError("E_DISORDER", f"{rule}; given {disorder}")
+
+
+def check_joined(window: Window, joined: Sequence[str]) -> None:
+    """Rows that are counted as they arrive have one lane, or PATTR to say which is whose.
+
+    Args:
+        window: the window.
+        joined: the names of lanes that joined.
+
+    Raises:
+        WindowError: E_ARRIVAL_ORDER.
+    """
+    counted = in_log_order(window) or window.kind is WindowClass.SLIDE_BY_N
+    if joined and counted and window.pattr is None:
+        msg = f"{joined[0]} joined, and these rows are counted in the order of one lane's arrival"
+        raise WindowError("E_ARRIVAL_ORDER", f"{msg}: use PATTR, or ORDER event_time")
 
 
 def check_progress_key(window: Window, group_by: Sequence[str], disorder: Disorder) -> None:

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 
 import polars as pl
 import pyarrow as pa
-from pyspark.sql import Row
 
 from windowing.classes import extents
 from windowing.frames import from_bytes
-from windowing.output import marks
+from windowing.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
 from windowing.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
-from windowing.spark.stages import DEAD_LETTER, EARLY, METRIC, RESULT
 from windowing.spec import Pipeline, Query
 from windowing.spec.fields import ValueType, value_type
 from windowing.spec.lengths import INT64_MAX
@@ -42,11 +40,11 @@ class BatchRows:
         self._pipeline, self._run, source = pipeline, run, pipeline.source
         self._lanes = {number: source.lane(number) for number in range(source.partitions)}
 
-    def tables(self, frames: Sequence[Row], batch_id: int) -> dict[str, pa.Table]:
+    def tables(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
         """The tables that get rows from a batch, by name.
 
         Args:
-            frames: all of the batch, as the plan emits them.
+            frames: all of the batch, of all shards; rows of Spark with these fields are welcome.
             batch_id: its number, which every row carries.
         """
         tables = {}
@@ -73,7 +71,7 @@ class BatchRows:
         self, query: Query, frame: pl.DataFrame, batch_id: int, *, early: bool
     ) -> pa.Table:
         bounds = extents(query, frame)
-        revision, marked = frame["revision"], frame.select(marks(frame))
+        revision, marked = frame["revision"], frame.with_columns(marks(frame))
         count = len(frame)
         columns = {
             "run": [self._run] * count,

@@ -1,0 +1,1 @@
+"""Defects of aggregates: nulls, ties, rounding, merging."""

@@ -1,0 +1,1 @@
+"""Defects of windows that records define: by tuple, by n, by rank."""

@@ -1,0 +1,1 @@
+"""Defects of joins: reach, outer rows, null keys."""

@@ -1,0 +1,31 @@
+"""A join whose `<` lets equal values through.
+
+Defect: `<=` for `<` in a condition.
+How one gets it: one character in a table of operators.
+Expected: pairs that the definition does not have.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import join, lair
+from chaos.guilty.planted import planted
+from windowing.emission.joins import _COMPARE
+from windowing.spec.pipeline import Pipeline, Query
+
+
+def with_less(pipeline: Pipeline, _: Query) -> bool:
+    """A condition compares by `<`."""
+    return pipeline.join is not None and any(c.operator == "<" for c in pipeline.join.where)
+
+
+GUILTY = guilty(
+    planted(
+        "join_condition_inclusive",
+        names={"windowing.emission.joins:_COMPARE": {**_COMPARE, "<": pl.Expr.le}},
+    ),
+    "deterministic",
+    lair=lair(join, with_less),
+)

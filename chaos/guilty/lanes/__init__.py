@@ -1,0 +1,1 @@
+"""Defects of one partition's order, redelivery, poison, and lateness."""

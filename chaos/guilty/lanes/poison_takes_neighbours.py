@@ -1,0 +1,33 @@
+"""A lane that gives up a batch's rest at the first value that it cannot read.
+
+Defect: one poison record takes the good ones behind it with it.
+How one gets it: one `try` around the loop instead of one inside it.
+Expected: records are missing from the counts and from the windows.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.planted import lanes_of
+from chaos.simulator.parts import Parts
+from windowing.lane import Lane, LaneState
+from windowing.pack import BAD
+
+
+class FragileLane(Lane):
+    """Stops at poison, and goes on behind the batch."""
+
+    def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
+        fresh = super()._fresh(chunk, state)
+        return fresh.filter((pl.col("kind") == BAD).cum_sum().shift(1, fill_value=0) == 0)
+
+
+GUILTY = guilty(
+    Parts("poison_takes_neighbours", lanes=lanes_of(FragileLane)),
+    "conservation",
+    "deterministic",
+    "dead letters",
+    "progress",
+)

@@ -1,0 +1,1 @@
+"""Defects of the job, its sinks, its checkpoint and its workers."""

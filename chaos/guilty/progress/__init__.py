@@ -1,0 +1,1 @@
+"""Defects of generators, bounds, keyed progress, and the minimum over lanes."""

@@ -1,0 +1,1 @@
+"""Defects of windows of rows, numbered as they arrive or by time."""

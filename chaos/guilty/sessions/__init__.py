@@ -1,0 +1,1 @@
+"""Defects of sessions: gaps, merging, tombstones."""

@@ -1,0 +1,36 @@
+"""Sessions take late records for the retention after the record, and not after its session's end.
+
+Defect: the gap is left out of `ts + gap + retention`.
+How one gets it: the rule of other windows, where a record's time and its window's end are one grid.
+Expected: dead letters in place of late revisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, session, updates
+from chaos.guilty.planted import planted
+from windowing import wids
+from windowing.assign.assigner import Scan
+from windowing.assign.sessions import SessionAssigner
+from windowing.assign.sliding import Span
+from windowing.wids import Flags
+
+
+class ShortAssigner(SessionAssigner):
+    """Keeps a record only as long as the retention says."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        outside, (on_time, *late) = super()._spans(scan)
+        kept = wids.lowered(scan.progress_us, self._query.retention_us or 0) < scan.values
+        return outside, [on_time, *(replace(span, chosen=span.chosen & kept) for span in late)]
+
+
+GUILTY = guilty(
+    planted("session_retention_without_gap", ShortAssigner),
+    "dead letters",
+    "conservation",
+    lair=lair(session, updates),
+)

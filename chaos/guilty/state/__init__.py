@@ -1,0 +1,1 @@
+"""Defects of a shard's state: deltas, compaction, retention, what queries share."""

@@ -1,0 +1,1 @@
+"""Defects of sliding, tumbling and landmark windows, and their late epochs."""

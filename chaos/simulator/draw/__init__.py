@@ -1,0 +1,13 @@
+"""The one generator of small pipelines, logs and plans, for the simulator and for property tests.
+
+Every choice is drawn from the `random.Random` that is given: a seeded one, or Hypothesis's own,
+which then shrinks what is drawn. Nothing here knows what is right; the definition says that
+afterwards.
+"""
+
+from chaos.simulator.draw.log import draw_log
+from chaos.simulator.draw.pipeline import draw_pipeline
+from chaos.simulator.draw.plan import draw_plan
+from chaos.simulator.draw.wish import KINDS, Wish
+
+__all__ = ["KINDS", "Wish", "draw_log", "draw_pipeline", "draw_plan"]

@@ -1,0 +1,119 @@
+"""Where the records of a log lie: at the edges of windows, with disorder around the slack."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from chaos.simulator.draw.clock import UNIT_US
+from windowing.spec.disorder import Disorder, Slack
+from windowing.spec.join import JoinedSource
+from windowing.spec.pipeline import Pipeline, Query
+from windowing.spec.window import ROW_NUM, Window, WindowClass
+
+_YEAR_1 = -62_135_596_800_000_000
+_YEAR_9999 = 253_402_300_799_000_000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where values of an attribute lie; times are microseconds.
+
+    Attributes:
+        edges: per query, values at which something happens to a window.
+        delays: how much later than its value a record may come.
+        tick: the smallest step.
+        step: values are whole multiples of it.
+    """
+
+    edges: tuple[tuple[int, ...], ...]
+    delays: tuple[int, ...]
+    tick: int
+    step: int
+
+    def value(self, rng: random.Random) -> int:
+        """A value, most likely at an edge or beside one."""
+        edges = rng.choice(self.edges)
+        if rng.random() < 0.4:
+            value = rng.randint(edges[0], edges[-1])
+        else:
+            value = rng.choice(edges) + rng.choice([-1, 0, 0, 1]) * self.tick
+        return max(_YEAR_1, min(_YEAR_9999, value - value % self.step))
+
+    def delay(self, rng: random.Random) -> int:
+        """How much later a record comes; half of them come in time."""
+        return 0 if rng.random() < 0.5 else rng.choice(self.delays)
+
+
+def time_axis(rng: random.Random, pipeline: Pipeline, *, long: bool) -> Axis:
+    """The axis of the event time.
+
+    Args:
+        rng: decides.
+        pipeline: whose windows make the edges.
+        long: edges of many windows, for many records.
+    """
+    field = pipeline.source.event_time.field
+    queries = [q for q in pipeline.queries if q.window.attribute in (field, ROW_NUM)]
+    return _axis(rng, pipeline, queries or pipeline.queries, long=long)
+
+
+def number_axes(rng: random.Random, pipeline: Pipeline, *, long: bool) -> dict[str, Axis]:
+    """The axes of all other attributes that windows lie over, by field."""
+    field = pipeline.source.event_time.field
+    names = {query.window.attribute for query in pipeline.queries} - {field, ROW_NUM}
+    return {
+        name: _axis(
+            rng, pipeline, [q for q in pipeline.queries if q.window.attribute == name], long=long
+        )
+        for name in sorted(names)
+    }
+
+
+def _axis(
+    rng: random.Random, pipeline: Pipeline, queries: list[Query] | tuple[Query, ...], *, long: bool
+) -> Axis:
+    source = pipeline.source
+    attribute = source.ordered_by(queries[0].window.attribute)
+    timed = attribute == source.event_time.field
+    step = UNIT_US[source.event_time.unit] if timed else 1
+    least = source.event_time.min_us if timed else _YEAR_1
+    generator = source.disorder if timed else source.generator_of(attribute)
+    skip, many = rng.choice([0, 0, 5]), 40 if long else 7
+    all_edges, delays, ticks = [], {0}, []
+    for query in queries:
+        length, slide = _lengths(pipeline, query.window, generator, step)
+        tick = max(step, min(length, slide) // 12)
+        first = (max(query.window.origin, least + length, _YEAR_1) - query.window.origin) // slide
+        first += skip
+        ends = [query.window.origin + (first + number) * slide for number in range(many + 1)]
+        edges = sorted({*ends, *(end - length for end in ends)})
+        all_edges.append(tuple(edges))
+        ticks.append(tick)
+        slack = _slack(generator, slide)
+        lengths = [slack, slack + tick, slack + slide, slack + length]
+        lengths += [slack + part for part in (query.late.every_us, query.retention_us) if part]
+        # Disorder far beyond the log's own span cannot be told from more disorder.
+        span = edges[-1] - edges[0]
+        delays |= {min(delay, 2 * span) for delay in lengths}
+    return Axis(tuple(all_edges), tuple(sorted(delays)), min(ticks), step)
+
+
+def _slack(generator: Disorder, slide: int) -> int:
+    # Other generators have no slack that is known beforehand; a slide is of the right size.
+    return generator.slack_us if isinstance(generator, Slack) else slide
+
+
+def _lengths(pipeline: Pipeline, window: Window, generator: Disorder, step: int) -> tuple[int, int]:
+    """How long a window is, and how far apart two are; what it counts in rows takes the slack."""
+    if isinstance(pipeline.source, JoinedSource):
+        join = pipeline.source.join
+        reaches = [side.window_us for side in (join.left, join.right)]
+        reach = max(2 * step, *(reach for reach in reaches if reach is not None), 0)
+        return reach, reach
+    if window.kind is WindowClass.TUPLE or window.attribute == ROW_NUM:
+        length = max(_slack(generator, 0), 6 * step)
+        return length, length
+    if window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK):
+        return window.range_ or window.slide, window.slide
+    return window.range_ or 1, window.range_ or 1

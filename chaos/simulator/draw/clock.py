@@ -1,0 +1,61 @@
+"""The scale of a drawn pipeline: how long a tick is, and which times are legal."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """All lengths are whole ticks.
+
+    Attributes:
+        unit: of the event time.
+        tick_us: smallest step of a time; a whole number of the unit.
+    """
+
+    unit: str
+    tick_us: int
+
+    def us(self, ticks: int) -> str:
+        """So many ticks as a length of time."""
+        return f"{ticks * self.tick_us} us"
+
+
+def draw_clock(rng: random.Random) -> Clock:
+    """Draw a scale."""
+    unit = rng.choice(["us", "us", "ms", "s", "iso"])
+    return Clock(unit, UNIT_US[unit] * rng.choice([1, 1, 1000]))
+
+
+def draw_event_time(
+    rng: random.Random, clock: Clock, field: str = "ts", *, bounded: bool = False
+) -> dict[str, Any]:
+    """Draw the section `event_time`.
+
+    Args:
+        rng: decides.
+        clock: the scale.
+        field: where the time stands.
+        bounded: only a short time is legal: a time in a thousand years would ask for every
+            landmark window until then.
+    """
+    rule: dict[str, Any] = {"field": field, "unit": clock.unit}
+    if bounded or rng.random() < 0.4:
+        rule |= {"min": spell(-8 * clock.tick_us, "iso"), "max": spell(50 * clock.tick_us, "iso")}
+    if rng.random() < 0.4:
+        rule["max_ahead"] = clock.us(rng.choice([0, 3, 3]))
+    return rule
+
+
+def spell(ts_us: int, unit: str) -> int | str:
+    """A time as it stands in a value."""
+    if unit == "iso":
+        return (_EPOCH + timedelta(microseconds=ts_us)).isoformat().replace("+00:00", "Z")
+    return ts_us // UNIT_US[unit]

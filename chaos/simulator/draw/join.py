@@ -1,0 +1,60 @@
+"""Joins of two topics."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
+from chaos.simulator.draw.generators import draw_disorder
+from chaos.simulator.draw.queries import draw_late, draw_retention
+
+_SIDES = (
+    ("left", "l", "ts", {"g": "string?", "h": "int?", "v": "int?"}),
+    ("right", "r", "at", {"g": "string?", "s": "string", "h": "int?", "w": "int?", "x": "float?"}),
+)
+_EQUAL: tuple[object, ...] = ([], [], ["g"], ["g"], {"g": "s"}, ["h"], ["g", "h"])
+_WHERE = ("left.v < right.w", "left.v != right.w", "left.v >= 0", "right.s = 'a'", "left.v <= 1.5")
+
+
+def draw_join(rng: random.Random) -> dict[str, Any]:
+    """Draw the document of a pipeline that joins two topics."""
+    clock = draw_clock(rng)
+    join: dict[str, Any] = {}
+    for side, topic, time, fields in _SIDES:
+        join[side] = {"source": _source(rng, clock, topic, time, fields)}
+        window = rng.choice([None, 0, 2, 5, 12])
+        if window is not None:
+            join[side]["window"] = clock.us(window)
+    join |= {
+        "kind": rng.choice(["inner", "left", "right", "full"]),
+        "equal": rng.choice(_EQUAL),
+        "where": rng.sample(_WHERE, rng.choice([0, 0, 1, 2])),
+        "select": {"v": "left.v", "w": "right.w"},
+    }
+    if rng.random() < 0.5:
+        join["select"] |= {"k": "left.g", "x": "right.x"}
+    every = clock.us(rng.choice([1, 3, 7]))
+    document: dict[str, Any] = {"name": "simulated", "join": join, "late": draw_late(rng, every)}
+    if document["late"]["policy"] == "update" or rng.random() < 0.7:
+        document["retention"] = draw_retention(rng, clock.us, windows=False)
+    return {**document, "shards": rng.choice([1, 1, 2, 3])}
+
+
+def _source(
+    rng: random.Random, clock: Clock, topic: str, time: str, fields: dict[str, str]
+) -> dict[str, Any]:
+    lanes = rng.choice([1, 1, 2])
+    source: dict[str, Any] = {
+        "topic": topic,
+        "partitions": lanes,
+        "format": "json",
+        "event_time": draw_event_time(rng, clock, time),
+        "fields": fields,
+        "disorder": draw_disorder(rng, [f"{topic}/{lane}" for lane in range(lanes)], clock),
+    }
+    if rng.random() < 0.2:
+        source["unknown_fields"] = "ignore"
+    if rng.random() < 0.15:
+        source["dense"] = True
+    return source

@@ -1,0 +1,181 @@
+"""Logs for any pipeline: nearly sorted lanes, control records of every kind, holes in offsets."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from chaos.simulator.case import Event
+from chaos.simulator.draw.axis import Axis, number_axes, time_axis
+from chaos.simulator.draw.clock import spell
+from chaos.simulator.draw.values import draw_field, draw_poison, draw_raw
+from chaos.simulator.draw.wish import Wish
+from windowing.spec.disorder import Heartbeat, OrderedPer, Punctuation
+from windowing.spec.pipeline import Pipeline
+from windowing.spec.rules import in_log_order
+from windowing.spec.source import Source
+from windowing.spec.window import WindowClass
+
+Lanes = tuple[tuple[Event, ...], ...]
+
+_INT64_MAX = 2**63 - 1
+_LONG = (150, 200, 300)
+
+
+@dataclass(frozen=True)
+class _Log:
+    """What a log is drawn from.
+
+    Attributes:
+        pipeline: the pipeline.
+        time: the axis of the event time.
+        numbers: the axes of plain numbers.
+        largest: of fields that are added up, how large an int may be.
+        units: fields that name the unit of rows that are counted as they arrive.
+        bad_values: spoilt values occur.
+    """
+
+    pipeline: Pipeline
+    time: Axis
+    numbers: dict[str, Axis]
+    largest: dict[str, int]
+    units: frozenset[str]
+    bad_values: bool
+
+
+def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -> Lanes:
+    """Draw the lanes of a log: some dozen records in all, or hundreds."""
+    wish = wish or Wish()
+    lanes = pipeline.source.partitions
+    # Where every batch costs much, fewer logs are long.
+    small = len(pipeline.queries) * pipeline.shards <= 2
+    long = rng.random() < wish.long * (1.8 if small else 0.2)
+    most = rng.choice(_LONG) if long else min(rng.choice([12, 16, 24, 40]), wish.records_max)
+    overflow = rng.random() < wish.overflow
+    log = _Log(
+        pipeline,
+        time_axis(rng, pipeline, long=long),
+        number_axes(rng, pipeline, long=long),
+        _largest(pipeline, 4 if overflow else most + 4),
+        _units(pipeline),
+        wish.bad_values,
+    )
+    return tuple(_lane(rng, log, number, max(2, most // lanes)) for number in range(lanes))
+
+
+def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
+    """How large ints of fields that are summed may be, for so many records to fit 64 bits."""
+    summed = {
+        aggregate.field
+        for query in pipeline.queries
+        for aggregate in query.aggregates
+        if aggregate.function == "sum" and aggregate.field is not None
+    }
+    return dict.fromkeys(summed, _INT64_MAX // records)
+
+
+def _units(pipeline: Pipeline) -> frozenset[str]:
+    """Fields whose every value shall come in one lane: rows of it are counted as they arrive."""
+    return frozenset(
+        query.window.pattr
+        for query in pipeline.queries
+        if (in_log_order(query.window) or query.window.kind is WindowClass.SLIDE_BY_N)
+        and query.window.pattr is not None
+        and pipeline.source.fields[query.window.pattr].kind == "int"
+        and pipeline.source.partitions > 1
+    )
+
+
+def _lane(rng: random.Random, log: _Log, number: int, most: int) -> tuple[Event, ...]:
+    source, own = log.pipeline.source.place(number)
+    silent = log.pipeline.source.partitions > 1 and rng.random() < 0.1
+    # Many lanes have few records each.
+    size = rng.randint(0, 2) if silent else rng.randint(most // 2, max(most // 2, most - 2))
+    times = _nearly_sorted(rng, log.time, size)
+    numbers = {name: _nearly_sorted(rng, axis, size) for name, axis in log.numbers.items()}
+    contents = [
+        _content(rng, log, number, ts_us, {name: values[at] for name, values in numbers.items()})
+        for at, ts_us in enumerate(times)
+    ]
+    if rng.random() < 0.75:
+        contents.append({"control": {"end": True}})
+        if rng.random() < 0.25:
+            more = {name: axis.value(rng) for name, axis in log.numbers.items()}
+            contents.append(_content(rng, log, number, log.time.value(rng), more))
+    holes = not source.dense or rng.random() < 0.04
+    offset, lane = rng.choice([-1, 0, 4]), list[Event]()
+    for content in contents:
+        offset += rng.choice([1, 1, 1, 2, 50]) if holes else 1
+        lane.append({"source": source.topic, "partition": own, "offset": offset, **content})
+    return tuple(lane)
+
+
+def _nearly_sorted(rng: random.Random, axis: Axis, size: int) -> list[int]:
+    """So many values, each so much out of order as it is delayed."""
+    drawn = [(axis.value(rng), axis.delay(rng)) for _ in range(size)]
+    return [value for value, _ in sorted(drawn, key=sum)]
+
+
+def _content(
+    rng: random.Random, log: _Log, number: int, ts_us: int, numbers: dict[str, int]
+) -> Event:
+    source, _ = log.pipeline.source.place(number)
+    # Where records promise nothing, control records have to.
+    told = isinstance(source.disorder, Punctuation | Heartbeat) or _keyed(source)
+    if rng.random() < (0.25 if told else 0.1):
+        return {"control": _control(rng, log, source, ts_us)}
+    if log.bad_values and rng.random() < 0.03:
+        return {"raw": draw_raw(rng)}
+    time = source.event_time
+    value: dict[str, Any] = {time.field: spell(ts_us, time.unit), **numbers}
+    value |= _fields(rng, log, source, number)
+    if log.bad_values and rng.random() < 0.07:
+        value |= draw_poison(rng, source, log.units | frozenset(log.numbers))
+    event: Event = {"value": value}
+    if rng.random() < 0.6:
+        event["append_us"] = ts_us + rng.choice([0, 0, 0, 1, 9, 9, -3, -4]) * log.time.tick
+    return event
+
+
+def _keyed(source: Source) -> bool:
+    return isinstance(source.disorder, OrderedPer)
+
+
+def _fields(rng: random.Random, log: _Log, source: Source, number: int) -> dict[str, Any]:
+    """All fields of a record but those that say where it lies."""
+    value: dict[str, Any] = {}
+    for name, type_ in source.fields.items():
+        if name == source.event_time.field or name in log.numbers:
+            continue
+        if name in log.units:
+            value[name] = number
+            continue
+        value[name] = draw_field(rng, type_, log.largest.get(name))
+        if value[name] is None and type_.nullable and rng.random() < 0.5:
+            del value[name]
+    if source.unknown_fields == "ignore" and rng.random() < 0.2:
+        value["unknown"] = rng.choice([None, 1, {"a": []}])
+    return value
+
+
+def _control(rng: random.Random, log: _Log, source: Source, ts_us: int) -> dict[str, Any]:
+    """A control record; most of them are of the kind that the generator listens to."""
+    ahead_us = ts_us + rng.randint(0, 9) * log.time.tick
+    lanes = [f"{source.topic}/{partition}" for partition in range(source.partitions)]
+    keys: list[dict[str, Any]] = [{"g": key} for key in ("a", "a", "b", None, 7)]
+    keyed: dict[str, Any] = {"bound": ahead_us, "on": rng.choice([*keys, *keys, {"h": 1}, {}])}
+    beats: list[dict[str, Any]] = [
+        {"now": ts_us},
+        {"seen": {rng.choice(lanes): ts_us}},
+        {"now": ts_us, "seen": {rng.choice(lanes): ahead_us}},
+        {"now": ahead_us, "seen": {}},
+        {"seen": {"else/0": 10**15}},
+    ]
+    bound = {"bound": rng.choice([ts_us, ts_us, ahead_us])}
+    attr = getattr(source.disorder, "attr", None)
+    if isinstance(source.disorder, Heartbeat):
+        return rng.choice([*beats, bound])
+    if attr is not None:
+        return rng.choice([keyed, keyed, keyed, bound, beats[0]])
+    return rng.choice([bound, bound, bound, keyed, *beats[:2]])

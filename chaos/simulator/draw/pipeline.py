@@ -1,0 +1,161 @@
+"""Pipeline files: every key that decides a result, at a scale where features meet each other."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import yaml
+
+from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
+from chaos.simulator.draw.generators import draw_disorder, draw_disorder_of, draw_keyed
+from chaos.simulator.draw.join import draw_join
+from chaos.simulator.draw.queries import (
+    Setting,
+    draw_early,
+    draw_late,
+    draw_query,
+    draw_retention,
+)
+from chaos.simulator.draw.windows import NUMBER, UNIT
+from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, ORDER_FREE, Wish
+
+TOPIC = "s"
+
+# How many queries and shards there are: each costs time, and defects of one show in few.
+_QUERIES = (*(1,) * 11, *(2,) * 5, 3, 3, 4, 5)
+_SHARDS = (1, 1, 1, 2, 2, 2, 3, 4)
+_ROWS = ("rows in the log's order", "rows by event time", "session of rows")
+
+
+def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
+    """Draw the text of a pipeline file; lengths are small multiples of one tick.
+
+    Args:
+        rng: decides.
+        wish: what it shall have.
+    """
+    wish = wish or Wish()
+    kind = rng.choice(wish.classes)
+    document = draw_join(rng) if kind == JOIN else _of_queries(rng, kind, wish)
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Writes what is used twice twice, as a person would."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Always."""
+        del data
+        return True
+
+
+def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
+    kinds = _kinds(rng, kind, wish)
+    clock = draw_clock(rng)
+    keyed = _can_be_keyed(kinds) and rng.random() < 0.25
+    lanes = _lanes(rng, kinds, keyed=keyed)
+    names = [f"{TOPIC}/{lane}" for lane in range(lanes)]
+    disorder = draw_keyed(rng) if keyed else draw_disorder(rng, names, clock)
+    source: dict[str, Any] = {
+        "topic": TOPIC,
+        "partitions": lanes,
+        "format": "json",
+        "event_time": draw_event_time(rng, clock, bounded="landmark" in kinds),
+        "fields": _fields(rng),
+        "disorder": disorder,
+    }
+    numbers = _over_a_number(rng, kinds, wish)
+    number_keyed = _add_number(rng, source, names, clock) if any(numbers) else False
+    _extras(rng, source)
+    every = rng.choice([1, 1, 2, 3, 5, 7])
+    # Some query always takes what the pipeline says, unless each has its own.
+    late = draw_late(rng, clock.us(every), consistent="landmark" not in kinds)
+    document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
+    document["retention"] = draw_retention(rng, clock.us, windows=False)
+    around = Setting(clock, lanes, every, late, document["retention"], keyed, number_keyed)
+    document["queries"] = {
+        f"q{place}": draw_query(rng, one, around, wish, number=number)
+        for place, (one, number) in enumerate(zip(kinds, numbers, strict=True))
+    }
+    document["shards"] = rng.choice(_SHARDS)
+    if wish.wide and rng.random() < 0.15:
+        document["accumulation"] = rng.choice(["discarding", "retracting"])
+    if wish.provisional:
+        _provisional(rng, document, kinds, clock)
+    return document
+
+
+def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
+    """The classes of the queries; most pipelines have one or two."""
+    others = [kind] if wish.same_class else [one for one in wish.classes if one != JOIN]
+    sizes = [size for size in _QUERIES if size <= wish.queries_max]
+    return [kind, *(rng.choice(others) for _ in range(rng.choice(sizes) - 1))]
+
+
+def _can_be_keyed(kinds: list[str]) -> bool:
+    """Progress per key needs some class that goes by progress, and keys of more than one lane."""
+    return any(kind not in _ROWS[::2] for kind in kinds)
+
+
+def _lanes(rng: random.Random, kinds: list[str], *, keyed: bool) -> int:
+    # With progress per key the unit is the key, and that is in one lane only if there is one.
+    if keyed and "slide by n" in kinds:
+        return 1
+    if not AS_THEY_ARRIVE.isdisjoint(kinds) and rng.random() < 0.5:
+        return 1
+    return rng.choice([1, 1, 2, 2, 3])
+
+
+def _fields(rng: random.Random) -> dict[str, str]:
+    nullable = rng.choice(["string", "string?"])
+    return {"g": nullable, UNIT: "int?", "h": "int?", "v": "int?", "w": "int?", "x": "float?"}
+
+
+def _over_a_number(rng: random.Random, kinds: list[str], wish: Wish) -> list[bool]:
+    """Which queries lie over a plain number; at least one if that is wished, and possible."""
+    possible = [kind not in _ROWS for kind in kinds]
+    wanted = rng.random() < 0.25 if wish.number is None else wish.number
+    chosen = [wanted and able and rng.random() < 0.6 for able in possible]
+    if wish.number and any(possible) and not any(chosen):
+        chosen[possible.index(True)] = True
+    return chosen
+
+
+def _add_number(rng: random.Random, source: dict[str, Any], names: list[str], clock: Clock) -> bool:
+    """Give records a plain number, and its generator; say whether that goes per key."""
+    source["fields"][NUMBER] = "int"
+    disorder = source["disorder"]
+    per_key = isinstance(disorder, dict) and disorder.get("ordered_per") in ("g", {"attr": "g"})
+    unitless = per_key or disorder == "ordered" or "rows" in str(disorder)
+    if unitless and rng.random() < 0.3:
+        return per_key
+    # A key that is a unit is in one lane only if there is one.
+    if rng.random() < 0.15 and len(names) == 1:
+        source["disorder_of"] = {NUMBER: draw_keyed_number(rng)}
+        return True
+    source["disorder_of"] = {NUMBER: draw_disorder_of(rng, names, clock)}
+    return False
+
+
+def draw_keyed_number(rng: random.Random) -> dict[str, Any]:
+    """Draw a generator with a progress per value of `g` for a plain number."""
+    return {"ordered_per": rng.choice(["g", {"attr": "g"}])}
+
+
+def _extras(rng: random.Random, source: dict[str, Any]) -> None:
+    if rng.random() < 0.25:
+        source["unknown_fields"] = rng.choice(["ignore", "dead_letter"])
+    if rng.random() < 0.2:
+        source["dense"] = True
+
+
+def _provisional(
+    rng: random.Random, document: dict[str, Any], kinds: list[str], clock: Clock
+) -> None:
+    """Early rows and silent lanes, where all queries can have them."""
+    if all(kind in ORDER_FREE for kind in kinds):
+        if rng.random() < 0.35:
+            document["source"]["idle_timeout"] = clock.us(rng.randint(1, 4))
+        if rng.random() < 0.2:
+            document["early"] = draw_early(rng, clock)

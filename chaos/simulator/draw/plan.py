@@ -1,0 +1,99 @@
+"""Random plans: where the batches are cut, and what goes wrong on the way.
+
+Only faults that can take effect are drawn, as far as that is known beforehand: a commit entry is
+lost only where there is one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, Final, get_args
+
+from chaos.simulator.case import Failure, FailureKind, Rival, Step
+
+_KINDS: Final[tuple[FailureKind, ...]] = get_args(FailureKind)
+_RIVALS: Final[tuple[Rival, ...]] = get_args(Rival)
+_BATCHES_MAX = 8
+_LONG_FROM = 100
+_LONG_BATCHES = 26
+
+
+def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[Step, ...]:
+    """Draw a plan for a log; for a long one, dozens of batches.
+
+    Args:
+        rng: the source of every choice.
+        sizes: how many records each partition has.
+    """
+    trouble = rng.choice([0.0, 0.15, 0.3])
+    share = rng.choice([0.3, 0.5, 0.8])
+    long = sum(sizes) >= _LONG_FROM
+    if long:
+        trouble /= 4
+    left, plan = list(sizes), list[Step]()
+    while any(left) and len(plan) < (2 * _LONG_BATCHES if long else _BATCHES_MAX):
+        take = tuple(
+            min(rest, rng.randint(0, max(1, 2 * size // _LONG_BATCHES)))
+            if long
+            else _take(rng, rest, share)
+            for rest, size in zip(left, sizes, strict=True)
+        )
+        if not any(take):
+            continue
+        left = [rest - part for rest, part in zip(left, take, strict=True)]
+        plan.append(_step(rng, take, trouble, first=not plan))
+    return tuple(plan)
+
+
+def _take(rng: random.Random, rest: int, share: float) -> int:
+    """How much of a partition comes in a batch; now and then it stalls, or catches up."""
+    choice = rng.random()
+    if choice < 0.25:
+        return 0
+    if choice < 0.3:
+        return rest
+    return min(rest, 1 + round(rng.random() * 2 * share * rest))
+
+
+def _step(rng: random.Random, take: tuple[int, ...], trouble: float, *, first: bool) -> Step:
+    failures: list[Failure] = []
+    while len(failures) < 3 and rng.random() < trouble:
+        failures.append(Failure(rng.choice(_KINDS), rng.randint(0, 5)))
+    chosen: dict[str, Any] = {}
+    if rng.random() < trouble:
+        chosen |= {"pieces": rng.randint(2, 4)}
+    if rng.random() < trouble:
+        chosen |= {"twice": rng.randint(1, 2)}
+    if rng.random() < trouble:
+        chosen |= {"workers": rng.randint(1, 4)}
+    if rng.random() < trouble:
+        chosen |= {"move": rng.randint(1, 3)}
+    if rng.random() < trouble / 2:
+        chosen |= {"rival": rng.choice(_RIVALS)}
+    if not first:
+        chosen |= _between_batches(rng, trouble)
+    return Step(
+        take=take,
+        order=rng.randint(0, 999),
+        state_first=rng.random() < 0.5,
+        failures=tuple(failures),
+        wall_us=rng.choice([0, 0, 1, 3, 10]) * rng.choice([1, 1_000, 1_000_000]),
+        **chosen,
+    )
+
+
+def _between_batches(rng: random.Random, trouble: float) -> dict[str, Any]:
+    """What befalls a job that has committed something."""
+    chosen: dict[str, Any] = {}
+    if rng.random() < trouble:
+        chosen |= {"rewind": rng.randint(1, 4)}
+    if rng.random() < trouble:
+        chosen |= {"lose_commit": True}
+    if rng.random() < trouble / 2:
+        chosen |= {"damage": rng.randint(0, 5)}
+    if rng.random() < trouble / 2:
+        chosen |= {"restore": rng.randint(1, 3)}
+    if rng.random() < trouble / 2:
+        chosen |= {"lose_table": rng.randint(0, 6)}
+    return chosen

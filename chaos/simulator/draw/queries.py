@@ -1,0 +1,178 @@
+"""Queries: what is computed over a window's records, and what becomes of late ones."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from chaos.simulator.draw.clock import Clock
+from chaos.simulator.draw.windows import draw_window, with_gaps
+from chaos.simulator.draw.wish import NO_UPDATE, ORDER_FREE, Wish
+
+_PLAIN = (
+    *("count", "sum(v)", "mean(v)", "min(v)", "max(v)", "sum(x)", "mean(x)", "min(x)", "max(x)"),
+    *("mean(w)", "min(w)", "max(w)"),
+)
+_RICHER = (
+    *("var(w)", "var(x)", "stddev(x)", "stddev(v)", "var_pop(x)", "stddev_pop(v)", "first(g)"),
+    *("first(v)", "last(x)", "last(g)", "collect(w)", "collect(g)", "collect(h)", "argmin(w)"),
+    *("argmin(x)", "argmax(x, g)", "argmax(v, x)", "count_distinct(g)", "count_distinct(x)"),
+    *("approx_count_distinct(w, 16)", "approx_count_distinct(v)", "approx_count_distinct(g)"),
+    *("median(w)", "median(x)", "quantile(x, 0.9)", "quantile(v, 0.5)", "quantile(w, 0)"),
+    *("approx_quantile(x, 50%)", "approx_quantile(w, 0.99, 5%)", "top_k(v, 2)", "top_k(x, 1)"),
+    *("python:chaos.simulator.draw.swing:Swing(x)", "python:chaos.simulator.draw.swing:Swing(v)"),
+)
+_GROUPS: tuple[list[str], ...] = (
+    [],
+    [],
+    ["g"],
+    ["g"],
+    ["g", "h"],
+    ["h", "g"],
+    ["h"],
+    ["x"],
+    ["g", "v"],
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What stands around a query.
+
+    Attributes:
+        clock: the scale.
+        lanes: of the source.
+        every: the length of late epochs, in ticks.
+        late, retention: the pipeline's.
+        keyed: event time goes per value of `g`.
+        number_keyed: so does `seq`.
+    """
+
+    clock: Clock
+    lanes: int
+    every: int
+    late: dict[str, Any]
+    retention: Any
+    keyed: bool
+    number_keyed: bool
+
+
+def draw_query(
+    rng: random.Random, kind: str, around: Setting, wish: Wish, *, number: bool
+) -> dict[str, Any]:
+    """Draw a query of a class.
+
+    Args:
+        rng: decides.
+        kind: one of `KINDS`.
+        around: what stands around it.
+        wish: what cases shall have.
+        number: its windows lie over a plain number.
+    """
+    window = draw_window(rng, kind, around.clock, number=number, wide=wish.wide, lanes=around.lanes)
+    group_by = list(rng.choice(_GROUPS))
+    if (around.number_keyed if number else around.keyed) and " PATTR " not in window:
+        window, group_by = _keyed(rng, kind, window, group_by)
+    elif (around.number_keyed if number else around.keyed) and kind not in _IN_LOG_ORDER:
+        window = f"{window.partition(' PATTR ')[0]} PATTR g"
+    spelled: Any = window
+    of_g = " PATTR " not in window or window.endswith(" PATTR g")
+    if kind.startswith("session") and of_g and wish.wide and rng.random() < 0.3:
+        group_by = [] if " PATTR " in window and rng.random() < 0.7 else ["g"]
+        spelled = with_gaps(rng, window, around.clock)
+    query: dict[str, Any] = {
+        "window": spelled,
+        "group_by": group_by,
+        "aggregates": _aggregates(rng),
+    }
+    _draw_late(rng, kind, around, query, number=number)
+    if wish.wide and rng.random() < 0.45:
+        query["accumulation"] = rng.choice(["discarding", "retracting", "accumulating"])
+    early = kind in ORDER_FREE or kind in _IN_LOG_ORDER
+    if wish.provisional and early and rng.random() < 0.25:
+        query["early"] = draw_early(rng, around.clock)
+    return query
+
+
+_IN_LOG_ORDER = ("rows in the log's order", "session of rows")
+
+
+def _keyed(
+    rng: random.Random, kind: str, window: str, group_by: list[str]
+) -> tuple[str, list[str]]:
+    """Progress per key asks for rows of that key."""
+    if kind in _IN_LOG_ORDER:
+        return window, group_by
+    grouped = kind in ORDER_FREE and kind != "keyed sliding" and rng.random() < 0.5
+    if grouped or kind == "sliding":
+        return window, group_by if "g" in group_by else ["g"]
+    return f"{window} PATTR g", group_by
+
+
+def _aggregates(rng: random.Random) -> dict[str, str]:
+    chosen = rng.sample(_PLAIN, rng.randint(1, 3))
+    chosen += rng.sample(_RICHER, rng.choice([0, 1, 1, 2]))
+    return {f"a{number}": text for number, text in enumerate(chosen)}
+
+
+def draw_early(rng: random.Random, clock: Clock) -> dict[str, Any]:
+    """Draw when provisional rows are due."""
+    return rng.choice([{"records": rng.randint(1, 4)}, {"every": clock.us(rng.randint(1, 5))}])
+
+
+def draw_late(
+    rng: random.Random, every: Any, *, update: bool = True, consistent: bool = True
+) -> dict[str, Any]:
+    """Draw what becomes of late records.
+
+    Args:
+        rng: decides.
+        every: the length of an epoch, as the file spells it.
+        update: they may be shown later.
+        consistent: late for one window may be late for all, where they are shown later.
+    """
+    mode = rng.choice(["generous", "generous", "consistent"])
+    if update and rng.random() < 0.6 and (consistent or mode == "generous"):
+        return {"policy": "update", "every": every, "mode": mode}
+    return {"policy": rng.choice(["drop", "dead_letter"]), "mode": mode}
+
+
+def draw_retention(rng: random.Random, spell: Callable[[int], Any], *, windows: bool) -> Any:
+    """Draw how long windows take late records, and how much state there may be.
+
+    Args:
+        rng: decides.
+        spell: spells so many ticks.
+        windows: there are windows to count.
+    """
+    time = spell(rng.choice([0, 2, 3, 10, 15, 40, 1000]))
+    kept: dict[str, Any] = {"time": time}
+    if windows and rng.random() < 0.3:
+        kept = rng.choice([{"windows": rng.randint(0, 5)}, {**kept, "windows": rng.randint(0, 5)}])
+    if rng.random() < 0.15:
+        kept["entries"] = rng.choice([12, 2000, 2000, 2000])
+    return time if list(kept) == ["time"] else kept
+
+
+def _draw_late(
+    rng: random.Random, kind: str, around: Setting, query: dict[str, Any], *, number: bool
+) -> None:
+    """Give a query a `late` and a `retention` of its own: by chance, or where it needs one."""
+
+    def spell(ticks: int) -> Any:
+        return ticks * around.clock.tick_us if number else around.clock.us(ticks)
+
+    update = kind not in NO_UPDATE
+    given, consistent = around.late, kind != "landmark"
+    unfit = given["policy"] == "update" and (
+        number or not update or (not consistent and given["mode"] == "consistent")
+    )
+    if unfit or rng.random() < 0.35:
+        every = spell(around.every)
+        query["late"] = draw_late(rng, every, update=update, consistent=consistent)
+    # Where retention is a time, windows over a number need one of their own.
+    if number or rng.random() < 0.35:
+        windows = kind in ("sliding", "keyed sliding", "landmark")
+        query["retention"] = draw_retention(rng, spell, windows=windows)

@@ -1,0 +1,77 @@
+"""Windows of every class as a pipeline file spells them, with lengths of a few ticks."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from chaos.simulator.draw.clock import Clock
+from chaos.simulator.draw.wish import AS_THEY_ARRIVE
+
+NUMBER = "seq"
+"""The field that windows over a plain number lie over."""
+
+UNIT = "p"
+"""A field that has one value in each lane, so that its rows arrive in one."""
+
+_ALIGNED = ("sliding", "keyed sliding", "rows in the log's order", "rows by event time")
+
+
+def draw_window(
+    rng: random.Random, kind: str, clock: Clock, *, number: bool, wide: bool, lanes: int
+) -> Any:
+    """Draw a window.
+
+    Args:
+        rng: decides.
+        kind: its class, one of `KINDS`.
+        clock: the scale.
+        number: it lies over `seq` instead of the event time.
+        wide: it may be aligned at its starts.
+        lanes: of the source.
+    """
+    unit, axis = ("", NUMBER) if number else (" us", "ts")
+    slide = rng.randint(1, 10)
+    length = rng.choice([slide, slide, slide * rng.randint(2, 4), rng.randint(1, 25)])
+    time, steps = f"RANGE {length * clock.tick_us}{unit}", f"SLIDE {slide * clock.tick_us}{unit}"
+    shift = rng.choice([0, 0, 0, 3, -4, -15]) * clock.tick_us
+    origin = f" ORIGIN {shift}{unit}" if shift else ""
+    rows = "RANGE LANDMARK" if rng.random() < 0.3 else f"RANGE {length} rows"
+    row_gap = rng.randint(1, 4)
+    window = {
+        "sliding": f"{time} {steps} WATTR {axis}{origin}",
+        "keyed sliding": f"{time} {steps} WATTR {axis}{origin}",
+        "landmark": f"RANGE LANDMARK {steps} WATTR {axis}{origin}",
+        "rows in the log's order": f"{rows} SLIDE {slide} rows WATTR row_num",
+        "rows by event time": f"{rows} SLIDE {slide} rows WATTR row_num ORDER event_time",
+        "slide by tuple": f"{time} SLIDE 1 row RATTR {axis} SATTR row_num",
+        "slide by n": f"{time} SLIDE {rng.randint(2, 4)} rows RATTR {axis} SATTR row_num",
+        "slide by rank": f"{time} SLIDE {rng.randint(1, 4)} rows RATTR {axis} SATTR rank({axis})",
+        "session": f"SESSION {slide * clock.tick_us}{unit} WATTR {axis}",
+        "session of rows": f"SESSION {row_gap} rows WATTR row_num",
+    }[kind]
+    if wide and kind in _ALIGNED and "LANDMARK" not in window and rng.random() < 0.3:
+        window += " ALIGN start"
+    return window + _parts(rng, kind, lanes)
+
+
+def _parts(rng: random.Random, kind: str, lanes: int) -> str:
+    if kind == "sliding":
+        return ""
+    if kind in AS_THEY_ARRIVE and lanes > 1:
+        # Now and then a unit arrives in two lanes, which engine and definition refuse.
+        return rng.choice([*[f" PATTR {UNIT}"] * 19, " PATTR g"])
+    return rng.choice(["", " PATTR g", " PATTR h"])
+
+
+def with_gaps(rng: random.Random, window: str, clock: Clock) -> Any:
+    """A session's window as a mapping, with other gaps for some values of `g`."""
+    words = window.split()
+    length = " ".join(words[1 : words.index("WATTR")])
+    given = {"session": length, "wattr": words[words.index("WATTR") + 1]}
+    if "PATTR" in words:
+        given["pattr"] = words[-1]
+    gap = rng.randint(1, 12)
+    unit = "rows" if "rows" in length else "us" if "us" in length else ""
+    amount = gap if unit == "rows" else gap * clock.tick_us
+    return {**given, "gaps": {rng.choice(["a", "b"]): f"{amount} {unit}".strip()}}
