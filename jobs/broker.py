@@ -22,6 +22,8 @@ from kafka.errors import (
     KafkaError,
     KafkaTimeoutError,
     SaslAuthenticationFailedError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
     UnsupportedSaslMechanismError,
 )
 
@@ -81,6 +83,23 @@ def admin(bootstrap: str, **options: Any) -> Any:
         BrokerError: no broker answers, or it refuses.
     """
     return _client(KafkaAdminClient, bootstrap, options)
+
+
+def described(client: Any, names: list[str]) -> dict[str, Any]:
+    """What an admin client tells of topics, by name; those that do not exist are missing.
+
+    Raises:
+        TopicAuthorizationFailedError: it may not tell us; kafka-python passes that on as if it were
+            a topic without partitions.
+    """
+    try:
+        found = {topic["name"]: topic for topic in client.describe_topics(names)}
+    except UnknownTopicOrPartitionError:
+        return {}
+    for name, topic in found.items():
+        if topic.get("error_code") == TopicAuthorizationFailedError.errno:
+            raise TopicAuthorizationFailedError(name)
+    return {name: topic for name, topic in found.items() if topic["partitions"]}
 
 
 def _client(kind: Any, bootstrap: str, options: dict[str, Any]) -> Any:

@@ -9,9 +9,8 @@ from contextlib import closing
 from typing import Any
 
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import UnknownTopicOrPartitionError
 
-from jobs.broker import BrokerError, refusals
+from jobs.broker import BrokerError, described, refusals
 from jobs.broker import admin as admin_client
 from jobs.topics import TopicError
 
@@ -40,19 +39,17 @@ def ids_of(admin: Any, names: list[str]) -> dict[str, str]:
 
     Raises:
         TopicError: a topic does not exist.
+        TopicAuthorizationFailedError: we may not ask.
     """
-    try:
-        described = {topic["name"]: topic for topic in admin.describe_topics(names)}
-    except UnknownTopicOrPartitionError:
-        described = {}
+    found = described(admin, names)
     for name in names:
-        if not described.get(name, {}).get("partitions"):
+        if name not in found:
             msg = (
                 f"topic {name!r} does not exist: if it was deleted, the run cannot go on; create "
                 "it with `slackwater topics PIPELINE.yml` and start a new run"
             )
             raise TopicError(msg)
-    return {name: str(described[name]["topic_id"]) for name in names}
+    return {name: str(found[name]["topic_id"]) for name in names}
 
 
 def compacted(admin: Any, names: list[str]) -> dict[str, bool | None]:
@@ -61,9 +58,9 @@ def compacted(admin: Any, names: list[str]) -> dict[str, bool | None]:
     None: it does not tell us, who may not ask for a topic's settings.
     """
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    described = admin.describe_configs(resources, config_filter="all")["topic"]
+    told = admin.describe_configs(resources, config_filter="all")["topic"]
     # Of what may not be seen, the broker shows nothing at all.
-    policies = {name: described[name].get("cleanup.policy", {}).get("value") for name in names}
+    policies = {name: told[name].get("cleanup.policy", {}).get("value") for name in names}
     return {name: policy and "compact" in policy.split(",") for name, policy in policies.items()}
 
 

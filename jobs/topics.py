@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
+from kafka.errors import TopicAlreadyExistsError
 
-from jobs.broker import admin, consumer, hidden_topic, refusals
+from jobs.broker import admin, consumer, described, hidden_topic, refusals
 from windowing.spec.source import Source
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
     """
     with refusals(bootstrap, "create", name), closing(admin(bootstrap)) as client:
         created = False
-        if _partitions(client, name) == 0:
+        if _partitions(client, bootstrap, name) == 0:
             configs = {"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}
             wanted = {"num_partitions": partitions, "replication_factor": -1, "configs": configs}
             try:
@@ -77,7 +77,7 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
                 created = True
             except TopicAlreadyExistsError:
                 pass  # Someone else was quicker; whether theirs fits is judged below.
-        found = _partitions(client, name)
+        found = _partitions(client, bootstrap, name)
         if found != partitions:
             message = (
                 f"topic {name!r} has {found} partitions, the pipeline declares {partitions}: the "
@@ -243,13 +243,10 @@ def _lanes(reader: Any, bootstrap: str, topic: str) -> list[Any]:
     return [TopicPartition(topic, partition) for partition in sorted(partitions)]
 
 
-def _partitions(client: Any, name: str) -> int:
+def _partitions(client: Any, bootstrap: str, name: str) -> int:
     """Return the number of partitions; 0 if there is no such topic."""
-    try:
-        described = client.describe_topics([name])
-    except UnknownTopicOrPartitionError:
-        return 0
-    return sum(len(topic["partitions"]) for topic in described if topic["name"] == name)
+    with refusals(bootstrap, "describe", name):
+        return len(described(client, [name]).get(name, {}).get("partitions", ()))
 
 
 def _append_times(client: Any, name: str) -> bool | None:
