@@ -45,6 +45,7 @@ source:
   event_time: {{field: ts, unit: s}}
   fields: {{v: int}}
   disorder: {{slack: 2 seconds}}
+shards: 1
 queries:
   w: {{window: RANGE 10 seconds SLIDE 10 seconds WATTR ts, aggregates: {{n: count, sum: sum(v)}}}}
 """
@@ -173,6 +174,7 @@ class Job:
         kafka = hand_over(found, folder / SECRETS_FOLDER)
         words = ["--run", "r", "--bootstrap", found.bootstrap, "--kafka", kafka]
         words += ["--checkpoint", folder / "checkpoint", "--table", self.table, "--available-now"]
+        words += ["--parallelism", "1"]  # a task costs seconds on a busy machine
         self.arguments = [str(word) for word in (self.file, *words)]
 
     @property
