@@ -11,6 +11,7 @@ from functools import lru_cache
 from chaos.simulator.case import Case, record
 from chaos.simulator.checks import Finding, judge
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
+from chaos.simulator.features import pairs_of
 from chaos.simulator.parts import OWN, Parts
 from windowing.spec.pipeline import Pipeline, parse_pipeline
 
@@ -25,11 +26,13 @@ class Result:
         case: what was run.
         findings: the checks that failed; none: it passes.
         faults: how often each kind of fault took effect.
+        pairs: the pairs of features that have met in it, by number.
     """
 
     case: Case
     findings: tuple[Finding, ...]
     faults: Counter[str]
+    pairs: frozenset[int] = frozenset()
 
 
 def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = None) -> Case:
@@ -85,7 +88,7 @@ def run_case(case: Case, parts: Parts) -> Result:
         job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
     findings = judge(pipeline, lanes, job.history)
-    return Result(case, tuple(findings), job.history.faults)
+    return Result(case, tuple(findings), job.history.faults, pairs_of(case, pipeline))
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from chaos.simulator.case import Case, read_case, write_case
 from chaos.simulator.checks import CHECKS, Check, Finding
-from chaos.simulator.parts import Parts
+from chaos.simulator.pairs import summary
+from chaos.simulator.parts import OWN, Parts
 from chaos.simulator.run import Result, draw_case, run_case
 from chaos.simulator.shrink import shrink
 
@@ -75,12 +76,15 @@ class Report:
         failures: the others.
         faults: how often each kind of fault took effect.
         planned: how often a plan asked for it.
+        pairs: the pairs of features that have met in some run, by number; None: they are not
+            counted, since the pipeline was given.
     """
 
     passed: int = 0
     failures: list[Failed] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     planned: Counter[str] = field(default_factory=Counter)
+    pairs: set[int] | None = None
 
     @property
     def ok(self) -> bool:
@@ -105,6 +109,8 @@ class Report:
             told = ", ".join(f"{kind} {times}" for kind, times in self.faults.most_common())
             lines.append(f"faults that took effect: {told}")
         lines += [f"no effect in any run: {kind}" for kind in self.without_effect]
+        if self.pairs is not None:
+            lines += summary(self.pairs)
         return [*lines, f"{self.passed} passed, {len(self.failures)} failed"]
 
 
@@ -134,7 +140,8 @@ def simulate(
         told: called with the number of runs that have just ended.
     """
     parts = parts or Parts()
-    report = Report()
+    drawn = pipeline_text is None and parts.name == OWN
+    report = Report(pairs=set() if drawn else None)
     for results in _results(runs, seed, parts, pipeline_text, jobs):
         for result in results:
             _enter(report, result, parts, keep, shrunk)
@@ -205,6 +212,8 @@ def _single_threaded() -> Iterator[None]:
 def _enter(report: Report, result: Result, parts: Parts, keep: Path, shrunk: int) -> None:
     report.faults += result.faults
     report.planned += _planned(result.case)
+    if report.pairs is not None:
+        report.pairs |= result.pairs
     if not result.findings:
         report.passed += 1
         return

@@ -1,0 +1,257 @@
+"""What a case has in it, read off its pipeline, log and plan, and not off what drew them.
+
+Features meet where they can influence each other: a query's own, with those of its source, of the
+log and of the run around it. What is counted is which pairs have met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final, get_args
+
+from chaos.simulator.case import Case, FailureKind, Step
+from windowing.spec.disorder import (
+    Adaptive,
+    Disorder,
+    Heartbeat,
+    OrderedPer,
+    Punctuation,
+    Slack,
+    SlackRows,
+)
+from windowing.spec.fields import SIGNATURES
+from windowing.spec.join import JoinedSource
+from windowing.spec.pipeline import Pipeline, Query
+from windowing.spec.rules import in_log_order
+from windowing.spec.source import Source
+from windowing.spec.window import ROW_NUM, Window, WindowClass
+
+Feature = tuple[str, str]
+"""What it is a feature of, and what it is."""
+
+LONG_RECORDS, LONG_BATCHES = 100, 24
+
+FEATURES: Final[dict[str, tuple[str, ...]]] = {
+    "class": (
+        *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
+        *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
+        *("inner join", "left join", "right join", "full join"),
+    ),
+    "axis": ("time", "number"),
+    "generator": (
+        *("ordered", "slack", "slack in rows", "heartbeat", "punctuation", "adaptive"),
+        *("ordered per members", "ordered per key", "punctuation per key"),
+    ),
+    "late": ("drop", "dead_letter", "update"),
+    "mode": ("generous", "consistent"),
+    "accumulation": ("accumulating", "discarding", "retracting"),
+    "early": ("none", "records", "every"),
+    "aggregate": (*SIGNATURES, "python"),
+    "retention": ("none", "time", "windows", "entries"),
+    "group_by": ("none", "one", "several"),
+    "window": ("ALIGN start", "ORIGIN", "PATTR", "gaps"),
+    "join": ("equal", "where", "a window on one side", "windows on both sides"),
+    "source": (
+        *("dense", "unknown fields ignored", "max_ahead", "min and max", "several lanes"),
+        *("idle lanes", "key may be null"),
+    ),
+    "control": ("bound", "bound on", "now", "seen", "end"),
+    "run": (
+        *("several shards", "several queries", "compaction at once", "compaction later"),
+        *("rows through the sinks' code", "redelivery is an error", "hundreds of records"),
+    ),
+    "log": ("bad values",),
+    "fault": (
+        *get_args(FailureKind),
+        *("chunks cut", "chunk twice", "records again", "other workers", "tasks moved"),
+        *("commit lost", "state damaged", "driver plans first", "driver on the same batch"),
+        *("old checkpoint", "table lost"),
+    ),
+}
+"""Every feature there is, by what it is a feature of."""
+
+SEVERAL: Final = {"aggregate", "window", "join", "source", "control", "run", "fault"}
+"""Of these, one query may have several at once. (A join has a generator on either side.)"""
+
+ALL: Final[tuple[Feature, ...]] = tuple((of, one) for of in FEATURES for one in FEATURES[of])
+_NUMBER: Final = {feature: number for number, feature in enumerate(ALL)}
+
+
+def pairs_of(case: Case, pipeline: Pipeline) -> frozenset[int]:
+    """The pairs of features that meet in a case, each as `pair_number` has it."""
+    around = {*_source(pipeline), *_log(case), *_run(case, pipeline), *_faults(case)}
+    pairs: set[int] = set()
+    for query in pipeline.queries:
+        numbers = sorted(_NUMBER[feature] for feature in around | {*_query(pipeline, query)})
+        pairs |= {low * len(ALL) + high for low, high in combinations(numbers, 2)}
+    return frozenset(pairs)
+
+
+def pair_number(one: Feature, other: Feature) -> int:
+    """A pair as one number, whichever of the two stands first."""
+    low, high = sorted((_NUMBER[one], _NUMBER[other]))
+    return low * len(ALL) + high
+
+
+def _query(pipeline: Pipeline, query: Query) -> Iterator[Feature]:
+    yield "late", query.late.policy
+    yield "mode", query.late.mode
+    yield from (("retention", kept) for kept in _retention(pipeline, query))
+    if isinstance(pipeline.source, JoinedSource):
+        yield from _join(pipeline.source)
+        return
+    source, window = pipeline.source, query.window
+    yield "class", _class(window)
+    attribute = source.ordered_by(window.attribute)
+    yield "axis", "time" if attribute == source.event_time.field else "number"
+    yield "generator", _generator(source.generator_of(attribute))
+    yield "accumulation", query.accumulation
+    yield "early", _early(query)
+    yield from (("aggregate", aggregate.function) for aggregate in query.aggregates)
+    yield "group_by", ("none", "one")[len(query.group_by)] if len(query.group_by) < 2 else "several"
+    shape = {
+        "ALIGN start": window.align == "start",
+        "ORIGIN": window.origin != 0,
+        "PATTR": window.pattr is not None,
+        "gaps": bool(window.gaps),
+    }
+    yield from (("window", name) for name, there in shape.items() if there)
+
+
+def _class(window: Window) -> str:
+    by_rows = window.attribute == ROW_NUM
+    match window.kind:
+        case WindowClass.SLIDING:
+            return "tumbling" if window.range_ == window.slide else "sliding"
+        case WindowClass.TUPLE:
+            rows = "rows" if in_log_order(window) else "ranked rows"
+            return rows if window.range_ is not None else f"landmark {rows}"
+        case WindowClass.SESSION:
+            return "session of rows" if by_rows else "session"
+        case WindowClass.SLIDE_BY_TUPLE:
+            return "by tuple"
+        case WindowClass.SLIDE_BY_N:
+            return "by n"
+        case WindowClass.SLIDE_BY_RANK:
+            return "by rank"
+    return "landmark"
+
+
+def _generator(disorder: Disorder) -> str:
+    match disorder:
+        case Slack(0):
+            return "ordered"
+        case Slack():
+            return "slack"
+        case SlackRows():
+            return "slack in rows"
+        case Heartbeat():
+            return "heartbeat"
+        case Adaptive():
+            return "adaptive"
+        case Punctuation(attr):
+            return "punctuation" if attr is None else "punctuation per key"
+        case OrderedPer(_, members):
+            return "ordered per key" if members is None else "ordered per members"
+    return "ordered"
+
+
+def _early(query: Query) -> str:
+    if query.early is None:
+        return "none"
+    return "every" if query.early.records is None else "records"
+
+
+def _retention(pipeline: Pipeline, query: Query) -> Iterator[str]:
+    file = pipeline.query_files.get(query.name)
+    kept = (file.retention if file is not None else None) or pipeline.retention
+    if query.entries_max is not None:
+        yield "entries"
+    if query.retention_us is None:
+        yield "none"
+    elif kept is not None:
+        yield "time" if kept.windows is None else "windows"
+
+
+def _join(source: JoinedSource) -> Iterator[Feature]:
+    join = source.join
+    yield "class", f"{join.kind} join"
+    yield from (("generator", _generator(part.disorder)) for part in source.parts)
+    if join.equal:
+        yield "join", "equal"
+    if join.where:
+        yield "join", "where"
+    windows = sum(side.window_us is not None for side in (join.left, join.right))
+    if windows:
+        yield "join", "a window on one side" if windows == 1 else "windows on both sides"
+
+
+def _source(pipeline: Pipeline) -> Iterator[Feature]:
+    source = pipeline.source
+    parts = source.parts
+    keys = {field for query in pipeline.queries for field in query.key if field in source.fields}
+    there = {
+        "dense": any(part.dense for part in parts),
+        "unknown fields ignored": any(part.unknown_fields == "ignore" for part in parts),
+        "max_ahead": any(part.event_time.max_ahead_us is not None for part in parts),
+        "min and max": any(_bounded(part) for part in parts),
+        "several lanes": source.partitions > 1,
+        "idle lanes": source.idle_timeout_us is not None,
+        "key may be null": any(source.fields[field].nullable for field in keys),
+    }
+    yield from (("source", name) for name, is_there in there.items() if is_there)
+
+
+def _bounded(source: Source) -> bool:
+    time = source.event_time
+    return time.min_us > -(2**63) or time.max_us < 2**63
+
+
+def _log(case: Case) -> Iterator[Feature]:
+    for lane in case.lanes:
+        for event in lane:
+            control = event.get("control")
+            if control is None:
+                continue
+            if "bound" in control:
+                yield "control", "bound on" if "on" in control else "bound"
+            yield from (("control", name) for name in ("now", "seen", "end") if name in control)
+    if any("raw" in event for lane in case.lanes for event in lane):
+        yield "log", "bad values"
+
+
+def _run(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
+    there = {
+        "several shards": pipeline.shards > 1,
+        "several queries": len(pipeline.queries) > 1,
+        "compaction at once": case.compact_after == 1,
+        "compaction later": case.compact_after > 1,
+        "rows through the sinks' code": case.tables,
+        "redelivery is an error": case.strict,
+        "hundreds of records": case.records >= LONG_RECORDS and len(case.plan) >= LONG_BATCHES,
+    }
+    yield from (("run", name) for name, is_there in there.items() if is_there)
+
+
+def _faults(case: Case) -> Iterator[Feature]:
+    for step in case.plan:
+        yield from (("fault", failure.kind) for failure in step.failures)
+        yield from (("fault", name) for name in _befalls(step))
+
+
+def _befalls(step: Step) -> Iterator[str]:
+    there = {
+        "chunks cut": step.pieces > 1,
+        "chunk twice": step.twice > 0,
+        "records again": step.rewind > 0,
+        "other workers": step.workers > 0,
+        "tasks moved": step.move > 0,
+        "commit lost": step.lose_commit,
+        "state damaged": step.damage is not None,
+        "driver plans first": step.rival == "plans first",
+        "driver on the same batch": step.rival == "same batch",
+        "old checkpoint": step.restore > 0,
+        "table lost": step.lose_table is not None,
+    }
+    return (name for name, is_there in there.items() if is_there)

@@ -1,0 +1,192 @@
+"""Which pairs of features are legal, and how many of them some runs have met.
+
+A pair is legal if some pipeline with both is valid. What is not stands in `ILLEGAL`, with the
+reason; a test holds the list against the validator and against what is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import Final
+
+from chaos.simulator.features import ALL, FEATURES, SEVERAL, Feature, pair_number
+
+_SHOWN_MAX = 12
+
+_JOINS = ("inner join", "left join", "right join", "full join")
+_IN_LOG_ORDER = ("rows", "landmark rows", "session of rows")
+_RANKED = ("ranked rows", "landmark ranked rows")
+_AT_RECORDS = ("by tuple", "by n", "by rank")
+_KEYED = ("ordered per key", "punctuation per key")
+_WINDOWS = tuple(name for name in FEATURES["class"] if name not in _JOINS)
+
+
+@dataclass(frozen=True)
+class Illegal:
+    """Features that never stand together.
+
+    Attributes:
+        one: what it is a feature of, and which.
+        other: the same, of those that each of the first excludes.
+        why: the rule.
+    """
+
+    one: tuple[str, tuple[str, ...]]
+    other: tuple[str, tuple[str, ...]]
+    why: str
+
+
+def _but(of: str, *kept: str) -> tuple[str, tuple[str, ...]]:
+    return of, tuple(name for name in FEATURES[of] if name not in kept)
+
+
+def _all(of: str) -> tuple[str, tuple[str, ...]]:
+    return of, FEATURES[of]
+
+
+_A_JOIN = ("class", _JOINS)
+_OF_ROWS = ("class", (*_IN_LOG_ORDER, *_RANKED))
+
+ILLEGAL: Final = (
+    Illegal(
+        ("class", (*_IN_LOG_ORDER, *_RANKED, "by rank")),
+        ("late", ("update",)),
+        "E_LATE_UPDATE: a late record would renumber every row",
+    ),
+    Illegal(_OF_ROWS, ("axis", ("number",)), "windows of rows lie over no attribute"),
+    Illegal(
+        ("axis", ("number",)),
+        ("generator", ("heartbeat", "punctuation", "punctuation per key")),
+        "E_DISORDER: these speak of times, and a number is none",
+    ),
+    Illegal(
+        ("class", (*_RANKED, *_AT_RECORDS)),
+        ("early", ("records", "every")),
+        "early rows are for windows that records to come do not move",
+    ),
+    Illegal(
+        ("class", (*_IN_LOG_ORDER, *_RANKED, *_AT_RECORDS)),
+        ("source", ("idle lanes",)),
+        "idle_timeout is for windows that no order of records decides",
+    ),
+    Illegal(_A_JOIN, ("source", ("idle lanes",)), "a join has no early rows, and no idle_timeout"),
+    Illegal(_A_JOIN, ("generator", _KEYED), "a join needs progress of its lanes, not per key"),
+    Illegal(_A_JOIN, ("retention", ("windows",)), "a join has no windows to count"),
+    Illegal(_A_JOIN, ("run", ("several queries",)), "a join stands instead of queries"),
+    *(
+        Illegal(_A_JOIN, _all(of), "a join has no windows and no aggregates, and sends pairs once")
+        for of in ("axis", "accumulation", "early", "aggregate", "group_by", "window")
+    ),
+    *(
+        Illegal(_all("join"), _all(of), "a join has no windows and no aggregates")
+        for of in ("axis", "accumulation", "early", "aggregate", "group_by", "window")
+    ),
+    Illegal(_all("join"), ("class", _WINDOWS), "only joins have sides"),
+    Illegal(_all("join"), ("source", ("idle lanes",)), "a join has no early rows"),
+    Illegal(_all("join"), ("generator", _KEYED), "a join needs progress of its lanes"),
+    Illegal(_all("join"), ("retention", ("windows",)), "a join has no windows to count"),
+    Illegal(_all("join"), ("run", ("several queries",)), "a join stands instead of queries"),
+    Illegal(
+        ("join", ("a window on one side",)),
+        ("join", ("windows on both sides",)),
+        "one side or both",
+    ),
+    Illegal(
+        ("window", ("ALIGN start",)),
+        _but("class", "sliding", "tumbling", "rows", "ranked rows", *_JOINS),
+        "E_ORIGIN, E_ATTR_MIX: ALIGN start goes with RANGE, SLIDE and WATTR",
+    ),
+    Illegal(
+        ("window", ("ORIGIN",)),
+        _but("class", "sliding", "tumbling", "landmark", *_JOINS),
+        "E_ORIGIN, E_ATTR_MIX: ORIGIN goes with WATTR over an attribute",
+    ),
+    Illegal(
+        ("window", ("gaps",)),
+        _but("class", "session", "session of rows", *_JOINS),
+        "E_MISSING: gaps are for sessions",
+    ),
+    Illegal(
+        ("window", ("gaps",)),
+        ("window", ("ALIGN start", "ORIGIN")),
+        "E_ATTR_MIX: SESSION goes with WATTR and PATTR alone",
+    ),
+    Illegal(
+        ("window", ("gaps",)),
+        ("group_by", ("several",)),
+        "E_ATTR_TYPE: gaps name values of the one field of the key",
+    ),
+    Illegal(
+        ("retention", ("windows",)),
+        _but("class", "sliding", "tumbling", "landmark", *_JOINS),
+        "retention in windows needs a SLIDE in time",
+    ),
+    Illegal(
+        ("retention", ("windows",)),
+        ("late", ("drop", "dead_letter")),
+        "without update a query has no retention",
+    ),
+    Illegal(
+        ("retention", ("windows",)), ("window", ("gaps",)), "retention in windows needs a SLIDE"
+    ),
+    Illegal(("retention", ("none",)), ("late", ("update",)), "update needs a retention"),
+    Illegal(
+        ("retention", ("time",)),
+        ("class", (*_IN_LOG_ORDER, *_RANKED, "by rank")),
+        "without update a query has no retention",
+    ),
+    Illegal(
+        ("run", ("compaction at once",)), ("run", ("compaction later",)), "a shard has one of them"
+    ),
+    Illegal(
+        ("retention", ("none", "time", "windows")),
+        ("retention", ("none", "time", "windows")),
+        "one length",
+    ),
+)
+"""Every pair that cannot be, by rule."""
+
+
+@cache
+def legal() -> frozenset[int]:
+    """The numbers of all legal pairs."""
+    illegal = {
+        frozenset(((rule.one[0], one), (rule.other[0], other)))
+        for rule in ILLEGAL
+        for one in rule.one[1]
+        for other in rule.other[1]
+    }
+    return frozenset(
+        pair_number(one, other)
+        for one, other in combinations(ALL, 2)
+        if (one[0] != other[0] or one[0] in SEVERAL or one[0] == "retention")
+        and frozenset((one, other)) not in illegal
+    )
+
+
+def summary(met: Set[int]) -> Iterator[str]:
+    """Say how many legal pairs were met, and name some that were not.
+
+    Args:
+        met: numbers of pairs, as `pair_number` has them.
+    """
+    missing = sorted(legal() - met)
+    share = 1 - len(missing) / len(legal())
+    yield f"pairs of features met: {len(legal()) - len(missing)} of {len(legal())}, {share:.1%}"
+    if missing:
+        named = "; ".join(f"{spelled(number)}" for number in missing[:_SHOWN_MAX])
+        more = f"; and {len(missing) - _SHOWN_MAX} more" if len(missing) > _SHOWN_MAX else ""
+        yield f"not met: {named}{more}"
+
+
+def spelled(number: int) -> str:
+    """A pair in words."""
+    one, other = _features(number)
+    return f"{one[0]} {one[1]} × {other[0]} {other[1]}"
+
+
+def _features(number: int) -> tuple[Feature, Feature]:
+    return ALL[number // len(ALL)], ALL[number % len(ALL)]
