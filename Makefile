@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock fmt lint type test test-dags test-chaos nightly test-slow test-containers test-ui demo up down status clean bench
+.PHONY: help setup lock fmt lint type test test-dags test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,7 +28,7 @@ type: setup  ## check the types
 	@$(VENV)/mypy
 
 test: lint type  ## all checks, then all tests but the long ones
-	@$(VENV)/python -m pytest -n 2 --dist loadfile tests --ignore=tests/ui --ignore=tests/containers --ignore=tests/slow
+	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests --ignore=tests/ui --ignore=tests/containers --ignore=tests/slow
 	@$(MAKE) --no-print-directory test-dags
 
 test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
@@ -37,8 +37,11 @@ test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
 test-chaos: setup  ## windows, sessions and a join under real kills on one stack, ten minutes at the most
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml chaos/plans/quick/*.yml --seed 1
 
-nightly: setup  ## all that takes hours: fuzzing, 10,000 simulated runs, every fault; into docs/nightly
-	@VENV=$(VENV) chaos/nightly.sh
+nightly: setup  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
+	@$(VENV)/slackwater chaos nightly $(PARTS)
+
+docs: setup  ## write docs/commands.md from the command line itself
+	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
 
 test-slow: setup  ## the fixtures for users' tests, on the real stack (five minutes)
 	@$(VENV)/python -m pytest tests/slow

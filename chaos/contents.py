@@ -1,4 +1,4 @@
-"""What leads to all reports below a folder: a page, and a summary to be read beside the code."""
+"""The page that leads to all reports below a folder."""
 
 from __future__ import annotations
 
@@ -9,26 +9,33 @@ from typing import Any
 
 from chaos.checks import Outcome
 from chaos.pages import page
+from chaos.report_folder import claim
 
 
 def write_contents(folder: Path) -> dict[str, str]:
-    """Write `index.html` and `README.md` over every `*/report.json` with its `report.html`.
+    """Write `index.html` over every `*/report.json` with its `report.html`.
 
     Args:
         folder: holds one folder per report; made where it is missing.
 
     Returns:
         by the names of those folders, what each report came to; `unknown` where it cannot be read.
+
+    Raises:
+        ReportFolderError: the folder holds something else.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    reports = [_entry(file) for file in sorted(folder.glob("*/report.json"))]
-    for name, template in (("index.html", "contents.html.j2"), ("README.md", "contents.md.j2")):
-        text = page(template, reports=reports)
-        (folder / name).write_text(text, encoding="utf-8")
+    claim(folder)
+    reports = [read_report(file) for file in sorted(folder.glob("*/report.json"))]
+    text = page("contents.html.j2", reports=reports)
+    (folder / "index.html").write_text(text, encoding="utf-8")
     return {report["folder"]: report["outcome"] for report in reports}
 
 
-def _entry(file: Path) -> dict[str, Any]:
+def read_report(file: Path) -> dict[str, Any]:
+    """Read what pages say of a report: its checks, and its faults by name.
+
+    A report that cannot be read is `unknown`, with the problem.
+    """
     name = file.parent.name
     try:
         report = json.loads(file.read_text(encoding="utf-8"))
@@ -41,7 +48,7 @@ def _entry(file: Path) -> dict[str, Any]:
             "checks": report["checks"],
             "faults": _by_name(report.get("faults", [])),
         }
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"the report cannot be read: {type(error).__name__}: {error}"
         return {"folder": name, "outcome": Outcome.unknown.value, "problem": problem}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -45,13 +45,18 @@ def simulate(
     ] = None,
     guilty: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Test an engine with a planted defect instead of ours."),
+        typer.Option(
+            metavar="NAME",
+            help="Test an engine with a planted defect instead of ours; all: search for every one.",
+        ),
     ] = None,
 ) -> None:
     """Run lanes and shards through simulated crashes, redeliveries and restarts."""
     from chaos.simulator.case import CaseError
 
     try:
+        if guilty == "all" and replay is None:
+            _search(runs, seed, jobs)
         if replay is not None:
             report = _replay(replay)
         else:
@@ -72,8 +77,13 @@ def contents(
 ) -> None:
     """Write one page that leads to all reports below a folder."""
     from chaos.contents import write_contents
+    from chaos.report_folder import ReportFolderError
 
-    found = write_contents(folder)
+    try:
+        found = write_contents(folder)
+    except ReportFolderError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
     say(json.dumps({"reports": found, "page": str(folder / "index.html")}))
 
 
@@ -99,6 +109,20 @@ def _simulate(
             jobs=jobs,
             told=lambda ended: progress.advance(task, ended),
         )
+
+
+def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:
+    """Search for every guilty engine, and say which check has found it."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    from chaos.guilty.search import search_all
+
+    verdicts = []
+    for verdict in search_all(seed, runs, jobs or len(os.sched_getaffinity(0))):
+        say(verdict.line)
+        verdicts.append(verdict.ok)
+    missed = verdicts.count(False)
+    say(f"{len(verdicts) - missed} found, {missed} not found")
+    raise typer.Exit(FAILED if missed else PASSED)
 
 
 def _replay(file: Path) -> Report:

@@ -10,11 +10,13 @@ import typer
 from slackwater import (
     aggregates,
     chaos,
+    chaos_nightly,
     chaos_run,
     cluster,
     conform,
     disorder,
     files,
+    operators,
     replay,
     stack,
     state,
@@ -28,9 +30,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, aggregates, conform, disorder, stack, cluster, state, replay, chaos):
+for module in (
+    files,
+    aggregates,
+    conform,
+    operators,
+    disorder,
+    stack,
+    cluster,
+    state,
+    replay,
+    chaos,
+):
     module.register(app)
 chaos_run.register(chaos.chaos)
+chaos_nightly.register(chaos.chaos)
 
 # Errors that a user can act on, and the exit code that each deserves. By name, so that a command
 # imports only the parts that it uses.
@@ -56,6 +70,7 @@ _FAILURES = (
     "chaos.replay.run.ReplayError",
     "infra.errors.InfraError",
     "jobs.flights.FlightsError",
+    "jobs.partitions.PartitionsError",
     "jobs.plot.PlotError",
     "jobs.runs.RunError",
     "jobs.topics.BrokerError",

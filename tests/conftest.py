@@ -7,6 +7,7 @@ import sys
 # is loaded.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A worker of pytest-xdist has a main module without a file, which pyspark takes for its doctests.
@@ -21,3 +22,8 @@ settings.register_profile("dev", max_examples=60, **_QUIET)
 settings.register_profile("ci", max_examples=100, derandomize=True, **_QUIET)
 settings.register_profile("nightly", max_examples=20_000, **_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that start Spark first: left for the end, one worker would run them alone."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from chaos.simulator.checks import Check
+from chaos.simulator.draw.wish import Wish
 from chaos.simulator.parts import Parts
 from windowing.spec.pipeline import Pipeline
 
@@ -29,7 +30,10 @@ class Guilty:
 
 
 def guilty(
-    parts: Parts, *expected: Check, lair: Callable[[Pipeline], bool] | None = None
+    parts: Parts,
+    *expected: Check,
+    lair: Callable[[Pipeline], bool] | None = None,
+    wish: Wish | None = None,
 ) -> Guilty:
     """Accuse an engine.
 
@@ -37,7 +41,10 @@ def guilty(
         parts: the engine.
         expected: the checks that say why.
         lair: the pipelines in which the defect can show; None: all of them.
+        wish: what drawn cases shall have; None: nothing special.
     """
     if lair is not None:
         parts = replace(parts, lair=lair)
+    if wish is not None:
+        parts = replace(parts, wish=wish)
     return Guilty(parts, frozenset(expected))

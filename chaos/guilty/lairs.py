@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.window import ROW_NUM, WindowClass
 
@@ -152,6 +153,55 @@ def several_shards(pipeline: Pipeline, _: Query) -> bool:
 def several_queries(pipeline: Pipeline, _: Query) -> bool:
     """More queries than one."""
     return len(pipeline.queries) > 1
+
+
+def session_of_rows(_: Pipeline, query: Query) -> bool:
+    """Sessions by records of other keys."""
+    return query.window.kind is WindowClass.SESSION and query.window.attribute == ROW_NUM
+
+
+def with_own_gaps(_: Pipeline, query: Query) -> bool:
+    """Sessions of which some keys have a gap of their own."""
+    return bool(query.window.gaps)
+
+
+def early(_: Pipeline, query: Query) -> bool:
+    """Early rows are sent."""
+    return query.early is not None
+
+
+def another_attribute(pipeline: Pipeline, query: Query) -> bool:
+    """Windows over a number of the records."""
+    window, time = query.window, pipeline.source.event_time.field
+    return window.kind is not WindowClass.JOIN and window.attribute not in (ROW_NUM, time)
+
+
+def idle(pipeline: Pipeline) -> bool:
+    """Lanes may be silent for a while."""
+    return pipeline.source.idle_timeout_us is not None and pipeline.source.partitions > 1
+
+
+def per_key(pipeline: Pipeline) -> bool:
+    """Event time goes per key."""
+    return progress_attr(pipeline.source.disorder) is not None
+
+
+@dataclass(frozen=True)
+class by_generator:  # noqa: N801 - reads as the functions above do
+    """Pipelines whose lanes have one of some generators.
+
+    Attributes:
+        kinds: the generators.
+    """
+
+    kinds: tuple[type, ...]
+
+    def __init__(self, *kinds: type) -> None:
+        object.__setattr__(self, "kinds", kinds)
+
+    def __call__(self, pipeline: Pipeline) -> bool:
+        """Whether they do."""
+        return isinstance(pipeline.source.disorder, self.kinds)
 
 
 @dataclass(frozen=True)

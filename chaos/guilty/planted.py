@@ -95,7 +95,6 @@ class PlantedShard(Shard):
         self._defect = defect
         with defect.at_work():
             super().__init__(pipeline, *args, **options)
-        self.compact_after = 1
         defect.plant(self)
 
     def step(  # noqa: D102
@@ -120,14 +119,21 @@ class lanes_of:  # noqa: N801 - called like the function `parts.lanes`; a class 
         return partial(self.make, pipeline)
 
 
-def planted(name: str, *kinds: type, names: Mapping[str, Any] | None = None) -> Parts:
+def planted(
+    name: str,
+    *kinds: type,
+    names: Mapping[str, Any] | None = None,
+    lane: type[PlantedLane] = PlantedLane,
+    shard: type[PlantedShard] = PlantedShard,
+) -> Parts:
     """An engine whose lanes and shards have a defect.
 
     Args:
         name: of the engine.
         kinds: as `Defect` has them.
         names: as `Defect` has them.
+        lane: the class of lanes, where their own methods are the defect.
+        shard: the class of shards, where theirs are.
     """
     defect = Defect(kinds, tuple((names or {}).items()))
-    lane, shard = partial(PlantedLane, defect), partial(PlantedShard, defect)
-    return Parts(name, lanes=lanes_of(lane), shard=shard)
+    return Parts(name, lanes=lanes_of(partial(lane, defect)), shard=partial(shard, defect))

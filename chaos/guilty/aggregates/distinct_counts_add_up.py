@@ -1,0 +1,29 @@
+"""Distinct values that are counted in each part and added up.
+
+Defect: a value that is in two parts counts twice.
+How one gets it: merging counts where sets have to be merged.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import computing, lair
+from chaos.guilty.planted import planted
+from windowing.aggregates.bags import COUNT, Bag
+from windowing.aggregates.ranks import _ROW, VALUE, _per_state
+
+
+def added_up(bag: Bag, partials: pl.DataFrame) -> list[int | None]:
+    """How many entries each bag has had."""
+    counts = bag.entries(partials).group_by(_ROW).agg(pl.col(COUNT).sum().alias(VALUE))
+    return _per_state(partials, counts).to_list()
+
+
+GUILTY = guilty(
+    planted("distinct_counts_add_up", names={"windowing.aggregates.ranks:distinct": added_up}),
+    "deterministic",
+    lair=lair(computing(("count_distinct",))),
+)

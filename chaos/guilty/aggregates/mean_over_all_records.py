@@ -1,0 +1,33 @@
+"""Means that divide by the number of records, null ones among them.
+
+Defect: sum / count(*) for sum / count(field).
+How one gets it: one counter for all aggregates of a window.
+Expected: means differ where a value is null.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import computing, lair
+from chaos.guilty.planted import planted
+from windowing.aggregates import Accumulators
+from windowing.aggregates.plan import Values
+from windowing.spec.fields import Aggregate
+
+
+class CountingAccumulators(Accumulators):
+    """Counts records."""
+
+    def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
+        if aggregate.function == "mean":
+            partials = partials.with_columns(pl.col("records").alias(f"{aggregate.field}#n"))
+        return super()._result(aggregate, partials)
+
+
+GUILTY = guilty(
+    planted("mean_over_all_records", CountingAccumulators),
+    "deterministic",
+    lair=lair(computing(("mean",))),
+)

@@ -1,0 +1,27 @@
+"""Variances of a sample that divide by n, not by n - 1.
+
+Defect: the population's formula under the sample's name.
+How one gets it: `numpy.var`, whose default is the population's.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import computing, lair
+from chaos.guilty.planted import planted
+from windowing.aggregates.sums import SAMPLE, Sums
+
+
+class PopulationSums(Sums):
+    """Knows the population only."""
+
+    def spread(self, function: str) -> list[float | None]:  # noqa: D102
+        return super().spread(f"{function}_pop" if function in SAMPLE else function)
+
+
+GUILTY = guilty(
+    planted("sample_variance_by_n", names={"windowing.aggregates.plan:Sums": PopulationSums}),
+    "deterministic",
+    lair=lair(computing(SAMPLE)),
+)

@@ -1,0 +1,30 @@
+"""`top_k` in which equal values stand once.
+
+Defect: a set for a bag.
+How one gets it: a sorted set as the state.
+Expected: values differ where a large one occurs twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import computing, lair
+from chaos.guilty.planted import planted
+from windowing.aggregates.bags import Bag
+from windowing.aggregates.holdings import bag_of
+from windowing.spec.fields import Aggregate
+
+
+def as_a_set(aggregate: Aggregate, order: str) -> Bag | None:
+    """The bag of an aggregate, without how often a value occurs."""
+    bag = bag_of(aggregate, order)
+    return replace(bag, counted=False) if bag is not None and aggregate.function == "top_k" else bag
+
+
+GUILTY = guilty(
+    planted("top_k_without_repeats", names={"windowing.aggregates.plan:bag_of": as_a_set}),
+    "deterministic",
+    lair=lair(computing(("top_k",))),
+)

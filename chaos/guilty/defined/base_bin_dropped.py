@@ -1,0 +1,31 @@
+"""Windows that records define, whose base is lost at a punctuation.
+
+Defect: what counted before the punctuation is dropped, and not carried into what comes behind it.
+How one gets it: the punctuation step as it is printed in Li et al., section 4.4.
+Expected: windows after a punctuation hold too little.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import defined, lair
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Tables
+from windowing.assign.sliding import PARTIALS
+from windowing.emission.defined import DefinedEmitter
+from windowing.emission.sliding import column
+from windowing.progress.reached import Progress
+
+
+class PrintedEmitter(DefinedEmitter):
+    """Drops what begins before the punctuation."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        partials = tables[PARTIALS]
+        behind = pl.col("w_first") > column(self._gone(partials, after))
+        return super().retained({**tables, PARTIALS: partials.filter(behind)}, after)
+
+
+GUILTY = guilty(planted("base_bin_dropped", PrintedEmitter), "deterministic", lair=lair(defined))

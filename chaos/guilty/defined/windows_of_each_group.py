@@ -1,0 +1,48 @@
+"""Windows that records define, made for each group instead of for the stream.
+
+Defect: GROUP BY is read as PATTR: a group has rows only where its own records define windows.
+How one gets it: keyed state, in which a key sees nothing of the others.
+Expected: rows of groups at the windows of others are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import by_tuple, keyed, lair
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Scan, Tables
+from windowing.assign.defined import DefinedAssigner
+from windowing.assign.sliding import Span
+from windowing.emission.defined import DefinedEmitter
+from windowing.progress.reached import Progress
+
+
+class KeyedAssigner(DefinedAssigner):
+    """Makes windows by key."""
+
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        self._unit = self._keys
+        return super()._tables(scan, spans)
+
+
+class KeyedEmitter(DefinedEmitter):
+    """Shows them by key."""
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
+        self._unit = self._keys
+        return super().rows(tables, before, after)
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        self._unit = self._keys
+        return super().retained(tables, after)
+
+
+GUILTY = guilty(
+    planted("windows_of_each_group", KeyedAssigner, KeyedEmitter),
+    "deterministic",
+    lair=lair(by_tuple, keyed),
+)

@@ -1,0 +1,30 @@
+"""Adaptive slack that knows the lags of the batch only.
+
+Defect: the lags of the records before are no part of the state.
+How one gets it: statistics that are kept per task.
+Expected: a lane's progress is not what its records say, and other with other cuts.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import by_generator
+from chaos.guilty.planted import planted
+from windowing.progress.adaptive import Adaptive
+from windowing.spec import disorder
+from windowing.wids import Ints
+
+
+class FreshAdaptive(Adaptive):
+    """Keeps the newest time, and no lags."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        del memory[1:]
+        return super().bounds(records, memory)
+
+
+GUILTY = guilty(
+    planted("adaptive_forgets", FreshAdaptive), "progress", lair=by_generator(disorder.Adaptive)
+)

@@ -1,0 +1,35 @@
+"""Adaptive slack over N + 1 records.
+
+Defect: the oldest lag is let go one record too late.
+How one gets it: append first, compare the length afterwards, with the wrong sign.
+Expected: a lane's progress is not what its records say.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import by_generator
+from chaos.guilty.planted import planted
+from windowing.progress.adaptive import Adaptive
+from windowing.spec import disorder
+from windowing.wids import Ints
+
+
+class LongAdaptive(Adaptive):
+    """Looks at one record more."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        self._over += 1
+        try:
+            return super().bounds(records, memory)
+        finally:
+            self._over -= 1
+
+
+GUILTY = guilty(
+    planted("adaptive_over_one_more", LongAdaptive),
+    "progress",
+    lair=by_generator(disorder.Adaptive),
+)

@@ -1,0 +1,30 @@
+"""Slack in rows whose buffer is empty at the begin of every batch.
+
+Defect: the newest times are no part of the state.
+How one gets it: a generator that is made anew by each task.
+Expected: a lane's progress is not what its records say, and other with other cuts.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import by_generator
+from chaos.guilty.planted import planted
+from windowing.progress.slack_rows import SlackRows
+from windowing.spec import disorder
+from windowing.wids import Ints
+
+
+class FreshRows(SlackRows):
+    """Begins anew."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        memory.clear()
+        return super().bounds(records, memory)
+
+
+GUILTY = guilty(
+    planted("heap_not_kept", FreshRows), "progress", lair=by_generator(disorder.SlackRows)
+)

@@ -1,0 +1,33 @@
+"""Slack in rows whose buffer holds one row less.
+
+Defect: the n-th largest time for the (n + 1)-th.
+How one gets it: the size of a heap after the push for that before it.
+Expected: a lane's progress is not what its records say.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import by_generator
+from chaos.guilty.planted import planted
+from windowing.progress.slack_rows import SlackRows
+from windowing.spec import disorder
+from windowing.wids import Ints
+
+
+class ShortRows(SlackRows):
+    """Lets go of one row too many."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        wanted, self._rows = self._rows, max(self._rows - 1, 0)
+        try:
+            return super().bounds(records, memory)
+        finally:
+            self._rows = wanted
+
+
+GUILTY = guilty(
+    planted("heap_one_short", ShortRows), "progress", lair=by_generator(disorder.SlackRows)
+)

@@ -1,0 +1,29 @@
+"""Heartbeats that are believed as of now, without what may still be on its way.
+
+Defect: the bound that follows from an instant leaves out the longest delay.
+How one gets it: "the clock says 12:00, so all before 12:00 is here".
+Expected: a lane's progress is further than heartbeats say.
+"""
+
+from __future__ import annotations
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import by_generator
+from chaos.guilty.planted import planted
+from windowing.progress.heartbeat import Heartbeat
+from windowing.spec import disorder
+from windowing.wids import Ints, lowered
+
+
+class InstantHeartbeat(Heartbeat):
+    """Knows of no delay."""
+
+    def observed(self, instants_us: Ints) -> Ints:  # noqa: D102
+        return lowered(instants_us, max(self._behind_us - 1, 0))
+
+
+GUILTY = guilty(
+    planted("heartbeat_without_way", InstantHeartbeat),
+    "progress",
+    lair=by_generator(disorder.Heartbeat),
+)

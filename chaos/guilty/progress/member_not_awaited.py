@@ -1,0 +1,44 @@
+"""Sorted sub-streams of which only those count that have been seen.
+
+Defect: a member that has said nothing yet holds nothing back.
+How one gets it: a minimum over a map that is filled as keys appear.
+Expected: a lane's progress is further than its members say.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.planted import planted
+from windowing.decode import column
+from windowing.progress.ordered_per import OrderedPer
+from windowing.spec import disorder
+from windowing.spec.pipeline import Pipeline
+from windowing.wids import NOTHING_YET, Ints
+
+
+def of_members(pipeline: Pipeline) -> bool:
+    """Sub-streams are named."""
+    given = pipeline.source.disorder
+    return isinstance(given, disorder.OrderedPer) and given.members is not None
+
+
+class ImpatientMembers(OrderedPer):
+    """Waits for those that it knows."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        before = list(memory) or [NOTHING_YET] * len(self._members)
+        true = super().bounds(records, memory)
+        ts_us, named = records["ts_us"].to_numpy(), records[column(self._attr)]
+        behind = np.full(len(records), np.iinfo(np.int64).max)
+        for member, newest_us in zip(self._members, before, strict=True):
+            own = (named == member).fill_null(value=False).to_numpy()
+            newest = np.maximum.accumulate(np.where(own, ts_us, NOTHING_YET))
+            newest = np.maximum(newest, newest_us)
+            behind = np.where(newest == NOTHING_YET, behind, np.minimum(behind, newest))
+        return np.where(behind == np.iinfo(np.int64).max, true, behind)
+
+
+GUILTY = guilty(planted("member_not_awaited", ImpatientMembers), "progress", lair=of_members)

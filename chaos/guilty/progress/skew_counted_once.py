@@ -1,0 +1,30 @@
+"""Heartbeats that count a clock's error once where it counts twice.
+
+Defect: a slack of L - l + s for L - l + 2 s: the error of the record that was seen is forgotten.
+How one gets it: the formula of a receiver with a clock, used without one.
+Expected: a lane's progress is further than its records say.
+"""
+
+from __future__ import annotations
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import by_generator
+from chaos.guilty.planted import planted
+from windowing.progress.heartbeat import Heartbeat
+from windowing.spec import disorder
+from windowing.spec.disorder import Delays
+
+
+class OnceHeartbeat(Heartbeat):
+    """Takes the skew off once."""
+
+    def __init__(self, delays: Delays) -> None:
+        super().__init__(delays)
+        self._own_us -= delays.skew_us
+
+
+GUILTY = guilty(
+    planted("skew_counted_once", names={"windowing.progress:Heartbeat": OnceHeartbeat}),
+    "progress",
+    lair=by_generator(disorder.Heartbeat),
+)

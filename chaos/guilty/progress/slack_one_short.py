@@ -1,0 +1,32 @@
+"""A lane whose bound is one microsecond further than its slack allows.
+
+Defect: `ts - slack + 1`: a record exactly a slack late is late.
+How one gets it: a bound that is read as "all up to and with", turned into "all below".
+Expected: a lane's progress is not what its records say.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.planted import planted
+from windowing.progress.slack import SlackTime
+from windowing.spec.disorder import Slack
+from windowing.spec.pipeline import Pipeline
+from windowing.wids import Ints
+
+
+def by_slack(pipeline: Pipeline) -> bool:
+    """Lanes have a slack in time."""
+    return isinstance(pipeline.source.disorder, Slack)
+
+
+class ShortSlack(SlackTime):
+    """Promises one microsecond more."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        return super().bounds(records, memory) + 1
+
+
+GUILTY = guilty(planted("slack_one_short", ShortSlack), "progress", lair=by_slack)

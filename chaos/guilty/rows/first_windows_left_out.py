@@ -1,0 +1,34 @@
+"""Windows of rows of which the first have fewer rows than the others, and are left out.
+
+Defect: a window is sent only if it is as long as its range.
+How one gets it: a sliding buffer that speaks once it is full.
+Expected: the first rows are missing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, overlapping, rows_in_log
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Tables
+from windowing.emission.sliding import SlidingEmitter
+from windowing.progress.reached import Progress
+
+
+class FullEmitter(SlidingEmitter):
+    """Waits for the first full window."""
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
+        rows, window = super().rows(tables, before, after), self._grid
+        if not len(rows) or window.range_ is None:
+            return rows
+        return rows.filter((pl.col("window_id") + 1) * window.slide >= window.range_)
+
+
+GUILTY = guilty(
+    planted("first_windows_left_out", FullEmitter),
+    "deterministic",
+    lair=lair(rows_in_log, overlapping),
+)

@@ -1,0 +1,38 @@
+"""Rows in the order of time of which the late ones get a number as well.
+
+Defect: what is late is not left out.
+How one gets it: a rank over all that is there.
+Expected: all that follows is numbered anew; counts and dead letters differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, ranked_rows
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Scan
+from windowing.assign.ranked import RankedAssigner
+from windowing.assign.sliding import Span
+from windowing.wids import NOTHING_YET, Flags
+
+
+class WelcomingAssigner(RankedAssigner):
+    """Finds nothing late."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        return super()._spans(
+            replace(scan, progress_us=np.full_like(scan.progress_us, NOTHING_YET))
+        )
+
+
+GUILTY = guilty(
+    planted("ranked_late_rows_too", WelcomingAssigner),
+    "deterministic",
+    "conservation",
+    "dead letters",
+    lair=lair(ranked_rows),
+)

@@ -1,0 +1,40 @@
+"""Compaction that asks one clock for all queries.
+
+Defect: a query over rows is tidied up by the progress of time, and one over time by rows.
+How one gets it: "the" progress of the stream.
+Expected: rows are missing from queries with a clock of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, several_queries
+from chaos.guilty.planted import PlantedShard, planted
+from windowing.assign.assigner import Tables
+from windowing.clock import ClockId, clock_of
+from windowing.progress.reached import Progress
+from windowing.spec.pipeline import Pipeline, Query
+
+
+def of_two_clocks(pipeline: Pipeline, _: Query) -> bool:
+    """Queries differ in what closes them."""
+    return len({clock_of(query, pipeline.source) for query in pipeline.queries}) > 1
+
+
+class OneClockShard(PlantedShard):
+    """Believes the clock of the last query."""
+
+    def _retained(
+        self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]
+    ) -> dict[str, Tables]:
+        _, clock = max(self._clocks.items())
+        return super()._retained(held, dict.fromkeys(after, after[clock]))
+
+
+GUILTY = guilty(
+    planted("compaction_by_another_clock", shard=OneClockShard),
+    "deterministic",
+    lair=lair(several_queries, of_two_clocks),
+)

@@ -1,0 +1,30 @@
+"""Compaction that keeps what was on time, and not what waits for its epoch.
+
+Defect: late records that have not been shown yet are lost with their deltas.
+How one gets it: late records came after compaction was written.
+Expected: late revisions are missing.
+"""
+
+from __future__ import annotations
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, sliding, updates
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Tables
+from windowing.assign.sliding import PARTIALS
+from windowing.emission.sliding import LATE, SlidingEmitter
+from windowing.progress.reached import Progress
+
+
+class PunctualEmitter(SlidingEmitter):
+    """Keeps what was on time."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        return super().retained({PARTIALS: tables[PARTIALS].filter(~LATE)}, after)
+
+
+GUILTY = guilty(
+    planted("compaction_forgets_the_late", PunctualEmitter),
+    "deterministic",
+    lair=lair(sliding, updates),
+)

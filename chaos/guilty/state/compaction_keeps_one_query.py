@@ -1,0 +1,30 @@
+"""Compaction that keeps the query which asked for it, and loses the others.
+
+Defect: the base is made of what was read for the rows that are due.
+How one gets it: a read that was narrowed later, for speed.
+Expected: rows of other queries are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, several_queries
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Tables
+from windowing.state import StateStore
+from windowing.tables import replace
+
+
+def of_the_first(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
+    """Keep one query."""
+    first = min(queries, default="")
+    replace(store, deltas, {name: part for name, part in queries.items() if name == first})
+
+
+GUILTY = guilty(
+    planted("compaction_keeps_one_query", names={"windowing.tables:replace": of_the_first}),
+    "deterministic",
+    lair=lair(several_queries),
+)

@@ -1,0 +1,34 @@
+"""Compaction that merges late records with those on time.
+
+Defect: what agrees in key and windows is one partial state, whatever it waits for.
+How one gets it: one column left out of a GROUP BY.
+Expected: records stand in an earlier revision than the definition says.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, sliding, updates
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Tables
+from windowing.assign.sliding import PARTIALS
+from windowing.emission.sliding import SlidingEmitter
+from windowing.progress.reached import Progress
+from windowing.wids import ON_TIME
+
+
+class MeltingEmitter(SlidingEmitter):
+    """Melts all that is in the same slice."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        melted = tables[PARTIALS].with_columns(release=pl.lit(ON_TIME, dtype=pl.Int64))
+        return super().retained({PARTIALS: melted}, after)
+
+
+GUILTY = guilty(
+    planted("compaction_merges_releases", MeltingEmitter),
+    "deterministic",
+    lair=lair(sliding, updates),
+)

@@ -1,0 +1,28 @@
+"""Deltas that are all written under one number.
+
+Defect: a batch's delta takes the place of the one before it.
+How one gets it: a counter that is not part of the state.
+Expected: windows hold too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.planted import planted
+from windowing.parcel import Parcel
+from windowing.state import StateStore
+from windowing.tables import append
+
+
+def always_first(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
+    """Keep what parcels add as the first delta."""
+    del number
+    return append(store, 0, parcels)
+
+
+GUILTY = guilty(
+    planted("deltas_overwrite_each_other", names={"windowing.tables:append": always_first}),
+    "deterministic",
+)

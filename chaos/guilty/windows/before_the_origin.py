@@ -1,0 +1,36 @@
+"""Windows that take what lies before the origin.
+
+Defect: the origin aligns windows, and does not begin them.
+How one gets it: `floor((ts - origin) / slide)` without a look at the sign.
+Expected: records outside are counted as applied.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, sliding
+from chaos.guilty.planted import planted
+from windowing.assign.sliding import SlidingAssigner
+from windowing.spec.pipeline import Pipeline, Query
+from windowing.wids import Flags, Ints
+
+
+def aligned_by_end(_: Pipeline, query: Query) -> bool:
+    """Windows begin at the origin."""
+    return query.window.align == "end"
+
+
+class EarlyAssigner(SlidingAssigner):
+    """Finds nothing outside."""
+
+    def _outside(self, values: Ints) -> Flags:
+        return np.zeros(len(values), dtype=bool)
+
+
+GUILTY = guilty(
+    planted("before_the_origin", EarlyAssigner),
+    "conservation",
+    lair=lair(sliding, aligned_by_end),
+)

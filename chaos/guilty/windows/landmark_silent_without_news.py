@@ -1,0 +1,33 @@
+"""Landmark windows that are sent only if something new has entered them.
+
+Defect: a window that holds just what the one before it held gives no row.
+How one gets it: "empty windows give no row", said of slices.
+Expected: rows are missing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import lair, landmark
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Tables
+from windowing.assign.sliding import PARTIALS
+from windowing.emission.landmark import LandmarkEmitter
+from windowing.progress.reached import Progress
+
+
+class SparseEmitter(LandmarkEmitter):
+    """Sends the windows that somebody entered."""
+
+    def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        entered = tables[PARTIALS]["w_first"].unique().implode()
+        return super()._full(tables, before, after).filter(pl.col("window_id").is_in(entered))
+
+
+GUILTY = guilty(
+    planted("landmark_silent_without_news", SparseEmitter),
+    "deterministic",
+    lair=lair(landmark),
+)

@@ -1,0 +1,97 @@
+"""What a night consists of: parts with a name each, that can be run one by one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PLANS = Path("chaos") / "plans"
+_SEEDS = 3
+_RUNS = 10_000
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a night.
+
+    Attributes:
+        name: what it is asked for by; what stands before a colon names its group.
+        command: what is run, in the checkout.
+        environment: variables that the command gets beside those of this process.
+        containers: it needs a Docker engine with our images, and a browser.
+        report: where the command leaves a chaos report; None: it leaves none.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    containers: bool = False
+    report: Path | None = None
+
+
+def all_parts(seed: int, reports: Path) -> list[Part]:
+    """List every part of a night, in the order in which they run.
+
+    Args:
+        seed: of all that is drawn.
+        reports: the folder for the reports of chaos plans, one below it for each.
+    """
+    long = {"HYPOTHESIS_PROFILE": "nightly"}
+    tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    spread = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
+    seeds = range(seed, seed + _SEEDS)
+    return [
+        Part("classes", (*tests, *spread, "tests/windowing"), long),
+        Part("fuzz", (*tests, *spread, "tests/fuzz"), long),
+        *(_simulated(number) for number in seeds),
+        Part("guilty", _slackwater("chaos", "simulate", "--guilty", "all")),
+        *(_plan(file, seed, reports) for file in sorted(PLANS.glob("*.yml"))),
+        *(_plan(file, seed, reports) for file in sorted((PLANS / "quick").glob("*.yml"))),
+        Part("containers:tests", (*tests, "tests/containers", "-m", "nightly"), containers=True),
+        *(
+            _plan(file, seed, reports, contained=True)
+            for file in sorted((PLANS / "containers").glob("*.yml"))
+        ),
+    ]
+
+
+def choose(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
+    """Choose parts by name, or by the name of their group; none asked for: all of them.
+
+    Raises:
+        ValueError: a name is no part's; says which there are.
+    """
+    if not names:
+        return list(parts)
+    known = {part.name for part in parts} | {_group(part) for part in parts}
+    for name in names:
+        if name not in known:
+            msg = f"{name!r} is no part of a night; there are {', '.join(p.name for p in parts)}"
+            raise ValueError(msg)
+    return [part for part in parts if part.name in names or _group(part) in names]
+
+
+def _group(part: Part) -> str:
+    return part.name.partition(":")[0]
+
+
+def _slackwater(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "slackwater.main", *arguments)
+
+
+def _simulated(seed: int) -> Part:
+    command = _slackwater("chaos", "simulate", "--runs", str(_RUNS), "--seed", str(seed))
+    return Part(f"simulate:{seed}", command)
+
+
+def _plan(file: Path, seed: int, reports: Path, *, contained: bool = False) -> Part:
+    group = "containers" if contained else "quick" if file.parent.name == "quick" else "plan"
+    folder = reports / f"{group}-{file.stem}"
+    arguments = ["chaos", "run", str(file), "--seed", str(seed), "--report", str(folder)]
+    if contained:
+        arguments += ["--stack", "containers"]
+    command = _slackwater(*arguments)
+    return Part(f"{group}:{file.stem}", command, containers=contained, report=folder)

@@ -1,0 +1,75 @@
+"""`slackwater chaos nightly`: all that takes hours, or parts of it; one page of verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, complain, end_politely, say, tell
+
+if TYPE_CHECKING:
+    from chaos.nightly.verdicts import PartVerdict
+
+
+def register(app: typer.Typer) -> None:
+    """Add `nightly` to the commands under `chaos`."""
+    app.command()(nightly)
+
+
+def nightly(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PART]…", help="Parts, or groups of them; by default all."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = 1,
+    verdicts: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the page of verdicts is kept.")
+    ] = Path("docs") / "nightly",
+    work: Annotated[Path, typer.Option(metavar="DIR", help="For logs and reports.")] = Path(
+        ".slackwater"
+    )
+    / "nightly",
+    list_: Annotated[bool, typer.Option("--list", help="List the parts, and run none.")] = False,
+) -> None:
+    """Run the parts of a night in turn; each says what it came to, and how long it took."""
+    from chaos.checks import Outcome
+    from chaos.contents import write_contents
+    from chaos.nightly.parts import all_parts, choose
+    from chaos.nightly.run import run_parts
+    from chaos.nightly.verdicts import keep
+    from chaos.report_folder import ReportFolderError, claim
+
+    reports = work / "reports"
+    parts = all_parts(seed, reports)
+    try:
+        chosen = choose(parts, names or [])
+    except ValueError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    if list_:
+        for part in chosen:
+            say(part.name)
+        return
+    try:
+        for folder in (verdicts, reports):
+            claim(folder)
+    except ReportFolderError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    end_politely()
+    order = [part.name for part in parts]
+
+    def done(verdict: PartVerdict) -> None:
+        keep(verdict, verdicts, order)
+        took = f"{verdict.seconds:>8.1f} s"
+        say(f"{verdict.outcome.value:<8} {verdict.part:<28} {took}  {verdict.said}")
+
+    found = run_parts(chosen, work / "logs", done, tell)
+    write_contents(reports)
+    say(f"page: {verdicts / 'README.md'}; reports: {reports / 'index.html'}")
+    outcomes = {verdict.outcome for verdict in found}
+    if Outcome.failed in outcomes:
+        raise typer.Exit(FAILED)
+    raise typer.Exit(UNKNOWN if Outcome.unknown in outcomes else PASSED)
