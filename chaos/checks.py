@@ -202,12 +202,21 @@ def named(history: History) -> Check:
         f"{e['name']}: the error lacks {', '.join(e['missing'])}: {e['said']}"
         for e in answers
         if e["missing"]
-    )
+    ) + tuple(_unexpected(e) for e in answers if e.facts.get("expected") not in (None, _came_to(e)))
     went_on = [e["name"] for e in answers if e["said"] is None]
     detail = f"{len(answers) - len(went_on) - len(wrong)} of {len(answers)} losses named"
     if went_on:
         detail += f"; needed no more, so that the job went on: {', '.join(went_on)}"
     return _check("named", not wrong, detail, wrong)
+
+
+def _came_to(entry: Any) -> str:
+    return "harmless" if entry["said"] is None else "named"
+
+
+def _unexpected(entry: Any) -> str:
+    did = "went on in silence" if entry["said"] is None else f"said: {entry['said']}"
+    return f"{entry['name']}: should be {entry['expected']}, and the job {did}"
 
 
 def _check(name: str, good: bool, detail: str, evidence: tuple[str, ...] = ()) -> Check:

@@ -84,7 +84,7 @@ def _read_states(job: Target, drained: Drained, bootstrap: str) -> dict[str, Sta
             *(word for option in options.items() for word in option),
         ],
         cwd=ROOT,
-        input=job.pipeline.text,
+        input=job.accepted.text,
         capture_output=True,
         text=True,
         check=False,

@@ -9,6 +9,7 @@ from typing import Any
 
 from chaos.checks import Outcome
 from chaos.pages import page
+from chaos.report_folder import claim
 
 
 def write_contents(folder: Path) -> dict[str, str]:
@@ -19,8 +20,11 @@ def write_contents(folder: Path) -> dict[str, str]:
 
     Returns:
         by the names of those folders, what each report came to; `unknown` where it cannot be read.
+
+    Raises:
+        ReportFolderError: the folder holds something else.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    claim(folder)
     reports = [read_report(file) for file in sorted(folder.glob("*/report.json"))]
     text = page("contents.html.j2", reports=reports)
     (folder / "index.html").write_text(text, encoding="utf-8")

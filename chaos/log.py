@@ -55,7 +55,7 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
         partition: its number.
         offset: rises within a partition; may leave holes.
         value: the bytes still to be decoded; None for a control record and for a null value.
-        control: the control as JSON bytes; None for every other record.
+        control: the control header's bytes, JSON if it is sound; None for every other record.
         append_us: when the broker appended it, microseconds since the epoch; None if no broker
             says so (a topic with the producers' own times, a file without `append_us`).
     """
@@ -160,10 +160,7 @@ def _read_lanes(
 
 
 def _from_kafka(record: Any) -> LogRecord:
-    control: bytes | None = None
-    for name, content in record.headers:
-        if name == CONTROL_HEADER:
-            control = content or b""
+    control = _control([content for name, content in record.headers if name == CONTROL_HEADER])
     by_broker = record.timestamp_type == _LOG_APPEND_TIME
     return LogRecord(
         record.topic,
@@ -173,6 +170,19 @@ def _from_kafka(record: Any) -> LogRecord:
         control,
         record.timestamp * 1000 if by_broker else None,
     )
+
+
+def _control(found: list[bytes | None]) -> bytes | None:
+    """The control of a record by its headers of that name.
+
+    One that is null is spelled `null`, several as a list of their texts: of no known shape both.
+    """
+    if len(found) > 1:
+        texts = [None if one is None else one.decode("utf-8", "replace") for one in found]
+        return json.dumps(texts, ensure_ascii=False).encode()
+    if not found:
+        return None
+    return b"null" if found[0] is None else found[0]
 
 
 @contextmanager
@@ -243,7 +253,9 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     value: msgspec.Raw = _ABSENT
     raw: msgspec.Raw = _ABSENT
     control: msgspec.Raw = _ABSENT
-    append_us: int | msgspec.UnsetType = msgspec.UNSET
+    append_us: (
+        Annotated[int, msgspec.Meta(ge=-_INT64_MAX - 1, le=_INT64_MAX)] | msgspec.UnsetType
+    ) = msgspec.UNSET
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
@@ -294,11 +306,8 @@ def _content(envelope: _Envelope, file: Path, number: int) -> tuple[bytes | None
     if value is not _ABSENT:
         return bytes(value), None
     if control is not _ABSENT:
-        spelled = bytes(control)
-        if not spelled.startswith(b"{"):
-            problem = f'"control" must be an object such as {{"end":true}}, not {_short(spelled)}'
-            raise EnvelopeError(file, number, problem)
-        return None, spelled
+        # Whatever it is: one of no known shape is a dead letter, and no broken line.
+        return None, bytes(control)
     spelled = bytes(raw)
     if not spelled.startswith(b'"'):
         problem = f'"raw" must be a string, not {_short(spelled)}'

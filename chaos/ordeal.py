@@ -73,6 +73,7 @@ class Ordeal:
             rng=random.Random(seed),
             stop_job=self._job.stop,
             submit_job=self._job.submit,
+            tables=self._job.table,
             restart=self._restart,
             job_error=self._job.dead,
         )

@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from windowing.semantics import Counts
 from windowing.spec.pipeline import Pipeline, Query
@@ -173,10 +175,24 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
 
 def _open(folder: Path, name: str) -> DeltaTable:
     try:
-        return DeltaTable(str(folder / name))
+        with _whole(folder / name):
+            return DeltaTable(str(folder / name))
     except TableNotFoundError:
         msg = f"{folder / name}: there is no Delta table: has the pipeline run with this folder?"
         raise OutputError(msg) from None
+
+
+@contextmanager
+def _whole(place: Path) -> Iterator[None]:
+    """What the libraries raise where a file of a table is damaged or gone, in one sentence."""
+    try:
+        yield
+    except TableNotFoundError:
+        raise
+    except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
+        why = " ".join(str(error).split())[:200]
+        msg = f"{place}: the table cannot be read, as if a file of it were damaged or gone ({why})"
+        raise OutputError(msg) from error
 
 
 def _choose(run: str | None, folder: Path, tables: list[DeltaTable]) -> str:
@@ -197,7 +213,8 @@ def _choose(run: str | None, folder: Path, tables: list[DeltaTable]) -> str:
 
 def _arrow(table: DeltaTable, columns: list[str] | None = None, run: str | None = None) -> pa.Table:
     filters = None if run is None else [("run", "=", run)]
-    return table.to_pyarrow_table(columns=columns, filters=filters)
+    with _whole(Path(unquote(urlsplit(table.table_uri).path))):
+        return table.to_pyarrow_table(columns=columns, filters=filters)
 
 
 def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[Any]]:

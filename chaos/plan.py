@@ -6,14 +6,15 @@ and rule. A plan says nothing about moments and victims: those are drawn from th
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
-from windowing.spec.late import PositiveDuration
-from windowing.spec.source import Duration, Name
+from windowing.spec.lengths import duration_us
+from windowing.spec.names import FileName, PlanName
 from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[
@@ -45,6 +46,12 @@ FaultName = Literal[
     "corrupt_offsets",
     "rewind_offsets",
     "fill_disk",
+    "restore_old_checkpoint",
+    "lose_table",
+    "recreate_topic",
+    "compact_topic",
+    "second_driver",
+    "add_partition",
     "delete_records",
     "silent_partition",
     "duplicate_sends",
@@ -54,6 +61,10 @@ FaultName = Literal[
 CheckName = Literal[
     "deterministic", "exactly_once", "state", "progress", "poison", "recovered", "named", "one_job"
 ]
+
+Expected = Literal["harmless", "named"]
+"""What a fault of identity must come to: the job goes on, or gives up with an error that names it;
+either way its answer is right."""
 
 _TAKES: dict[str, frozenset[str]] = {
     "pause_executor": frozenset({"hold"}),
@@ -74,6 +85,11 @@ _TAKES: dict[str, frozenset[str]] = {
 }
 """Which parameters a fault takes beside `after`."""
 
+_IDENTITY = frozenset(
+    {"restore_old_checkpoint", "lose_table", "recreate_topic", "compact_topic", "second_driver"}
+)
+"""Faults after which checkpoint, tables, topic or driver are not those that belong together."""
+
 _NEEDS_TWO_BATCHES = frozenset({"lose_last_commit", "rewind_offsets"})
 """Faults that take the newest of two committed batches."""
 
@@ -82,6 +98,7 @@ _DEPLOYS = frozenset({"kill_airflow_task", "kill_airflow_scheduler"})
 
 _LAST: dict[str, str] = {
     "delete_records": "ends the run",
+    "recreate_topic": "ends the run",
     "silent_partition": "lets the job read the whole log first",
 }
 """Faults after which none can come, and why."""
@@ -92,6 +109,22 @@ _RESERVE_BATCHES = 6
 _BATCHES_OF_A_FAULT = 3
 """Batches that pass while a fault strikes and the job recovers: the one that is hit, one that is
 begun and committed afterwards, and one to spare."""
+
+
+_DAY_US = 86_400_000_000
+
+
+def _within_a_day(value: object, least_us: int) -> int:
+    """A run waits for so long by the wall clock: a day is a slip of the pen, or a plan in vain."""
+    length_us = duration_us(value, minimum_us=least_us)
+    if length_us > _DAY_US:
+        msg = f"{value!r} is more than a day: no run waits for so long"
+        raise ValueError(msg)
+    return length_us
+
+
+Wait = Annotated[int, BeforeValidator(partial(_within_a_day, least_us=0))]
+PositiveWait = Annotated[int, BeforeValidator(partial(_within_a_day, least_us=1))]
 
 
 class _Model(BaseModel):
@@ -109,7 +142,7 @@ class Workload(_Model):
     """
 
     flights: Annotated[int, Field(strict=True, ge=100, le=336_776)]
-    max_offsets: Annotated[int, Field(strict=True, ge=10)]
+    max_offsets: Annotated[int, Field(strict=True, ge=10, le=336_776)]
     data: Literal["flights", "departures"] = "flights"
 
 
@@ -121,12 +154,14 @@ class Step(_Model):
         after: how many batches are committed between the recovery from the fault before and this.
         hold_us: how long a fault lasts that somebody has to end; None: as long as it does well.
         records: how many records are sent twice.
+        expect: what a fault of identity must come to; others have one outcome only.
     """
 
     fault: FaultName
     after: Annotated[int, Field(strict=True, ge=1, le=1000)] = 2
-    hold_us: PositiveDuration | None = Field(default=None, alias="hold")
+    hold_us: PositiveWait | None = Field(default=None, alias="hold")
     records: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = None
+    expect: Expected | None = None
 
     @model_validator(mode="after")
     def _parameters(self) -> Step:
@@ -136,6 +171,10 @@ class Step(_Model):
             takers = sorted(fault for fault, names in _TAKES.items() if wrong[0] in names)
             msg = f"{self.fault} takes no {wrong[0]}: take it out ({', '.join(takers)} take it)"
             raise ValueError(msg)
+        if (self.expect is None) == (self.fault in _IDENTITY):
+            rule = "needs" if self.fault in _IDENTITY else "takes no"
+            msg = f"{self.fault} {rule} expect ({', '.join(sorted(_IDENTITY))} take it)"
+            raise ValueError(f"{msg}: harmless or named")
         if self.fault in _NEEDS_TWO_BATCHES and self.after < 2:
             msg = f"{self.fault} needs two committed batches, of which one is hit: after: 2"
             raise ValueError(msg)
@@ -152,7 +191,7 @@ class Recovery(_Model):
         within_us: in wall-clock time.
     """
 
-    within_us: PositiveDuration = Field(alias="within")
+    within_us: PositiveWait = Field(alias="within")
 
 
 class Plan(_Model):
@@ -168,17 +207,17 @@ class Plan(_Model):
         give_up_us: how long the job may stand still before the run is broken off.
     """
 
-    name: Name
-    pipeline: str
+    name: PlanName
+    pipeline: FileName
     brokers: Literal[1, 3] = 1
     workload: Workload
     faults: Annotated[tuple[Step, ...], Field(min_length=1)]
     order: Literal["listed", "seeded"] = "listed"
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
-    jitter_us: Duration = Field(default=1_000_000, alias="jitter")
+    jitter_us: Wait = Field(default=1_000_000, alias="jitter")
     checks: Annotated[tuple[CheckName, ...], Field(min_length=1)] = get_args(CheckName)
     recovery: Recovery
-    give_up_us: PositiveDuration = Field(default=300_000_000, alias="give_up")
+    give_up_us: PositiveWait = Field(default=300_000_000, alias="give_up")
 
     @property
     def reserve(self) -> int:

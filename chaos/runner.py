@@ -7,11 +7,12 @@ and the files of the checkpoint only. Victims and moments are drawn from the see
 from __future__ import annotations
 
 import random
-import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -128,14 +129,14 @@ def run_plans(
     stamp = f"chaos-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     names = [stamp] if len(orders) == 1 else [f"{stamp}-{n}" for n, _ in enumerate(orders, 1)]
     pipelines = [_own_pipeline(*named) for named in zip(orders, names, strict=True)]
-    layout = _with_pipelines(pipelines, layout, orders[0].folder)
     wanted = {name for order in orders for name in order.plan.components}
     proxied = any(FAULTS[step.fault].proxied for order in orders for step in order.plan.faults)
     reports: list[Report] = []
     brokers = max(order.plan.brokers for order in orders)
-    with site(
-        kind, layout, news, components=sorted(wanted), proxied=proxied, brokers=brokers
-    ) as place:
+    with (
+        _with_pipelines(pipelines, layout) as own,
+        site(kind, own, news, components=sorted(wanted), proxied=proxied, brokers=brokers) as place,
+    ):
         for order, name, pipeline in zip(orders, names, pipelines, strict=True):
             if reports:
                 for component in sorted(wanted):
@@ -177,14 +178,14 @@ def _own_pipeline(order: Order, name: str) -> Pipeline:
     return workload.own_pipeline(order.pipeline, name, topic=f"{order.plan.name}-{name}")
 
 
-def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout, folder: Path) -> Layout:
-    """A layout whose Airflow knows these pipelines, and no others."""
-    place = folder.resolve() / "pipelines"
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
-    for pipeline in pipelines:
-        (place / f"{pipeline.name}.yml").write_text(pipeline.text, encoding="utf-8")
-    return replace(layout, pipelines=place)
+@contextmanager
+def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout) -> Iterator[Layout]:
+    """A layout whose Airflow knows these pipelines, and no others, as long as they are broken."""
+    with tempfile.TemporaryDirectory(prefix="slackwater-pipelines-") as place:
+        Path(place).chmod(0o755)  # in a container, Airflow is another user
+        for pipeline in pipelines:
+            (Path(place) / f"{pipeline.name}.yml").write_text(pipeline.text, encoding="utf-8")
+        yield replace(layout, pipelines=Path(place).resolve())
 
 
 def _judge(
@@ -215,7 +216,7 @@ def _judge_output(
     plan: Plan, job: Target, history: History, siege: Siege, bootstrap: str
 ) -> list[Check]:
     """The checks that need history, log and tables only."""
-    pipeline = job.pipeline
+    pipeline = job.accepted
     note_tables(history, job.table, pipeline, job.run)
     output = read_tables(job.table, pipeline, job.run)
     log: list[LogEntry]

@@ -13,7 +13,7 @@ from chaos.faults.catalogue import FAULTS, fault_named
 from chaos.faults.errors import FaultDidNotApply, Unsupported
 from chaos.faults.fault import Attack, Deployable, Poisoned, Scene
 from chaos.history import History
-from chaos.plan import Plan, Step
+from chaos.plan import Expected, Plan, Step
 from chaos.site import News, Site
 from chaos.target import Target
 from chaos.watch import JobFailed, Watch
@@ -61,6 +61,7 @@ class Siege:
             rng=self.rng,
             stop_job=self.job.stop,
             submit_job=self.job.submit,
+            tables=self.job.table,
             restart=self.site.restart,
             job_error=self.job.dead,
             proxy=self.site.proxy,
@@ -113,7 +114,7 @@ class Siege:
 
     def _committed(self) -> dict[int, int]:
         """Per lane, the next offset."""
-        return committed_offsets(self.job.checkpoint, self.job.pipeline.source)[1]
+        return committed_offsets(self.job.checkpoint, self.job.accepted.source)[1]
 
     def _total(self) -> int:
         """How many records the topic has."""
@@ -154,13 +155,15 @@ class Siege:
         attack = fault_named(step.fault, hold_s=hold_s, records=step.records)
         about: dict[str, object] = {"fault": number, "name": step.fault}
         began_s, batches = self.watch.now(), self.watch.batches
-        over_s = self._carry_out(attack, about)
+        over_s = self._carry_out(attack, about, step.expect)
         if FAULTS[step.fault].ends == "run":
             return True
         since_s = began_s if FAULTS[step.fault].ends == "itself" else over_s
         return self._await_recovery(about, since_s, batches)
 
-    def _carry_out(self, attack: Attack, about: dict[str, object]) -> float:
+    def _carry_out(
+        self, attack: Attack, about: dict[str, object], expected: Expected | None
+    ) -> float:
         """Inject, hold, heal, and note what was seen; gives when the cure began."""
         at_s, batches = self.watch.now(), self.watch.batches
         named, deployed = len(self.scene.named), len(self.scene.deployed)
@@ -186,7 +189,7 @@ class Siege:
             self.history.note(self.watch.now(), "healed", **about, evidence=healed)
         for one in self.scene.named[named:]:
             facts = {"wanted": one.wanted, "said": one.said, "missing": one.missing}
-            self.history.note(over_s, "named", **about, **facts)
+            self.history.note(over_s, "named", **about, **facts, expected=expected)
             self.news(f"    it said: {one.said}")
         for came_of_it in self.scene.deployed[deployed:]:
             self.history.note(over_s, "deployed", **about, **asdict(came_of_it))

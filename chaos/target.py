@@ -37,6 +37,11 @@ class Target:
         return runs.folder_of(self.endpoints, self.pipeline, self.run)
 
     @property
+    def accepted(self) -> Pipeline:
+        """What it runs by now: with the partitions that have joined the run."""
+        return runs.as_accepted(self.endpoints, self.pipeline, self.run)
+
+    @property
     def checkpoint(self) -> Path:
         """Spark's checkpoint."""
         return self.folder / "checkpoint"
@@ -46,14 +51,18 @@ class Target:
         """The folder of the pipeline's tables."""
         return runs.table_of(self.endpoints, self.pipeline)
 
-    def submit(self) -> None:
-        """Submit it, or attach to it where it runs."""
+    def submit(self, share: float = 1.0) -> None:
+        """Submit it, or attach to it where it runs.
+
+        Args:
+            share: of the offsets per batch.
+        """
         runs.submit(
             self.endpoints,
             self.pipeline,
             self.file,
             self.run,
-            max_offsets=self.max_offsets,
+            max_offsets=max(1, int(self.max_offsets * share)),
             conf=SETTINGS,
         )
 

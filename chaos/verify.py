@@ -17,7 +17,7 @@ from typing import Any, Final
 from chaos.output import Identity, Output, count_dead, dead_letter_identity, row_identity
 from windowing.semantics import Counts, LogEntry, Outcome, RowId, evaluate, held_by
 from windowing.spec.pipeline import Pipeline
-from windowing.spec.rows import dead_letter_line, row_line
+from windowing.spec.rows import DeadLetter, dead_letter_line, row_line
 
 _RECORDS_SHOWN: Final = 20
 
@@ -181,7 +181,7 @@ def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdi
     return Verdict(
         name=output.name,
         conservation=tuple(
-            Conservation(name, len(witness.places), counts[name], outcome.counts[name])
+            Conservation(name, witness.read(outcome.dead), counts[name], outcome.counts[name])
             for name in outcome.counts
         ),
         rows=rows,
@@ -194,17 +194,23 @@ def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdi
 
 
 class _Witness:
-    """Passes a log on and notes the places of its data records; a redelivery is one place."""
+    """Passes a log on and notes the places of its records; a redelivery is one place."""
 
     def __init__(self, log: Iterable[LogEntry]) -> None:
         self._log = log
         self.places: set[tuple[str, int, int]] = set()
+        self._controls: set[tuple[str, int, int]] = set()
 
     def __iter__(self) -> Iterator[LogEntry]:
         for entry in self._log:
-            if entry.control is None:
-                self.places.add((entry.source, entry.partition, entry.offset))
+            places = self.places if entry.control is None else self._controls
+            places.add((entry.source, entry.partition, entry.offset))
             yield entry
+
+    def read(self, dead: Iterable[DeadLetter]) -> int:
+        """How many records count as read: those of data, and controls that are dead letters."""
+        refused = {(one.source, one.partition, one.offset) for one in dead}
+        return len(self.places) + len(self._controls & refused)
 
 
 def _counts_of(pipeline: Pipeline, outcome: Outcome, output: Output) -> dict[str, Counts]:

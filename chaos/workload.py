@@ -14,6 +14,8 @@ from jobs import flights, weather
 from jobs.topics import create_topics
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
 
+_KEPT_OF_NAME = 120
+
 
 @dataclass(frozen=True)
 class Feed:
@@ -49,8 +51,9 @@ def own_pipeline(
     """
     original = load_pipeline(file)
     document = yaml.safe_load(original.text)
-    document["name"] = f"{original.name}-{run}"
-    document["sink"] = {"table": f"{original.name}-{run}"}
+    # A name has a longest length, and this one is to grow.
+    document["name"] = f"{original.name[:_KEPT_OF_NAME]}-{run}"
+    document["sink"] = {"table": document["name"]}
     document.pop("quality", None)
     if topic is not None and original.join is None:
         document["source"]["topic"] = topic

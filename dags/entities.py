@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from croniter import croniter
-
 from windowing.spec import Pipeline, PipelineError, Problem, load_pipeline
+from windowing.spec.schedule import CONTINUOUS
 from windowing.spec.yaml_lines import line_of, load_with_lines
 
 SUBMIT = "submit"
@@ -24,7 +23,8 @@ INCREMENTS = "increments"
 """The run of a pipeline with a cron schedule: every increment goes on from the last one's
 checkpoint, so all of them share one run."""
 
-CONTINUOUS = "continuous"
+NIGHTLY = "chaos_nightly"
+"""The DAG of the chaos plans; no pipeline may have its name."""
 
 
 class StepKind(Enum):
@@ -114,24 +114,18 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
         file: its name relative to the checkout.
 
     Raises:
-        PipelineError: it has no table to write to, or its schedule is no cron expression.
+        PipelineError: its name is that of another DAG of ours.
     """
-    if pipeline.sink is None:
-        rule = "a deployed pipeline writes a table: add sink: {table: NAME}"
-        raise PipelineError([_problem(pipeline, file, "sink", rule)])
-    cron = None if pipeline.schedule == CONTINUOUS else pipeline.schedule
-    if cron is not None and not croniter.is_valid(cron):
-        rule = (
-            f"{cron!r} is neither continuous nor a cron expression, "
-            'as schedule: "*/15 * * * *" (minute hour day month weekday)'
-        )
-        raise PipelineError([_problem(pipeline, file, "schedule", rule)])
+    if pipeline.name == NIGHTLY:
+        rule = f"{NIGHTLY!r} is the DAG of the chaos plans: give the pipeline another name"
+        _, lines = load_with_lines(pipeline.text, file)
+        raise PipelineError([Problem(file, line_of(("name",), lines), "name", rule)])
     return Deployment(
         name=pipeline.name,
         file=file,
-        cron=cron,
+        cron=None if pipeline.schedule == CONTINUOUS else pipeline.schedule,
         topic=pipeline.source.topic,
-        table=pipeline.sink.name,
+        table=pipeline.output,
         queries=tuple(query.name for query in pipeline.queries),
         steps=STEPS,
     )
@@ -141,6 +135,8 @@ def read_deployments(
     root: Path, folder: Path | None = None
 ) -> tuple[list[Deployment], list[BrokenFile]]:
     """Reads all pipeline files of a folder; one broken file leaves the others alone.
+
+    Nothing that a file names is imported.
 
     Args:
         root: the checkout; files below it are named relative to it.
@@ -155,19 +151,35 @@ def read_deployments(
     for path in sorted((folder or root / "pipelines").glob("*.yml")):
         file = (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
         try:
-            deployment = deployment_of(load_pipeline(path), file)
-        except PipelineError as error:
-            message = str(error).replace(str(path), file)
-            broken.append(BrokenFile(file, message))
+            deployment = _deployment_in(path, file)
         except Exception as error:  # reported as broken; must not hide the others
-            message = f"{file}: cannot be read: {type(error).__name__}: {error}"
-            broken.append(BrokenFile(file, message))
+            broken.append(broken_file(file, error, path))
         else:
             other = deployments.setdefault(deployment.name, deployment)
             if other is not deployment:
                 rule = f"{deployment.name!r} is the name of {other.file} too: give each its own"
                 broken.append(BrokenFile(file, f"{file}: name: {rule}"))
     return list(deployments.values()), broken
+
+
+def broken_file(file: str, error: Exception, path: Path) -> BrokenFile:
+    """What is wrong with a file that could not be read, or made no DAG.
+
+    Args:
+        file: its name relative to the checkout.
+        error: what was raised.
+        path: its full name, which is not shown.
+    """
+    if isinstance(error, PipelineError):
+        return BrokenFile(file, str(error).replace(str(path), file))
+    return BrokenFile(file, f"{file}: cannot be read: {type(error).__name__}: {error}")
+
+
+def _deployment_in(path: Path, file: str) -> Deployment:
+    # A pipe would be waited for without end.
+    if not path.is_file():
+        raise PipelineError([Problem(file, 0, "", "is no file: take it out of the folder")])
+    return deployment_of(load_pipeline(path), file)
 
 
 def read_plans(root: Path) -> list[str]:
@@ -193,8 +205,3 @@ def run_name(run_id: str, clear_number: int) -> str:
     digest = hashlib.sha256(f"{clear_number}:{run_id}".encode()).hexdigest()[:8]
     slug = re.sub(r"[^A-Za-z0-9_.]+", "-", run_id).strip("-.")[:60]
     return f"{slug}-{digest}" if slug else digest
-
-
-def _problem(pipeline: Pipeline, file: str, field: str, rule: str) -> Problem:
-    _, lines = load_with_lines(pipeline.text, file)
-    return Problem(file, line_of((field,), lines), field, rule)

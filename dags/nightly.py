@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from airflow.sdk import get_parsing_context
 
-from dags.entities import read_plans
+from dags.entities import NIGHTLY, read_plans
 from dags.operators.command import project_root
-from dags.render_nightly import NIGHTLY, render_nightly
+from dags.render_nightly import render_nightly
 
 plans = read_plans(project_root())
 if plans and get_parsing_context().dag_id in (None, NIGHTLY):

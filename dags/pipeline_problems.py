@@ -6,14 +6,14 @@ file, line and field on the page of import errors until the file is mended.
 
 from __future__ import annotations
 
-from dags.entities import read_deployments
 from dags.operators.command import pipelines_folder, project_root
+from dags.render import read_dags
 
 
 class UnusablePipelineError(ValueError):
     """Pipeline files that have no DAG because they break a rule."""
 
 
-broken = read_deployments(project_root(), pipelines_folder())[1]
+broken = read_dags(project_root(), pipelines_folder())[1]
 if broken:
     raise UnusablePipelineError("\n".join(file.message for file in broken))

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from airflow.sdk import get_parsing_context
 
-from dags.entities import read_deployments
 from dags.operators.command import pipelines_folder, project_root
-from dags.render import render
+from dags.render import read_dags
 
 wanted = get_parsing_context().dag_id  # set where a task runs: the other DAGs are not needed there
-for deployment in read_deployments(project_root(), pipelines_folder())[0]:
-    if not wanted or wanted == deployment.name:
-        globals()[f"dag_{deployment.name}"] = render(deployment)
+for dag in read_dags(project_root(), pipelines_folder(), wanted)[0]:
+    globals()[f"dag_{dag.dag_id}"] = dag

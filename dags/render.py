@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG, Asset, BaseOperator, Param, chain
 
-from dags.entities import INCREMENTS, QUALITY, SUBMIT, WAIT, Deployment, Step, StepKind
+from dags.entities import (
+    INCREMENTS,
+    QUALITY,
+    SUBMIT,
+    WAIT,
+    BrokenFile,
+    Deployment,
+    Step,
+    StepKind,
+    broken_file,
+    read_deployments,
+)
 from dags.operators.await_progress import AwaitProgress
 from dags.operators.publish import PublishTable
 from dags.operators.run_command import RunCommand
@@ -19,9 +31,35 @@ SUBMITTED_RUN = f"{{{{ ti.xcom_pull(task_ids='{SUBMIT}')['run'] }}}}"
 RETRY_DELAY = timedelta(seconds=10)
 
 
+def read_dags(
+    root: Path, folder: Path, wanted: str | None = None
+) -> tuple[list[DAG], list[BrokenFile]]:
+    """Makes a DAG of each pipeline file; one that cannot be used leaves the others alone.
+
+    Args:
+        root: the checkout.
+        folder: of the pipeline files.
+        wanted: the only DAG that is needed; None: all.
+
+    Returns:
+        the DAGs in the order of their file names, and the files that gave none.
+    """
+    deployments, broken = read_deployments(root, folder)
+    dags = []
+    for deployment in deployments:
+        if wanted and wanted != deployment.name:
+            continue
+        try:
+            dags.append(render(deployment))
+        except Exception as error:  # Airflow's own rules, which are more than ours
+            broken.append(broken_file(deployment.file, error, root / deployment.file))
+    return dags, broken
+
+
 def render(deployment: Deployment) -> DAG:
     """Makes the DAG of a deployment; the same deployment always gives the same DAG."""
     with DAG(
+        auto_register=False,  # by the loader alone: whoever looks for problems makes DAGs, too
         dag_id=deployment.name,
         schedule=deployment.cron,
         start_date=datetime(2020, 1, 1, tzinfo=UTC),

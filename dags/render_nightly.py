@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 from airflow.sdk import DAG, Asset, Param, chain
 
+from dags.entities import NIGHTLY
 from dags.operators.publish_reports import PublishReports, Verdict
 from dags.operators.run_command import RunCommand
 from infra.layout import default_layout
 
-NIGHTLY = "chaos_nightly"
 REPORTS = Asset(name=f"{NIGHTLY}/reports", uri=f"slackwater://{NIGHTLY}/reports")
 SEED = "{{ params.seed or dag_run.run_after.strftime('%Y%m%d') }}"
 """Another one every night; the same for every task and retry of a run."""

@@ -45,7 +45,8 @@ def main() -> int:
             case "status":
                 _status()
             case "clean":
-                clean()
+                for name in clean():
+                    sys.stdout.write(f"left alone, since it is not Slackwater's: {name}\n")
     except InfraError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -3,30 +3,36 @@
 import shutil
 
 from infra.errors import InfraError
-from infra.layout import HOME, INSTALLED, Layout, default_layout
+from infra.layout import Layout, default_layout
 from infra.process import is_alive
 from infra.record import only_one, read
+from infra.state_folder import deletable, left_over
 
 
-def clean(*, layout: Layout | None = None) -> None:
+def clean(*, layout: Layout | None = None) -> list[str]:
     """Deletes the data of a stopped stack: topics, checkpoints, tables, logs.
 
+    Only names that the platform gives, in a folder that `up` has marked; links are not followed.
     What the set-up installed stays.
 
+    Returns:
+        The names of what else is in the folder and was left alone.
+
     Raises:
-        InfraError: the stack still runs.
+        InfraError: the stack still runs, or the folder is not a state folder.
     """
     layout = layout or default_layout()
+    if not layout.state_dir.exists():
+        return []
+    deletable(layout)  # not even a lock is put into a folder of somebody else
     with only_one(layout):
         alive = [name for name, one in read(layout).running.items() if is_alive(one.process)]
         if alive:
             text = f"the stack still runs ({', '.join(alive)}); run `slackwater down` first"
             raise InfraError(text)
-        kept = {"stack.lock"} | (INSTALLED if layout.state_dir == HOME else frozenset())
-        for path in layout.state_dir.iterdir():
-            if path.name in kept:
-                continue
+        for path in deletable(layout):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
-                path.unlink()
+                path.unlink(missing_ok=True)
+        return left_over(layout)

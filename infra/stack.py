@@ -24,6 +24,7 @@ from infra.layout import Layout, default_layout
 from infra.ports import HOST, is_free, pick
 from infra.process import ProcessId, is_alive, marked, start, stop
 from infra.record import Record, Running, only_one, read
+from infra.state_folder import claim
 
 PARTS = {"kafka": kafka, "spark": spark, "airflow": airflow}
 """The components by name; each module has PORTS and `component(layout, ports)`."""
@@ -97,6 +98,7 @@ def up(
         return endpoints(only=only)  # whoever set the variables has started it
     layout = layout or default_layout()
     news = _News(reporter)
+    claim(layout)
     with only_one(layout):
         record = read(layout)
         with ThreadPoolExecutor(max_workers=len(PARTS)) as pool:

@@ -29,7 +29,9 @@ def examine(checkpoint: Path) -> None:
 
 
 def _read_plan(path: Path) -> None:
-    cure = "put it back from a copy of the checkpoint, or start a new run to replay"
+    # The file itself is as good as new; a whole checkpoint that is older has to be compared with
+    # the tables, which `jobs.agreement` does at the next start.
+    cure = "put this very file back, or the checkpoint as a whole, or start a new run to replay"
     try:
         head, *_, ends = path.read_text(encoding="utf-8").splitlines()
         if head != "v1" or not isinstance(json.loads(ends), dict):

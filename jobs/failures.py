@@ -30,6 +30,20 @@ def windowing_error(text: str) -> errors.WindowingError | None:
     return None
 
 
+def gone(partition: str, first: int, end: int) -> str:
+    """What is said of records that were deleted before they were read.
+
+    Args:
+        partition: `topic-number`, as Spark and Kafka's tools spell it.
+        first: the first offset that is missing.
+        end: the first offset behind those that are known to be missing.
+    """
+    return (
+        f"records of {partition} from offset {first} on, before {end}, are gone and were not "
+        "read: bring them back, or start a new run from what is left"
+    )
+
+
 def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:
     """Why a restart would fail in the same way; None where it is worth a try.
 
@@ -40,17 +54,14 @@ def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:
     error = windowing_error(text)
     if error is not None:
         return str(error)
-    if gone := _GONE.search(text):
-        first, end, partition = gone.groups()
-        return (
-            f"records of {partition} from offset {first} on, before {end}, are gone and were not "
-            "read: bring them back, or start a new run from what is left"
-        )
+    if found := _GONE.search(text):
+        first, end, partition = found.groups()
+        return gone(partition, int(first), int(end))
     state = _STATE_FILE.search(text)
     if state and any(mark in text for mark in _STATE_MARKS):
         return (
-            f"the state file {state.group()} is missing or damaged: put it back from a copy of the "
-            "checkpoint, or start a new run to replay"
+            f"the state file {state.group()} is missing or damaged: put it back, this very file or "
+            "the checkpoint as a whole, or start a new run to replay"
         )
     if _NO_SPACE in text:
         left = [f"{place} has {shutil.disk_usage(place).free} bytes left" for place in places]

@@ -21,8 +21,8 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from jobs.producing import CONTROL_HEADER, send_all
-from jobs.topics import BrokerError, broker_error, end_offsets, reader
+from jobs.producing import control_of, send_all
+from jobs.topics import BrokerError, TopicError, broker_error, end_offsets, reader
 from windowing.control import Control, ControlError, read_control
 from windowing.spec import Pipeline
 from windowing.spec.disorder import Delays, Heartbeat
@@ -190,7 +190,7 @@ class Watch:
 
     def _take(self, record: Any) -> None:
         seen, partition = self.seen, record.partition
-        control = dict(record.headers).get(CONTROL_HEADER)
+        control = control_of(record.headers)
         if control is not None:
             if _ends(control):
                 seen.ended.add(partition)
@@ -219,11 +219,14 @@ def watching(pipeline: Pipeline, bootstrap: str) -> Iterator[Watch]:
     Raises:
         BrokerError, TopicError: no broker answers, or the topic or some partition is not there.
     """
-    found = end_offsets(bootstrap, pipeline.source.topic)
-    if len(found) != pipeline.source.partitions:
+    source, found = pipeline.source, end_offsets(bootstrap, pipeline.source.topic)
+    for partition in sorted(found):
+        if source.number(source.topic, partition) is None:
+            raise TopicError(source.undeclared(f"{source.topic}/{partition}"))
+    if len(found) != source.partitions:
         msg = (
-            f"topic {pipeline.source.topic!r} has {len(found)} partitions, the pipeline declares "
-            f"{pipeline.source.partitions}: correct the file"
+            f"topic {source.topic!r} has {len(found)} partitions, the pipeline declares "
+            f"{source.partitions}: correct the file"
         )
         raise HeartbeatError(msg)
     consumer = reader(bootstrap)

@@ -15,11 +15,13 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from jobs.file_run import finish, one_file_a_batch, own_session
 from windowing.local import Output
+from windowing.output import Emitted
 from windowing.pack import RawRows
 from windowing.spark.sinks import MemorySink
 from windowing.spark.stages import (
@@ -59,9 +61,9 @@ def run_all(
     sinks = [MemorySink(pipeline) for pipeline, _ in runs]
 
     def take(batch: DataFrame, batch_id: int) -> None:
-        frames: list[list[tuple[str, str | None, bytes]]] = [[] for _ in runs]
+        frames: list[list[Emitted]] = [[] for _ in runs]
         for kind, query, data, number in batch.collect():
-            frames[number].append((kind, query, bytes(data)))
+            frames[number].append(Emitted(kind, query, bytes(data)))
         for sink, of_run in zip(sinks, frames, strict=True):
             sink.take(of_run, batch_id)
 
@@ -101,7 +103,10 @@ def _packer(
         for batch in batches:
             rows = pl.DataFrame(batch)
             for (number,), part in rows.group_by(pl.col("partition") // _STRIDE):
-                yield from packer(texts[number])(iter(part.to_arrow().to_batches()))
+                own = part.with_columns(pl.col("partition") - number * _STRIDE)
+                for chunk in packer(texts[number])(iter(own.to_arrow().to_batches())):
+                    lanes = pc.add(chunk["partition"], pa.scalar(number * _STRIDE, pa.int32()))
+                    yield chunk.set_column(0, "partition", lanes)
 
     return pack_batches
 

@@ -10,23 +10,35 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
+from pyspark.sql.streaming import DataStreamWriter
 
 from jobs.checkpoint import examine
-from jobs.failures import final_reason
+from jobs.failures import final_reason, windowing_error
+from jobs.identity import Identity
 from jobs.mend import mend
 from jobs.orphan import LOOK_S, Orphan, executors
+from jobs.owner import REFUSED_FILE, Owner
+from jobs.partitions import REFUSED_BATCH, look, pending
 from jobs.producing import CONTROL_HEADER
 from jobs.runs import FAILURE_FILE, application_name
 from jobs.session import PARALLELISM, session
-from windowing.errors import CheckpointDamaged
+from jobs.topics import TopicError
+from windowing.errors import (
+    CheckpointDamaged,
+    SecondDriver,
+    TokenMismatch,
+    UndeclaredPartition,
+)
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import PostgresSink, TableSink
+from windowing.spark.sinks.tokens import TokenOf
 from windowing.spec import Pipeline, load_pipeline
 from windowing.spec.source import Source
 
@@ -64,17 +76,18 @@ def kafka_rows(
     )
     if max_offsets is not None:
         reader = reader.option("maxOffsetsPerTrigger", max_offsets)
-    control = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
     rows = reader.load().withColumn("partition", _lane(pipeline.source))
     if end is not None:
         # A stream has no end of its own; what lies behind it is read and left out.
         ends = F.create_map(*(F.lit(number) for pair in end.items() for number in pair))
-        rows = rows.where(F.col("offset") < ends[F.col("partition")])
+        # What has no lane is an error of the lanes' stage, and not left out.
+        inside = F.col("offset") < ends[F.col("partition")]
+        rows = rows.where((F.col("partition") < 0) | inside)
     return rows.select(
         "partition",
         "offset",
         "value",
-        F.get(control, F.lit(0))["value"].alias("control"),
+        _control().alias("control"),
         # Only a time that the broker set is an append time; a producer's own clock is not.
         F.when(F.col("timestampType") == _LOG_APPEND_TIME, F.unix_micros("timestamp")).alias(
             "append_us"
@@ -82,13 +95,29 @@ def kafka_rows(
     )
 
 
+def _control() -> Column:
+    """The control of a record, null for a data record.
+
+    A header that is null, or stands twice, becomes bytes that are no control: a dead letter.
+    """
+    found = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
+    no_control = F.encode(F.lit("null"), "UTF-8")
+    one = F.coalesce(F.get(found, F.lit(0))["value"], no_control)
+    several = F.when(F.size(found) > 1, no_control)
+    return several.when(F.size(found) == 1, one)
+
+
 def _lane(source: Source) -> Column:
-    """The number of the lane of a row of a topic."""
-    number, before = F.col("partition"), 0
+    """The number of the lane of a row of a topic; one that is not declared has a foreign number."""
+    partition, number, before = F.col("partition"), F.lit(None).cast("int"), 0
     for part in source.parts:
-        ours = F.col("topic") == part.topic
-        number = F.when(ours, F.col("partition") + before).otherwise(number)
-        before += part.partitions
+        times, plus = source.foreign(part.topic)
+        declared = F.when(partition < part.founding, partition + before)
+        for lane in part.joined:
+            declared = declared.when(partition == lane.partition, F.lit(lane.number))
+        ours = declared.otherwise(partition * times + plus)
+        number = F.when(F.col("topic") == part.topic, ours).otherwise(number)
+        before += part.founding
     return number
 
 
@@ -107,10 +136,12 @@ def _offsets(text: str) -> dict[int, int]:
     return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
 
 
-def _sink(pipeline: Pipeline, args: argparse.Namespace) -> PostgresSink | TableSink:
+def _sink(
+    pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf
+) -> PostgresSink | TableSink:
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        return PostgresSink(pipeline, pipeline.sink.postgres, args.run)
-    return TableSink(pipeline, Path(args.table), args.run)
+        return PostgresSink(pipeline, pipeline.sink.postgres, args.run, token_of)
+    return TableSink(pipeline, Path(args.table), args.run, token_of)
 
 
 def _folder(place: str) -> Path:
@@ -122,28 +153,62 @@ def _folder(place: str) -> Path:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the pipeline until it is stopped, or until the topic's end with `--available-now`."""
-    pipeline = load_pipeline(args.pipeline)
-    checkpoint = args.checkpoint
-    examine(checkpoint)
+    """Run the pipeline until it is stopped, or until the topic's end with `--available-now`.
+
+    Raises:
+        SecondDriver: another driver has the run.
+        TokenMismatch: checkpoint, tables and topic do not belong together.
+    """
+    owner, pipeline = Owner(args.checkpoint.parent), load_pipeline(args.pipeline)
+    owner.claim()
+    try:
+        examine(args.checkpoint)
+        with closing(
+            Identity(
+                pipeline,
+                args.run,
+                checkpoint=args.checkpoint,
+                tables=Path(args.table),
+                bootstrap=args.bootstrap,
+                owner=owner,
+            )
+        ) as identity:
+            _run(args, pipeline, identity)
+    finally:
+        owner.release()
+
+
+def _run(args: argparse.Namespace, pipeline: Pipeline, identity: Identity) -> None:
+    checkpoint, again = args.checkpoint, identity.compare()
     spark = session(application_name(pipeline.name), parallelism=args.parallelism)
-    sink = _sink(pipeline, args)
+    sink = _sink(pipeline, args, identity.token_of)
     raw = kafka_rows(
         spark, pipeline, args.bootstrap, args.max_offsets, first=args.first, end=args.end
     )
-    writer = (
-        emissions(raw, pipeline)
-        .writeStream.queryName(pipeline.name)
-        .foreachBatch(sink.write)
-        .outputMode("append")
-        .option("checkpointLocation", str(checkpoint))
-    )
-    for batch in mend(checkpoint, lambda: writer.trigger(once=True).start().awaitTermination()):
-        sys.stderr.write(f"the commit of batch {batch} was lost: it was run again\n")
+    stream = emissions(raw, pipeline).writeStream.queryName(pipeline.name).outputMode("append")
+    stream = stream.option("checkpointLocation", str(checkpoint))
+    if again:
+        identity.plan_again(lambda write: _one_batch(stream, write))
+    for batch in mend(checkpoint, lambda: _one_batch(stream, sink.write)):
+        sys.stderr.write(f"batch {batch} was run again, as it was planned\n")
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
-    query, orphan = writer.trigger(**trigger).start(), Orphan(lambda: executors(spark))
-    while not query.awaitTermination(LOOK_S):
-        orphan.look()
+    query = stream.foreachBatch(sink.write).trigger(**trigger).start()
+    orphan = Orphan(lambda: executors(spark))
+    try:
+        while not query.awaitTermination(LOOK_S):
+            look(query.lastProgress, pipeline.source)
+            orphan.look()
+        look(query.lastProgress, pipeline.source)
+    except UndeclaredPartition:
+        query.stop()
+        if pending(checkpoint) is not None:
+            # So that it is known what was sent before the partition joins.
+            _one_batch(stream, sink.write)
+        raise
+
+
+def _one_batch(stream: DataStreamWriter, write: Callable[[DataFrame, int], None]) -> None:
+    stream.foreachBatch(write).trigger(once=True).start().awaitTermination()
 
 
 def main(argv: list[str]) -> int:
@@ -162,11 +227,16 @@ def main(argv: list[str]) -> int:
     try:
         run(args)
     except StreamingQueryException as error:
+        if isinstance(second := windowing_error(str(error)), SecondDriver):
+            _step_back(args, second)
+            return 0
         reason = final_reason(str(error), _written(args))
         if reason is None:
             raise
         _give_up(args, reason, str(error))
-    except CheckpointDamaged as error:
+    except SecondDriver as error:
+        _step_back(args, error)
+    except (CheckpointDamaged, TokenMismatch, TopicError, UndeclaredPartition) as error:
         _give_up(args, str(error), "")
     return 0
 
@@ -179,8 +249,18 @@ def _written(args: argparse.Namespace) -> list[Path]:
 def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
     """Leave the reason where whoever asks for the run's progress finds it."""
     failure = args.checkpoint.parent / FAILURE_FILE
-    failure.write_text(json.dumps({"error": reason}), encoding="utf-8")
+    said: dict[str, object] = {"error": reason}
+    if isinstance(windowing_error(trace), UndeclaredPartition):
+        said[REFUSED_BATCH] = pending(args.checkpoint)
+    failure.write_text(json.dumps(said), encoding="utf-8")
     sys.stderr.write(f"{trace}\na restart cannot mend this: {reason}\n")
+
+
+def _step_back(args: argparse.Namespace, error: SecondDriver) -> None:
+    """Leave the run to the driver that has it: it has not failed, so only this one ends."""
+    refused = args.checkpoint.parent / REFUSED_FILE
+    refused.write_text(json.dumps({"error": str(error)}), encoding="utf-8")
+    sys.stderr.write(f"{error}\n")
 
 
 if __name__ == "__main__":

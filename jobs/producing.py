@@ -12,6 +12,7 @@ from kafka.errors import KafkaError
 from jobs.topics import await_broker, broker_error
 
 CONTROL_HEADER = "slackwater-control"
+_NO_CONTROL = b"null"
 """The header that makes a record a control record; its bytes are the control as JSON."""
 
 _LARGEST_REQUEST = 32 << 20
@@ -92,6 +93,17 @@ def send_all(
     if told:
         told(sent)
     return sent
+
+
+def control_of(found: Iterable[tuple[str, bytes | None]]) -> bytes | None:
+    """The control of a record by its headers; None: it is a data record.
+
+    One that is null, or stands twice, is given as bytes that are no control: the same dead letter.
+    """
+    controls = [content for name, content in found if name == CONTROL_HEADER]
+    if not controls:
+        return None
+    return (controls[0] or _NO_CONTROL) if len(controls) == 1 else _NO_CONTROL
 
 
 def headers(control: str | bytes | None) -> list[tuple[str, bytes]]:

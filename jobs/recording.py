@@ -12,6 +12,7 @@ import orjson
 import polars as pl
 
 from windowing.batches import Entry
+from windowing.lane import check_lane
 from windowing.pack import DATA, END, RawRows, pack
 from windowing.spec import Pipeline
 from windowing.values import ValueRules
@@ -54,6 +55,9 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
     Args:
         pipeline: says what a good record is.
         log: entries of its lanes, each lane in offset order.
+
+    Raises:
+        UndeclaredPartition: one is of none of them.
     """
     rules = ValueRules.of(pipeline)
     empty = pack(RawRows([], [], [], []), rules)
@@ -66,6 +70,7 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
             by_lane.setdefault(entry.partition, []).append((next(numbers), entry))
         length += len(part)
         for partition, placed in by_lane.items():
+            check_lane(pipeline.source, partition)
             entries = [entry for _, entry in placed]
             append_us = [entry.append_us for entry in entries]
             rows = RawRows(
@@ -142,22 +147,30 @@ def event_line(entry: Entry) -> bytes:
 
     A value that is JSON in one line stands there as it is; any other as text. Bytes that are no
     text at all become text that is as little JSON as they are, and a null value becomes `null`: in
-    either case a dead letter before and after.
+    either case a dead letter before and after. So does a control that is no JSON: as text it has no
+    known shape either.
     """
     place = {"source": entry.source, "partition": entry.partition, "offset": entry.offset}
     if entry.append_us is not None:
         place["append_us"] = entry.append_us
     head = json.dumps(place, separators=(",", ":")).encode()[:-1]
     if entry.control is not None:
-        return head + b',"control":' + entry.control + b"}"
+        control = entry.control
+        spelled = control if _in_one_line(control) else _as_text(control)
+        return head + b',"control":' + spelled + b"}"
     value = b"null" if entry.value is None else entry.value
     if _in_one_line(value):
         return head + b',"value":' + value + b"}"
+    return head + b',"raw":' + _as_text(value) + b"}"
+
+
+def _as_text(data: bytes) -> bytes:
+    """Any bytes as a string of JSON."""
     try:
-        text = value.decode("utf-8", "surrogatepass")
+        text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        text = value.decode("utf-8", "surrogateescape")
-    return head + b',"raw":' + json.dumps(text).encode() + b"}"
+        text = data.decode("utf-8", "surrogateescape")
+    return json.dumps(text).encode()
 
 
 def _in_one_line(value: bytes) -> bool:

@@ -7,7 +7,6 @@ rows are in the pipeline's table under the run's name.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,13 +14,14 @@ from pathlib import Path
 from infra import spark, spark_rest
 from infra.endpoints import Endpoints
 from infra.errors import NotReady
-from windowing.spec import Pipeline
+from windowing.spec import Pipeline, PipelineError, load_pipeline
+from windowing.spec.joining import with_lanes
+from windowing.spec.names import RUN_MAX, check_name
 from windowing.spec.source import Source
 
 FAILURE_FILE = "failure.json"
 _NOTE_FILE = "run.json"
 _SCRIPT = "jobs/pipeline.py"
-_RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
 
 
 class RunError(RuntimeError):
@@ -39,6 +39,7 @@ class Run:
         folder: checkpoint and notes.
         checkpoint: Spark's checkpoint.
         table: the pipeline's table folder, shared by all its runs.
+        file: the run's own copy of the pipeline file.
     """
 
     pipeline: str
@@ -47,6 +48,7 @@ class Run:
     folder: Path
     checkpoint: Path
     table: Path
+    file: Path
 
 
 def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
@@ -55,16 +57,17 @@ def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
     Raises:
         RunError: the name cannot be that of a folder.
     """
-    if not _RUN.fullmatch(run):
-        msg = f"{run!r} cannot name a run: use letters, digits, _ . - (not first)"
-        raise RunError(msg)
+    try:
+        check_name(run, RUN_MAX)
+    except ValueError as error:
+        msg = f"--run: {error}"
+        raise RunError(msg) from None
     return endpoints.state_dir / "runs" / pipeline.name / run
 
 
 def table_of(endpoints: Endpoints, pipeline: Pipeline) -> Path:
     """The folder of a pipeline's tables."""
-    name = pipeline.sink.name if pipeline.sink else pipeline.name
-    return endpoints.state_dir / "tables" / name
+    return endpoints.state_dir / "tables" / pipeline.output
 
 
 def submit(
@@ -101,11 +104,13 @@ def submit(
     folder.mkdir(parents=True, exist_ok=True)
     # One job per pipeline: another run's would keep the cores and write beside this one. And a job
     # that has given up may still be on its way out: nobody must attach to it.
-    failure = folder / FAILURE_FILE
-    stop(endpoints, pipeline, keep=None if failure.exists() else run)
-    failure.unlink(missing_ok=True)
+    failed = folder / FAILURE_FILE
+    stop(endpoints, pipeline, keep=None if failed.exists() else run)
+    failed.unlink(missing_ok=True)
     copied = folder / file.name
-    copied.write_text(pipeline.text, encoding="utf-8")
+    # Lanes that have joined the run stay with it, whether or not the user's file knows of them.
+    text = as_accepted(endpoints, pipeline, run).text
+    copied.write_text(text, encoding="utf-8")
     checkpoint, table = folder / "checkpoint", table_of(endpoints, pipeline)
     args = [str(copied), "--run", run, "--bootstrap", endpoints.kafka_bootstrap]
     args += ["--checkpoint", str(checkpoint), "--table", str(table)]
@@ -126,7 +131,7 @@ def submit(
         conf=conf,
         supervise=not available_now,
     )
-    result = Run(pipeline.name, run, submission_id, folder, checkpoint, table)
+    result = Run(pipeline.name, run, submission_id, folder, checkpoint, table, copied)
     note = {key: str(value) for key, value in asdict(result).items()}
     (folder / _NOTE_FILE).write_text(json.dumps(note), encoding="utf-8")
     return result
@@ -151,7 +156,47 @@ def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
         folder=Path(note["folder"]),
         checkpoint=Path(note["checkpoint"]),
         table=Path(note["table"]),
+        file=Path(note["file"]) if "file" in note else _copy_in(folder),
     )
+
+
+def _copy_in(folder: Path) -> Path:
+    """The copy of the file in the folder of a run whose note does not say which it is."""
+    copies = [path for path in folder.iterdir() if path.suffix in (".yml", ".yaml")]
+    if len(copies) != 1:
+        msg = f"{folder} has {len(copies)} pipeline files, not one: submit the run once more"
+        raise RunError(msg)
+    return copies[0]
+
+
+def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
+    """The pipeline with the lanes that joined a run, if it is the run's but for them.
+
+    A file that tells of a lane's joining otherwise than the run stays what it is: another pipeline.
+
+    Args:
+        endpoints: whose state folder has the run; there may be no run of this name.
+        pipeline: the file as the user has it.
+        run: the run's name.
+    """
+    if not (folder_of(endpoints, pipeline, run) / _NOTE_FILE).exists():
+        return pipeline
+    told = pipeline.source.joined_lanes
+    try:
+        own = load_pipeline(find(endpoints, pipeline, run).file)
+        joined = own.source.joined_lanes
+        if told == joined or told != joined[: len(told)]:
+            return pipeline
+        grown = with_lanes(pipeline, joined)
+    except PipelineError:
+        return pipeline
+    return grown if grown.fingerprint == own.fingerprint else pipeline
+
+
+def failure(run: Run) -> str | None:
+    """Why a run's job gave up; None: it did not."""
+    file = run.folder / FAILURE_FILE
+    return json.loads(file.read_text(encoding="utf-8"))["error"] if file.exists() else None
 
 
 def newest(endpoints: Endpoints, pipeline: Pipeline) -> Run | None:
@@ -220,9 +265,8 @@ def progress(
     behind = sum(max(0, end - committed.get(lane, 0)) for lane, end in until.items())
     driver = spark_rest.status(endpoints, run.submission_id)
     log = str(driver.log_dir) if driver.log_dir else None
-    failure = run.folder / FAILURE_FILE
-    if failure.exists():
-        error = json.loads(failure.read_text(encoding="utf-8"))["error"]
+    error = failure(run)
+    if error is not None:
         return Progress("FAILED", batches, committed, behind, error, log)
     waits = driver.state == "RUNNING" and _waits(endpoints, run)
     state = "WAITING" if waits else driver.state

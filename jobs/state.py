@@ -52,10 +52,26 @@ def read_state(
             yield from _of_shard(f"shard {number}", store, pipeline)
 
 
+def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[str, int]:
+    """By attribute, the largest progress of any unit after the newest committed batch.
+
+    Args: as of `read_state`.
+
+    Raises:
+        CheckpointMismatch: the checkpoint is another pipeline's.
+    """
+    shard, found = Shard(pipeline), dict[str, int]()
+    for (kind, _), store in _stores(spark, checkpoint, None, heads_only=True).items():
+        if kind == _SHARD:
+            for attribute, us in shard.highest(store).items():
+                found[attribute] = max(found.get(attribute, us), us)
+    return found
+
+
 def _stores(
-    spark: SparkSession, checkpoint: Path, batch: int | None
+    spark: SparkSession, checkpoint: Path, batch: int | None, *, heads_only: bool = False
 ) -> dict[tuple[str, int], MemoryStore]:
-    """By kind and number, what each lane and shard has stored."""
+    """By kind and number, what each lane and shard has stored; or how far they are, only."""
     stores: dict[tuple[str, int], MemoryStore] = {}
     _ = spark.streams.active  # brings up what coordinates state stores, which a reader needs too
     for operator in _operators(spark, checkpoint):
@@ -63,7 +79,11 @@ def _stores(
         reader = reader.option("stateVarName", "state")
         if batch is not None:
             reader = reader.option("batchId", batch)
-        for row in reader.load(str(checkpoint)).collect():
+        found = reader.load(str(checkpoint))
+        if heads_only:
+            name = found["user_map_key.key"]
+            found = found.where((name == _HEAD) | name.startswith(_KEYS))
+        for row in found.collect():
             ((kind, number),) = row["key"].asDict().items()
             store = stores.setdefault((kind, number), MemoryStore())
             store.put(row["user_map_key"]["key"], bytes(row["user_map_value"]["value"]))

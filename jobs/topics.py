@@ -97,10 +97,19 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
             message = (
                 f"topic {name!r} has {found} partitions, the pipeline declares {partitions}: the "
                 "set of partitions is fixed, because how a topic is partitioned decides which "
-                "records are late; declare the number it has, or name another topic"
+                f"records are late; {_way_out(name, found, partitions)}"
             )
             raise TopicError(message)
         return Topic(name, found, created, _append_times(admin, name))
+
+
+def _way_out(name: str, found: int, declared: int) -> str:
+    if found < declared:
+        return "declare the number it has, or name another topic"
+    return (
+        f"if {name}/{declared} was added, let a run go on with it by `slackwater topics FILE "
+        "--accept-partitions`; for a new run, declare the number it has"
+    )
 
 
 def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
@@ -116,8 +125,13 @@ def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
         return {lane.partition: ends[lane] for lane in lanes}
 
 
-def lane_ends(bootstrap: str, source: Source) -> dict[int, int]:
+def lane_ends(bootstrap: str, source: Source, *, declared_only: bool = False) -> dict[int, int]:
     """Return, for each lane of a source by its number, the end of its partition.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        source: of a pipeline.
+        declared_only: pass over partitions that the pipeline does not declare.
 
     Raises:
         BrokerError: no broker answers.
@@ -127,13 +141,10 @@ def lane_ends(bootstrap: str, source: Source) -> dict[int, int]:
     for part in source.parts:
         for partition, end in end_offsets(bootstrap, part.topic).items():
             number = source.number(part.topic, partition)
-            if number is None:
-                message = (
-                    f"topic {part.topic!r} has a partition {partition}, and the pipeline declares "
-                    f"{part.partitions}: correct the file"
-                )
-                raise TopicError(message)
-            found[number] = end
+            if number is not None:
+                found[number] = end
+            elif not declared_only:
+                raise TopicError(source.undeclared(f"{part.topic}/{partition}"))
     return found
 
 
@@ -208,6 +219,16 @@ def delete_before(bootstrap: str, topic: str, partition: int, offset: int) -> in
         admin.delete_records({lane: offset})
     with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
         return int(consumer.beginning_offsets([lane])[lane])
+
+
+def add_partitions(bootstrap: str, topic: str, partitions: int) -> None:
+    """Give a topic more partitions: so many, the old ones with them.
+
+    Raises:
+        BrokerError: no broker answers, or the topic is not there, or has as many already.
+    """
+    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
+        admin.create_partitions({topic: partitions})
 
 
 def allow_records_of(bootstrap: str, topic: str, bytes_: int) -> None:

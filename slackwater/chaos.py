@@ -77,8 +77,13 @@ def contents(
 ) -> None:
     """Write one page that leads to all reports below a folder."""
     from chaos.contents import write_contents
+    from chaos.report_folder import ReportFolderError
 
-    found = write_contents(folder)
+    try:
+        found = write_contents(folder)
+    except ReportFolderError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
     say(json.dumps({"reports": found, "page": str(folder / "index.html")}))
 
 

@@ -39,6 +39,7 @@ def nightly(
     from chaos.nightly.parts import all_parts, choose
     from chaos.nightly.run import run_parts
     from chaos.nightly.verdicts import keep
+    from chaos.report_folder import ReportFolderError, claim
 
     reports = work / "reports"
     parts = all_parts(seed, reports)
@@ -51,6 +52,12 @@ def nightly(
         for part in chosen:
             say(part.name)
         return
+    try:
+        for folder in (verdicts, reports):
+            claim(folder)
+    except ReportFolderError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
     end_politely()
     order = [part.name for part in parts]
 

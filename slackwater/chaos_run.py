@@ -58,9 +58,11 @@ def run(
     """
     from chaos.checks import Outcome, merged
     from chaos.contents import write_contents
+    from infra import state_folder
     from infra.layout import Layout, default_layout
 
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
+    state_folder.claim(layout)
     folders = _folders(plans, report, layout.state_dir / "reports", seed)
     end_politely()
     found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
@@ -73,7 +75,9 @@ def run(
 
 
 def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) -> list[Path]:
-    """A folder for the report of each plan; made."""
+    """A folder for the report of each plan; made, and ours to write into."""
+    from chaos.report_folder import ReportFolderError, claim
+
     stems = [plan.stem for plan in plans]
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
         complain(f"two plans are called {twice[0]}.yml, and would share a report: run one alone")
@@ -82,8 +86,12 @@ def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) 
         folders = [kept / f"{stem}-{seed}" for stem in stems]
     else:
         folders = [report] if len(plans) == 1 else [report / stem for stem in stems]
-    for folder in folders:
-        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for folder in [*([folders[0].parent] if len(plans) > 1 else []), *folders]:
+            claim(folder)
+    except ReportFolderError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
     return folders
 
 

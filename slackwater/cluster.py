@@ -6,12 +6,15 @@ import json
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slackwater.console import FAILED, PASSED, bar, err, say
 from slackwater.files import PipelineFile
+
+if TYPE_CHECKING:
+    from windowing.spec import Pipeline
 
 RunName = Annotated[str, typer.Option("--run", help="Name of the run: one checkpoint, one result.")]
 
@@ -65,16 +68,58 @@ def produce(
         )
 
 
-def topics(pipeline: PipelineFile) -> None:
-    """Create the pipeline's topic if it is not there; its partitions are fixed."""
+def topics(
+    pipeline: PipelineFile,
+    accept_partitions: Annotated[
+        bool,
+        typer.Option(
+            "--accept-partitions",
+            help="Let partitions that the topic was given join a run, at the progress it has.",
+        ),
+    ] = False,
+    run: Annotated[
+        str | None, typer.Option(help="Which run; by default the one submitted last.")
+    ] = None,
+) -> None:
+    """Create the pipeline's topic if it is not there; its partitions are fixed, but for a run."""
     from infra import stack
     from jobs.topics import create_topics
     from windowing.spec import load_pipeline
 
+    spec = load_pipeline(pipeline)
+    if accept_partitions:
+        _accept(spec, run)
+        return
     bootstrap = stack.endpoints(only=["kafka"]).kafka_bootstrap
-    for topic in create_topics(load_pipeline(pipeline), bootstrap):
+    for topic in create_topics(spec, bootstrap):
         made = "created" if topic.created else "there already"
         say(f"{topic.name}: {topic.partitions} partitions, {made}")
+
+
+def _accept(spec: Pipeline, run: str | None) -> None:
+    """Let new partitions join a run, and print what the user's file is to say of them."""
+    from infra import stack
+    from jobs import runs
+    from jobs.partitions import accept
+    from windowing.spec.joining import spelled
+
+    endpoints = stack.endpoints(only=["kafka"])
+    found = runs.find(endpoints, spec, run) if run else runs.newest(endpoints, spec)
+    if found is None:
+        msg = (
+            f"pipeline {spec.name} has no run that a partition could join: declare as many "
+            "partitions as the topic has, and submit one"
+        )
+        raise runs.RunError(msg)
+    with err.status(f"reading how far run {found.run} is"):
+        accepted = accept(found, spec, endpoints.kafka_bootstrap)
+    for lane in accepted.lanes:
+        at = ", ".join(f"{field} {value}" for field, value in lane.at) or "none yet"
+        say(f"{lane.name} joins run {found.run} as lane {lane.number}; its progress: {at}")
+    for topic in dict.fromkeys(lane.topic for lane in accepted.lanes):
+        lanes = accepted.pipeline.source.joined_lanes
+        say(f"put this under the source of topic {topic}, for verify and every other command:")
+        say(spelled(topic, lanes).rstrip())
 
 
 def submit(
@@ -91,8 +136,10 @@ def submit(
     from infra import stack
     from jobs import runs
     from windowing.spec import load_pipeline
+    from windowing.spec.user_code import check_user_code
 
     spec = load_pipeline(pipeline)
+    check_user_code(spec, str(pipeline))  # before a living job is ended for this one
     submitted = runs.submit(
         stack.endpoints(only=["kafka", "spark"]),
         spec,
@@ -126,8 +173,13 @@ def progress(
 
     spec = load_pipeline(pipeline)
     endpoints = stack.endpoints(only=["kafka", "spark"])
+    gave_up = False
+    if run is not None and not ends:
+        spec = runs.as_accepted(endpoints, spec, run)
+        gave_up = runs.failure(runs.find(endpoints, spec, run)) is not None
     if until is None:
-        target = lane_ends(endpoints.kafka_bootstrap, spec.source)
+        # What a job gave up for is said below, be it a partition that nobody declared.
+        target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
     else:
         target = {int(lane): int(end) for lane, end in json.loads(until).items()}
     if ends:
@@ -180,6 +232,7 @@ def quality(pipeline: PipelineFile, run: RunName) -> None:
 
     spec = load_pipeline(pipeline)
     endpoints = stack.endpoints(only=["kafka"])
+    spec = runs.as_accepted(endpoints, spec, run)
     in_postgres = spec.sink is not None and spec.sink.postgres is not None
     report = check(
         spec,

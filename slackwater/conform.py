@@ -20,6 +20,9 @@ class Kind(StrEnum):
 
     wid = "wid"
     samza = "samza"
+    spl = "spl"
+    spl_operators = "spl-operators"
+    spl_validation = "spl-validation"
 
 
 class Judged(StrEnum):
@@ -38,7 +41,10 @@ def register(app: typer.Typer) -> None:
 def conform(
     kind: Annotated[
         Kind,
-        typer.Argument(help="The semantics: wid, the window language; samza, the window operator."),
+        typer.Argument(
+            help="The semantics: wid, the window language; samza, the window operator; spl, "
+            "windows by policies."
+        ),
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one a line.")],
     by: Annotated[
@@ -49,10 +55,19 @@ def conform(
     ] = 3,
 ) -> None:
     """Judge cases; per case pass or the first difference, and who computed it."""
+    if kind.value.startswith("spl") and by is not Judged.engine:
+        complain("scenarios of policy windows are run by the windows themselves: --by engine")
+        raise typer.Exit(USAGE)
     if kind is Kind.samza and by is Judged.definition:
         complain("a definition takes no calls, which scenarios are made of: --by engine or spark")
         raise typer.Exit(USAGE)
-    judged = _samza if kind is Kind.samza else _wid
+    judged = {
+        Kind.wid: _wid,
+        Kind.samza: _samza,
+        Kind.spl: _spl,
+        Kind.spl_operators: _spl_operators,
+        Kind.spl_validation: _spl_validation,
+    }[kind]
     results = judged(file, by, interleavings)
     passed = failed = 0
     for verdicts in results:
@@ -62,6 +77,30 @@ def conform(
         passed, failed = passed + ok, failed + (not ok)
     say(f"{passed} passed, {failed} failed")
     raise typer.Exit(FAILED if failed or not passed else PASSED)
+
+
+def _spl(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
+    from chaos.conform.spl_case import WindowCase, read_lines
+    from slackwater import conform_spl
+
+    del by, interleavings  # a scenario is one order of calls
+    yield from map(conform_spl.judge, read_lines(file, WindowCase))
+
+
+def _spl_operators(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
+    from chaos.conform.spl_case import OperatorCase, read_lines
+    from slackwater import conform_spl_operators
+
+    del by, interleavings
+    yield from map(conform_spl_operators.judge, read_lines(file, OperatorCase))
+
+
+def _spl_validation(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
+    from chaos.conform.spl_case import ValidationCase, read_lines
+    from slackwater import conform_spl_operators
+
+    del by, interleavings
+    yield from map(conform_spl_operators.judge_validation, read_lines(file, ValidationCase))
 
 
 def _wid(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:

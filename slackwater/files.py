@@ -13,6 +13,7 @@ from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
+    from windowing.spec import Pipeline
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
@@ -55,8 +56,10 @@ def run(
     from windowing import batches as cut
     from windowing.output import write_output
     from windowing.spec import load_pipeline
+    from windowing.spec.user_code import check_user_code
 
     spec = load_pipeline(pipeline)
+    check_user_code(spec, str(pipeline))
     entries = cut.checked(read_events(input_), spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
@@ -111,6 +114,9 @@ def verify(
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
 
+    if run is not None:
+        spec = _as_run(spec, run)
+
     def read_log() -> Iterator[LogRecord]:
         if input_ is not None:
             return read_events(input_)
@@ -127,6 +133,14 @@ def verify(
     for line in verdict.lines():
         say(line)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def _as_run(spec: Pipeline, run: str) -> Pipeline:
+    """The pipeline with the partitions that were accepted for a run of the local stack."""
+    from infra import stack
+    from jobs import runs
+
+    return runs.as_accepted(stack.endpoints(only=[]), spec, run)
 
 
 def local_broker() -> str:
@@ -160,6 +174,13 @@ def explain(
 def validate(pipeline: PipelineFile) -> None:
     """Check a pipeline file; every mistake is named with line, field, rule and example."""
     from windowing.spec import load_pipeline
+    from windowing.spec.user_code import check_user_code
 
     spec = load_pipeline(pipeline)
+    check_user_code(spec, str(pipeline))
+    if spec.quality:
+        # Takes a second, since it asks Great Expectations for names and arguments.
+        from chaos.expectations import validate as validate_quality
+
+        validate_quality(spec, str(pipeline))
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.queries)} queries is valid")

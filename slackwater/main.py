@@ -16,6 +16,7 @@ from slackwater import (
     conform,
     disorder,
     files,
+    operators,
     replay,
     stack,
     state,
@@ -29,7 +30,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (files, aggregates, conform, disorder, stack, cluster, state, replay, chaos):
+for module in (
+    files,
+    aggregates,
+    conform,
+    operators,
+    disorder,
+    stack,
+    cluster,
+    state,
+    replay,
+    chaos,
+):
     module.register(app)
 chaos_run.register(chaos.chaos)
 chaos_nightly.register(chaos.chaos)
@@ -58,6 +70,7 @@ _FAILURES = (
     "chaos.replay.run.ReplayError",
     "infra.errors.InfraError",
     "jobs.flights.FlightsError",
+    "jobs.partitions.PartitionsError",
     "jobs.plot.PlotError",
     "jobs.runs.RunError",
     "jobs.topics.BrokerError",

@@ -99,12 +99,19 @@ def _shadow(
     report: Path | None,
 ) -> None:
     from chaos.replay.shadow import shadow, write_shadow
+    from chaos.report_folder import ReportFolderError, claim
     from slackwater.single import load_single
 
     if engine is Engine.spark and input_ is not None:
         complain("--engine spark runs a shadow on the cluster, from the topic: take --input out")
         raise typer.Exit(USAGE)
     old, new = load_single(old_file), load_single(new_file)
+    if report is not None:
+        try:
+            claim(report)
+        except ReportFolderError as error:
+            complain(str(error))
+            raise typer.Exit(USAGE) from None
     ranged = _range(old, input_, range_)
 
     def run(pipeline: Pipeline) -> Output:
@@ -117,7 +124,6 @@ def _shadow(
     for line in found.lines():
         say(line)
     if report is not None:
-        report.mkdir(parents=True, exist_ok=True)
         say(f"report: {write_shadow(found, report)}")
     raise typer.Exit(PASSED)
 

@@ -50,7 +50,9 @@ def state(
     from windowing.spec import load_pipeline
 
     spec = load_pipeline(pipeline)
-    where = checkpoint or _checkpoint_of(spec, run)
+    where = checkpoint
+    if where is None:
+        where, spec = _of_run(spec, run)
     if not (where / "commits").is_dir():
         complain(f"{where} holds no committed batch: has the job begun? is it a checkpoint?")
         raise typer.Exit(USAGE)
@@ -65,7 +67,8 @@ def state(
                 _show(json.loads(text))
 
 
-def _checkpoint_of(spec: Any, run: str | None) -> Path:
+def _of_run(spec: Any, run: str | None) -> tuple[Path, Any]:
+    """The checkpoint of a run, and the pipeline with the lanes that joined it."""
     from infra import stack
     from jobs import runs
 
@@ -74,7 +77,7 @@ def _checkpoint_of(spec: Any, run: str | None) -> Path:
     if found is None:
         msg = f"pipeline {spec.name} has no run: submit it first"
         raise runs.RunError(msg)
-    return found.checkpoint
+    return found.checkpoint, runs.as_accepted(endpoints, spec, found.run)
 
 
 def _show(line: dict[str, Any]) -> None:

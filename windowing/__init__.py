@@ -13,6 +13,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from windowing.operators import ANY, WindowedAggregator, WindowJoin
+    from windowing.rows.operators import Aggregate, Join, Sort
+    from windowing.rows.policies import (
+        IntervalWindow,
+        SlidingWindow,
+        TumblingWindow,
+        count,
+        delta,
+        partition_age,
+        partition_count,
+        punct,
+        time,
+        tuple_count,
+    )
     from windowing.spec.operator import (
         AggregatorSpec,
         EarlyRecords,
@@ -31,10 +44,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANY",
+    "Aggregate",
     "AggregatorSpec",
     "Bound",
     "EarlyRecords",
     "EarlyTicks",
+    "IntervalWindow",
+    "Join",
     "JoinSpec",
     "LaneSpec",
     "LateRecords",
@@ -44,19 +60,40 @@ __all__ = [
     "RowSessions",
     "RowWindows",
     "SideSpec",
+    "SlidingWindow",
+    "Sort",
     "TimeSessions",
     "TimeWindows",
+    "TumblingWindow",
     "WindowJoin",
     "WindowRow",
     "WindowedAggregator",
+    "count",
+    "delta",
+    "partition_age",
+    "partition_count",
+    "punct",
+    "time",
+    "tuple_count",
 ]
+
+_ROOMS = (
+    "windowing.spec.operator_rows",
+    "windowing.spec.operator",
+    "windowing.operators",
+    "windowing.rows.policies",
+    "windowing.rows.operators",
+)
 
 
 def __getattr__(name: str) -> object:
-    """Import the public names when they are asked for: who reads a pipeline needs none of them."""
+    """Import public names lazily, so that parsing a pipeline does not load the engine."""
     if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    rooms = ("windowing.spec.operator_rows", "windowing.spec.operator", "windowing.operators")
-    modules = map(importlib.import_module, rooms)
+    modules = map(importlib.import_module, _ROOMS)
     return next(vars(module)[name] for module in modules if name in vars(module))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

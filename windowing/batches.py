@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from windowing.control import ControlError, read_control
 from windowing.errors import BrokenEnvelope
 from windowing.pack import RawRows
 from windowing.spec import Pipeline
+from windowing.spec.pipeline import Source
 
 
 class Entry(Protocol):
@@ -44,24 +44,23 @@ def checked(entries: Iterable[Entry], pipeline: Pipeline) -> Iterator[Entry]:
     """Pass entries on that belong to the pipeline's source.
 
     Raises:
-        BrokenEnvelope: another source or partition, or a control record of no known shape; with
-            the number of the entry, which in a file is its line.
+        BrokenEnvelope: another source or partition; with the number of the entry, which in a
+            file is its line.
     """
     source = pipeline.source
     for number, entry in enumerate(entries, start=1):
         if source.number(entry.source, entry.partition) is None:
-            msg = (
-                f"line {number}: source {entry.source!r}, partition {entry.partition}: the "
-                f"pipeline reads {source.lanes}"
-            )
+            msg = f"line {number}: {_foreign(source, entry)}"
             raise BrokenEnvelope(msg)
-        if entry.control is not None:
-            try:
-                read_control(entry.control)
-            except ControlError as error:
-                msg = f"line {number}: {error}"
-                raise BrokenEnvelope(msg) from None
         yield entry
+
+
+def _foreign(source: Source, entry: Entry) -> str:
+    if any(part.topic == entry.source for part in source.parts):
+        return source.undeclared(f"{entry.source}/{entry.partition}")
+    return (
+        f"source {entry.source!r}, partition {entry.partition}: the pipeline reads {source.lanes}"
+    )
 
 
 def batches(

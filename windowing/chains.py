@@ -19,7 +19,12 @@ from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.wids import ENDED
 
 FIRST, LAST, GAP, CHAIN = "at_first", "at_last", "gap", "chain"
-"""Columns of pieces. The first two are named so that merging takes the minimum and the maximum."""
+"""Columns of pieces."""
+
+
+def merged_ends() -> tuple[pl.Expr, pl.Expr]:
+    """What merging pieces makes of their first and last values."""
+    return pl.col(FIRST).min(), pl.col(LAST).max()
 
 
 def with_gap(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:

@@ -12,6 +12,7 @@ Source: Li et al., SIGMOD 2005, section 5 (punctuation from generators); keyed p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -47,6 +48,9 @@ class ClockId:
     @property
     def name(self) -> str:
         """A text that stands for it in state and in parcels."""
+        if " per" in self.attribute:
+            # A field's name may hold just what stands between the two.
+            return json.dumps([self.attribute, self.key])
         return self.attribute if self.key is None else f"{self.attribute} per {self.key}"
 
 
@@ -161,6 +165,18 @@ def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
     timed = clock.attribute == source.event_time.field
     disorder = own.disorder if timed else own.generator_of(clock.attribute)
     return _AttributeClock(clock, disorder, source.lane(number), timed=timed)
+
+
+def begin(clock: ClockId, source: Source, number: int) -> Reached:
+    """How far a lane is before its first record: nowhere, but where it joined a running pipeline.
+
+    Args:
+        clock: by which clock.
+        source: of the pipeline.
+        number: of the lane.
+    """
+    since = None if clock.attribute == ROW_NUM else source.begins_at(number, clock.attribute)
+    return Reached() if since is None else Reached(since, since)
 
 
 def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | None) -> Progress:

@@ -6,13 +6,13 @@ understands and passes over the others.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from windowing.spec.disorder import Delays
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.values import BadValue, parse_object
 
 
 @dataclass(frozen=True)
@@ -21,20 +21,22 @@ class Control:
 
     Attributes:
         bound_us: no record below this instant follows in the lane; None if it does not say so.
-        on: (field, value) if the bound holds for the records with that value alone.
+        on: field and value if the bound holds for the records with that value alone.
         end: nothing follows in the lane.
         now_us: the clock of a heartbeat's emitter.
         seen_us: by lane, the time of a record that the emitter knows to have arrived.
     """
 
     bound_us: int | None = None
-    on: tuple[str, Any] | None = None
+    on: Mapping[str, Any] | None = None
     end: bool = False
     now_us: int | None = None
     seen_us: Mapping[str, int] = field(default_factory=dict)
 
     def reached_us(self, delays: Mapping[str, Delays]) -> int | None:
         """The latest instant that the true clock is known to have reached; None if it says none.
+
+        It may lie a delay beyond 64 bits.
 
         Args:
             delays: of each lane; empty where heartbeats are not believed.
@@ -45,24 +47,23 @@ class Control:
         for lane, ts_us in self.seen_us.items():
             if lane in delays:
                 known.append(ts_us + delays[lane].min_delay_us - delays[lane].skew_us)
-        return min(max(*known, INT64_MIN), INT64_MAX) if known else None
+        return max(known, default=None)
 
 
 class ControlError(ValueError):
     """A control record of none of the known shapes."""
 
 
-def read_control(text: bytes | str) -> Control:
+def read_control(text: bytes) -> Control:
     """Read a control record's JSON.
 
     Raises:
         ControlError: with the text and the shapes that are legal.
     """
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
-        parsed = None
-    control = _shape(parsed) if isinstance(parsed, dict) else None
+        control = _shape(parse_object(text))
+    except BadValue:
+        control = None
     if control is None:
         msg = (
             f'{text!r} is not a control record: write {{"bound": us}}, {{"bound": us, "on": …}}, '
@@ -81,9 +82,7 @@ def _shape(parsed: dict[str, Any]) -> Control | None:
     if names == {"bound", "on"}:
         if not _instant(parsed["bound"]) or not isinstance(parsed["on"], dict):
             return None
-        if len(parsed["on"]) != 1:
-            return Control()  # a promise about several fields says nothing of any
-        return Control(bound_us=parsed["bound"], on=next(iter(parsed["on"].items())))
+        return Control(bound_us=parsed["bound"], on=parsed["on"])
     if names and names <= {"now", "seen"}:
         seen = parsed.get("seen", {})
         legal = isinstance(seen, dict) and all(map(_instant, seen.values()))

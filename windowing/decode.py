@@ -7,8 +7,9 @@ what it is, one at a time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any
 
@@ -16,12 +17,13 @@ import msgspec
 import orjson
 import polars as pl
 
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.values import UNIT_US, BadValue, ValueRules, iso_us
 
 DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 _TYPES: dict[str, Any] = {"int": int, "float": float, "string": str}
 _TIME = "_time"
+# What JSON escapes in a name, and msgspec allows in no name of a struct's member.
+_ESCAPED = re.compile(r'[\x00-\x1f"\\]')
 
 
 def column(field: str) -> str:
@@ -43,6 +45,8 @@ def decode_clean(
         `ts_us`, and a column for each declared field.
     """
     read = _reader(rules)
+    if read is None:
+        return None
     try:
         records = list(map(read, values))
         times = _times(list(map(attrgetter(_TIME), records)), append_us, rules)
@@ -52,6 +56,8 @@ def decode_clean(
         for number, (name, (kind, _)) in enumerate(rules.fields.items()):
             field = list(map(attrgetter(_own(name, number, rules)), records))
             columns.append(series(name, kind, field))
+            if name in rules.placed_by:
+                list(map(partial(rules.places, name), field))
     except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError, TypeError):
         return None
     except (OverflowError, BadValue, pl.exceptions.PolarsError):
@@ -73,8 +79,10 @@ def _own(name: str, number: int, rules: ValueRules) -> str:
 
 
 @lru_cache(maxsize=64)
-def _reader(rules: ValueRules) -> Callable[[bytes | None], Any]:
-    """What reads one value into a struct, or raises."""
+def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
+    """What reads one value into a struct, or raises; None: names are beyond such structs."""
+    if any(_ESCAPED.search(name) for name in (rules.event_time.field, *rules.fields)):
+        return None
     time, names = rules.event_time, {_TIME: rules.event_time.field}
     members: list[Any] = [(_TIME, str if time.unit == "iso" else int)]
     for number, (name, (kind, nullable)) in enumerate(rules.fields.items()):
@@ -111,9 +119,7 @@ def _times(
     elif rule.unit != "us":
         unit_us = UNIT_US[rule.unit]
         times = [time * unit_us for time in times]
-    if times and not (
-        min(times) >= max(rule.min_us, INT64_MIN) and max(times) < min(rule.max_us, INT64_MAX + 1)
-    ):
+    if times and not (min(times) >= rules.first_us and max(times) < rule.end_us):
         return None
     if rule.max_ahead_us is not None and any(
         appended is not None and time > appended + rule.max_ahead_us

@@ -26,6 +26,18 @@ class CheckpointDamaged(WindowingError):
     """A file of the checkpoint is missing or holds something else."""
 
 
+class UndeclaredPartition(WindowingError):
+    """A record of a partition that is none of the pipeline's lanes."""
+
+
+class TokenMismatch(WindowingError):
+    """Run, checkpoint, tables and topic do not belong together: going on would lose rows."""
+
+
+class SecondDriver(WindowingError):
+    """Another driver works on the same run."""
+
+
 class ResultOverflow(WindowingError):
     """A sum of integers that leaves 64 bits."""
 

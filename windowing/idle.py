@@ -46,7 +46,8 @@ class IdleLanes:
         if wall_us is None:
             return frozenset()
         data = store.get(_KEY)
-        before = [wall_us] * self._lanes if data is None else msgspec.msgpack.decode(data)
+        before: list[int] = [] if data is None else msgspec.msgpack.decode(data)
+        before += [wall_us] * (self._lanes - len(before))
         now = [wall_us if lane in heard else at_us for lane, at_us in enumerate(before)]
         store.put(_KEY, msgspec.msgpack.encode(now))
         return frozenset(

@@ -21,22 +21,36 @@ from windowing.clock import (
     ClockState,
     Course,
     Rows,
+    begin,
     clock_of,
     clocks_of,
     make_clock,
     row_clock_of,
 )
 from windowing.decode import column
-from windowing.errors import OffsetGap, RedeliveredOffset
+from windowing.errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
 from windowing.frames import from_bytes, to_bytes
 from windowing.pack import BAD, DATA, END
 from windowing.parcel import METRIC_SCHEMA, Parcel, split
 from windowing.progress.reached import Reached
 from windowing.spec import Pipeline, Query
+from windowing.spec.pipeline import Source
 from windowing.state import StateStore, check_fingerprint
 from windowing.wids import ENDED, NOTHING_YET, Ints
 
 _KEY, _KEYS = "lane", "keys/"
+
+
+def check_lane(source: Source, number: int) -> None:
+    """Refuse the records of a partition that nobody accepted.
+
+    Raises:
+        UndeclaredPartition: it has no lane.
+    """
+    if not 0 <= number < source.partitions:
+        known = number < 0 or len(source.parts) == 1
+        name = source.lane(number) if known else f"lane {number}"
+        raise UndeclaredPartition(source.undeclared(name))
 
 
 class LaneState(msgspec.Struct, array_like=True):
@@ -120,10 +134,13 @@ class Lane:
         data = store.get(_KEY)
         fingerprint = self._pipeline.fingerprint
         if data is None:
-            clocks = {clock.name: ClockState(Reached()) for clock in self._clock_ids}
+            source, number = self._pipeline.source, self._partition
+            begins = {clock.name: begin(clock, source, number) for clock in self._clock_ids}
+            clocks = {name: ClockState(reached) for name, reached in begins.items()}
             return LaneState(fingerprint, clocks)
         state = msgspec.msgpack.decode(data, type=LaneState)
         check_fingerprint(f"lane {self._name}", state.fingerprint, self._pipeline)
+        state.fingerprint = fingerprint
         return state
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from windowing.lane import Lane
+from windowing.lane import Lane, check_lane
 from windowing.output import dead_letters_of, rows_of
 from windowing.pack import RawRows, pack
 from windowing.shard import Emission, Shard
@@ -63,9 +63,13 @@ class LocalEngine:
         Args:
             batch: per lane, by its number, its rows in increasing offset.
             wall_us: the caller's clock, for early rows and nothing else.
+
+        Raises:
+            UndeclaredPartition: a lane is none of the pipeline's.
         """
         sent = []
         for number, rows in batch.items():
+            check_lane(self._pipeline.source, number)
             lane, store = self._lanes[number]
             sent.append(lane.step(store, [pack(rows, self._rules[number])]))
         emissions = [
@@ -84,8 +88,9 @@ class LocalEngine:
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot, as a restarted job does."""
-        for (_, store), values in zip(self._lanes, snapshot.lanes, strict=True):
+        """Go back to a snapshot, as a restarted job does; lanes may have joined since."""
+        joined: list[dict[str, bytes]] = [{}] * (len(self._lanes) - len(snapshot.lanes))
+        for (_, store), values in zip(self._lanes, [*snapshot.lanes, *joined], strict=True):
             store.restore(values)
         for (_, shard_store), values in zip(self._shards, snapshot.shards, strict=True):
             shard_store.restore(values)

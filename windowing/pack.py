@@ -15,7 +15,8 @@ import polars as pl
 
 from windowing.control import ControlError, read_control
 from windowing.decode import decode_clean, series
-from windowing.values import BadValue, ValueRules, read_value
+from windowing.spec.lengths import INT64_MIN
+from windowing.values import BadValue, ValueRules, check_instant, read_value
 
 # What a row of a chunk is.
 DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON = range(7)
@@ -98,7 +99,7 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         reason = ts_us = None
         try:
             if control is not None:
-                kind, ts_us, record = _control(control, rules)
+                kind, ts_us, record = _control(control, append_us, rules)
                 record = absent | record
             else:
                 ts_us, record = read_value(value, append_us, rules)
@@ -117,7 +118,9 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     )
 
 
-def _control(text: bytes, rules: ValueRules) -> tuple[int, int | None, dict[str, Any]]:
+def _control(
+    text: bytes, append_us: int | None, rules: ValueRules
+) -> tuple[int, int | None, dict[str, Any]]:
     """Kind and instant of a control record, and the field's value that a bound is about."""
     try:
         control = read_control(text)
@@ -125,10 +128,15 @@ def _control(text: bytes, rules: ValueRules) -> tuple[int, int | None, dict[str,
         raise BadValue("malformed") from None
     if control.end:
         return END, None, {}
-    if control.on is not None:
-        key = rules.progress_key(*control.on)
-        return (IGNORED, None, {}) if key is None else (BOUND_ON, control.bound_us, key)
-    if control.bound_us is not None:
-        return BOUND, control.bound_us, {}
-    reached_us = control.reached_us(rules.delays)
-    return (IGNORED, None, {}) if reached_us is None else (OBSERVED, reached_us, {})
+    bound_us, observed = control.bound_us, control.bound_us is None
+    instant_us = control.reached_us(rules.delays) if bound_us is None else bound_us
+    if instant_us is None:
+        return IGNORED, None, {}
+    check_instant(instant_us, append_us, rules.event_time)
+    if observed:
+        return OBSERVED, max(instant_us, INT64_MIN), {}
+    if control.on is None:
+        return BOUND, instant_us, {}
+    # A promise about several fields says nothing of any.
+    key = rules.progress_key(*next(iter(control.on.items()))) if len(control.on) == 1 else None
+    return (IGNORED, None, {}) if key is None else (BOUND_ON, instant_us, key)

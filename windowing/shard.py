@@ -20,16 +20,17 @@ from windowing import tables
 from windowing.aggregates import Accumulators
 from windowing.assign.assigner import Tables
 from windowing.classes import class_of
-from windowing.clock import ClockId, clock_of, clocks_of, progress_of
+from windowing.clock import ClockId, begin, clock_of, clocks_of, progress_of
 from windowing.early import EarlyRows
-from windowing.errors import StateFull
+from windowing.errors import CheckpointMismatch, StateFull
 from windowing.frames import from_bytes, to_bytes
 from windowing.idle import IdleLanes, left_out
 from windowing.parcel import Parcel
 from windowing.progress.reached import Progress, Reached
 from windowing.spec import Pipeline
+from windowing.spec.window import ROW_NUM
 from windowing.state import StateStore, check_fingerprint
-from windowing.wids import ENDED
+from windowing.wids import ENDED, NOTHING_YET
 
 COMPACT_AFTER = 8
 
@@ -155,15 +156,57 @@ class Shard:
             for query, parts in held.items()
         }
 
+    def highest(self, store: StateStore) -> dict[str, int]:
+        """By attribute, the largest progress of any unit: what a lane that joins begins with.
+
+        Raises:
+            CheckpointMismatch: the state belongs to another pipeline.
+        """
+        found: dict[str, int] = {}
+        for clock, progress in self._progress(store, self._load(store)).items():
+            if clock.attribute != ROW_NUM:
+                found[clock.attribute] = progress.highest
+        return found
+
     def _load(self, store: StateStore) -> ShardState:
         data = store.get(_HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
+        numbers = range(source.partitions)
         if data is None:
-            clocks = [clock.name for clock in clocks_of(self._pipeline)]
-            return ShardState(fingerprint, {c: [Reached()] * source.partitions for c in clocks})
+            clocks = clocks_of(self._pipeline)
+            begins = {c.name: [begin(c, source, number) for number in numbers] for c in clocks}
+            return ShardState(fingerprint, begins)
         state = msgspec.msgpack.decode(data, type=ShardState)
         check_fingerprint("a shard", state.fingerprint, self._pipeline)
+        if state.fingerprint != fingerprint:
+            self._join(store, state)
         return state
+
+    def _join(self, store: StateStore, state: ShardState) -> None:
+        """Take in the lanes that joined since the state was written.
+
+        What they bring is late where windows have closed: none begins behind what the state has
+        reached. So a row that was sent stays what it is.
+
+        Raises:
+            CheckpointMismatch: one begins behind it.
+        """
+        source = self._pipeline.source
+        for clock, progress in self._progress(store, state).items():
+            lanes = state.reached[clock.name]
+            for number in range(len(lanes), source.partitions):
+                begins = begin(clock, source, number)
+                if clock.attribute != ROW_NUM and begins.progress_us < progress.highest:
+                    msg = (
+                        f"lane {source.lane(number)} is said to join at {clock.attribute} "
+                        f"{_spelled(begins.progress_us)}, and the run is at "
+                        f"{_spelled(progress.highest)}: windows have closed without it; take its "
+                        "lines out of joined, and accept it again with `slackwater topics FILE "
+                        "--accept-partitions`"
+                    )
+                    raise CheckpointMismatch(msg)
+                lanes.append(begins)
+        state.fingerprint = self._pipeline.fingerprint
 
     def _progress(
         self, store: StateStore, state: ShardState, silent: frozenset[int] = frozenset()
@@ -291,3 +334,8 @@ class Shard:
             query: self._emitters[query].retained(part, after[self._clocks[query]])
             for query, part in held.items()
         }
+
+
+def _spelled(progress_us: int) -> str:
+    known = {NOTHING_YET: "nothing yet", ENDED: "its end"}
+    return known.get(progress_us, str(progress_us))

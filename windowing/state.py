@@ -62,7 +62,7 @@ class MemoryStore:
 
 
 def check_fingerprint(whose: str, found: str, pipeline: Pipeline) -> None:
-    """Refuse a state that another version of a pipeline wrote.
+    """Refuse a state that another version of a pipeline wrote, but for lanes that joined since.
 
     Args:
         whose: the lane or shard, for the message.
@@ -72,7 +72,7 @@ def check_fingerprint(whose: str, found: str, pipeline: Pipeline) -> None:
     Raises:
         CheckpointMismatch: they differ.
     """
-    if found != pipeline.fingerprint:
+    if found != pipeline.fingerprint and found not in pipeline.earlier:
         msg = (
             f"the state of {whose} was written by another version of pipeline {pipeline.name} "
             f"(fingerprint {found}, now {pipeline.fingerprint}): start a new run, or restore the "

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from windowing.spec.disorder import Delays, Heartbeat, progress_attr
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.limits import EARLIEST, LATEST, earliest_of, placed_by
 from windowing.spec.pipeline import EventTime, Pipeline
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,6 +46,8 @@ class ValueRules:
         fields: per declared field its kind and whether null is allowed.
         key_fields: the fields that some query groups by.
         ignore_unknown: undeclared fields are passed over instead of refused.
+        earliest: the earliest time, or value of another attribute, that the sink can hold.
+        placed_by: the fields beside the event time that some windows lie over.
         delays: of every lane, where heartbeats are believed.
         progress_attr: the field whose values have a progress of their own, or None.
     """
@@ -53,6 +56,8 @@ class ValueRules:
     fields: dict[str, tuple[str, bool]]
     key_fields: frozenset[str]
     ignore_unknown: bool
+    earliest: int = EARLIEST
+    placed_by: frozenset[str] = frozenset()
     delays: dict[str, Delays] = field(default_factory=dict)
     progress_attr: str | None = None
 
@@ -65,9 +70,26 @@ class ValueRules:
             fields={name: (kind.kind, kind.nullable) for name, kind in source.fields.items()},
             key_fields=pipeline.key_fields(number),
             ignore_unknown=source.unknown_fields == "ignore",
+            earliest=earliest_of(pipeline),
+            placed_by=placed_by(pipeline),
             delays=dict(source.disorder.sources) if isinstance(source.disorder, Heartbeat) else {},
             progress_attr=progress_attr(source.disorder),
         )
+
+    @property
+    def first_us(self) -> int:
+        """The earliest legal event time."""
+        return max(self.event_time.first_us, self.earliest)
+
+    def places(self, name: str, value: Any) -> Any:
+        """The value of a field, if windows that lie over it can hold it.
+
+        Raises:
+            BadValue: `bad_type`.
+        """
+        if name in self.placed_by and not self.earliest <= value < LATEST:
+            raise BadValue("bad_type")
+        return value
 
     def known(self, name: str) -> bool:
         """Whether a field of this name may stand in a value."""
@@ -101,14 +123,14 @@ def read_value(
         BadValue: with the first reason that applies.
     """
     record = parse_object(value)
-    ts_us = _event_time(record.get(rules.event_time.field), append_us, rules.event_time)
+    ts_us = _event_time(record.get(rules.event_time.field), append_us, rules)
     if not rules.ignore_unknown and not all(rules.known(name) for name in record):
         raise BadValue("unknown_field")
     for name in rules.key_fields:
         if record.get(name) is None and not rules.fields[name][1]:
             raise BadValue("null_key")
     return ts_us, {
-        name: _typed(record.get(name), kind, nullable)
+        name: rules.places(name, _typed(record.get(name), kind, nullable))
         for name, (kind, nullable) in rules.fields.items()
     }
 
@@ -179,16 +201,32 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _event_time(value: Any, append_us: int | None, rule: EventTime) -> int:
+def _event_time(value: Any, append_us: int | None, rules: ValueRules) -> int:
+    rule = rules.event_time
     if value is None:
         raise BadValue("missing_event_time")
     ts_us = iso_us(value) if rule.unit == "iso" else _integer_us(value, UNIT_US[rule.unit])
-    if not (rule.min_us <= ts_us < rule.max_us and INT64_MIN <= ts_us <= INT64_MAX):
+    if not rules.first_us <= ts_us < rule.end_us:
         raise BadValue("time_out_of_range")
     ahead_us = rule.max_ahead_us
     if append_us is not None and ahead_us is not None and ts_us > append_us + ahead_us:
         raise BadValue("time_ahead")
     return ts_us
+
+
+def check_instant(instant_us: int, append_us: int | None, rule: EventTime) -> None:
+    """Whether a control record may claim that nothing comes before an instant.
+
+    `max` itself is a legal claim: no legal time lies at it or behind.
+
+    Raises:
+        BadValue: `time_out_of_range` or `time_ahead`.
+    """
+    if instant_us > rule.end_us:
+        raise BadValue("time_out_of_range")
+    ahead_us = rule.max_ahead_us
+    if append_us is not None and ahead_us is not None and instant_us > append_us + ahead_us:
+        raise BadValue("time_ahead")
 
 
 def _integer_us(value: Any, unit_us: int) -> int:

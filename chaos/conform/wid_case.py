@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from windowing.semantics.log import Bound, Control, Observation
+from windowing.semantics.controls import Bound, Control, Observation
 from windowing.semantics.stream import Event, Question
 from windowing.spec.disorder import (
     Delays,
@@ -124,7 +124,7 @@ def _control(record: dict[str, Any]) -> Control:
         return "end"
     if "b" in record:
         on = record.get("on")
-        return Bound(record["b"], None if on is None else next(iter(on.items())))
+        return Bound(record["b"], None if on is None else dict([next(iter(on.items()))]))
     return Observation(record.get("now"), record.get("seen", {}))
 
 

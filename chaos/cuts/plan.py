@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.names import FileName, PlanName
 from windowing.spec.pipeline import Pipeline, load_pipeline
-from windowing.spec.source import Name
 
-Rows = Annotated[int, Field(strict=True, ge=1)]
+Rows = Annotated[int, Field(strict=True, ge=1, le=336_776)]
 
 
 class _Model(BaseModel):
@@ -41,9 +41,9 @@ class CutsPlan(_Model):
         draw: the aggregate that the picture shows; every query has it.
     """
 
-    name: Name
+    name: PlanName
     kind: Literal["cuts"]
-    pipeline: str
+    pipeline: FileName
     workload: Flights
     cuts: tuple[Rows, Rows]
     draw: str

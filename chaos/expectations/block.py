@@ -19,12 +19,13 @@ as instants: write `min_value: 2013-01-01T00:00:00Z`, without quotes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any, Final, Literal, cast
 
 from chaos.expectations.columns import column_names
-from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.errors import PipelineError, Problem, shown
 from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.yaml_lines import Path, line_of, load_with_lines
 
@@ -106,6 +107,7 @@ def _check(pipeline: Pipeline, entry: dict[str, Any], here: Path, lines: dict[Pa
     revisions = _revisions(entry, name, here)
     if query is not None and name != CONSERVED:
         _known_columns(query, name, arguments, (*here, name))
+    _possible(arguments, (*here, name))
     return Check(
         query=None if query is None else query.name,
         expectation=name,
@@ -146,6 +148,24 @@ def _arguments(name: str, value: object, here: Path) -> dict[str, Any]:
             msg = f"{argument} cannot be set in a pipeline file: take it out"
             raise _Mistake((*here, str(argument)), msg)
     return {str(argument): _with_zone(part) for argument, part in value.items()}
+
+
+def _possible(arguments: dict[str, Any], here: Path) -> None:
+    """See that arguments can be met; Great Expectations finds out when it judges."""
+    for argument in ("regex", "regex_list"):
+        given = arguments.get(argument)
+        for pattern in given if isinstance(given, list) else [given]:
+            try:
+                re.compile(pattern if isinstance(pattern, str) else "")
+            except re.error as error:
+                msg = f"{shown(pattern)} is no regular expression ({error}): correct it"
+                raise _Mistake((*here, argument), msg) from None
+    least, most = arguments.get("min_value"), arguments.get("max_value")
+    numbers = isinstance(least, int | float) and isinstance(most, int | float)
+    instants = isinstance(least, datetime) and isinstance(most, datetime)
+    if (numbers or instants) and least > most:  # type: ignore[operator]
+        msg = f"min_value {shown(least)} is beyond max_value {shown(most)}: nothing lies between"
+        raise _Mistake((*here, "min_value"), msg)
 
 
 def _with_zone(value: Any) -> Any:

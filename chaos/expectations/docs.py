@@ -20,6 +20,7 @@ from chaos.expectations.suites import POSITION
 _SOURCE: Final = "window_outputs"
 _WHOLE: Final = "whole"
 _SITE: Final = "local_site"
+_VIEW: Final = {"module_name": "chaos.expectations.page_view", "class_name": "PageView"}
 
 
 class Site:
@@ -40,6 +41,7 @@ class Site:
             self._context = gx.get_context(mode="file", project_root_dir=folder)
             self._context.enable_analytics(False)
             self._context.variables.progress_bars = {"globally": False}
+            self._use_our_pages()
             self._context.variables.save()
 
     def judge(
@@ -78,6 +80,19 @@ class Site:
                 site_names=[_SITE], resource_identifiers=self._pages or None
             )
         return Path(unquote(urlsplit(built[_SITE]).path))
+
+    def _use_our_pages(self) -> None:
+        """Have pages made by our view, in folders from before there was one, too."""
+        sites = self._context.variables.data_docs_sites
+        site = sites[_SITE]
+        site["show_how_to_buttons"] = False
+        site["site_index_builder"] = {"class_name": "DefaultSiteIndexBuilder", "view": _VIEW}
+        site["site_section_builders"] = {
+            "expectations": {"view": _VIEW},
+            "validations": {"view": _VIEW},
+            "profiling": "None",
+        }
+        self._context.variables.data_docs_sites = sites
 
     def _checkpoint(self, name: str, expectations: list[Any]) -> Any:
         context = self._context
@@ -130,7 +145,9 @@ def _detail(result: Any) -> str:
         return f"could not be evaluated: {exceptions[0]}"
     observed = result.result
     if "unexpected_count" in observed:
-        text = f"{observed['unexpected_count']} of {observed['element_count']} unexpected"
+        # Of distinct values, Great Expectations does not say how many there are.
+        of_all = f" of {observed['element_count']}" if "element_count" in observed else ""
+        text = f"{observed['unexpected_count']}{of_all} unexpected"
         examples = observed.get("partial_unexpected_list") or []
         return f"{text}, as {', '.join(str(value) for value in examples[:3])}" if examples else text
     if "observed_value" in observed:

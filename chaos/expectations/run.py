@@ -122,15 +122,17 @@ def _evidence(
         return Evidence({}, 0)
     say("reading the log")
     entries = list(log)
-    places = {(e.source, e.partition, e.offset) for e in entries if e.control is None}
     windows: dict[str, Path] = {}
+    say("evaluating the definition")
+    outcome = evaluate(pipeline, entries)
+    # A control record of no known shape is read like a record that is none.
+    dead = {(one.source, one.partition, one.offset) for one in outcome.dead if one.query is None}
+    read = {(e.source, e.partition, e.offset) for e in entries if e.control is None} | dead
     if WINDOW_SET in names:
-        say("evaluating the definition")
-        outcome = evaluate(pipeline, entries)
         for query in pipeline.queries:
             table = defined_windows(outcome, query, pipeline)
             windows[query.name] = _keep(table, query.name, folder / "definition")
-    return Evidence(windows, len(places))
+    return Evidence(windows, len(read))
 
 
 def _keep(table: Any, query: str, folder: Path) -> Path:

@@ -100,6 +100,10 @@ def expectation(
     except pydantic.ValidationError as error:
         problem = Problem(file, check.line, check.field, _why(error, check))
         raise PipelineError([problem]) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # Some look into an argument before they know of what type it is.
+        msg = f"{check.expectation} does not take these arguments: {type(error).__name__}: {error}"
+        raise PipelineError([Problem(file, check.line, check.field, msg)]) from None
 
 
 def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str, Any]:

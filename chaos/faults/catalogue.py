@@ -14,6 +14,13 @@ from chaos.faults.damage import DamagedFile, RewoundOffsets
 from chaos.faults.deployment import KillAirflowScheduler, KillAirflowTask
 from chaos.faults.disk import FullDisk
 from chaos.faults.fault import Attack
+from chaos.faults.identity import (
+    CompactedTopic,
+    LostTable,
+    OldCheckpoint,
+    RecreatedTopic,
+    SecondDriver,
+)
 from chaos.faults.isolation import (
     DisconnectBroker,
     DisconnectSparkWorker,
@@ -22,6 +29,7 @@ from chaos.faults.isolation import (
 )
 from chaos.faults.master import KillSparkMaster
 from chaos.faults.network import BadNetwork, ResetConnections
+from chaos.faults.partitions import AddedPartition
 from chaos.faults.retention import DeletedRecords
 from chaos.faults.rolling import RollBrokers, RollSparkWorkers
 from chaos.faults.silence import SilentPartition
@@ -80,6 +88,12 @@ FAULTS: Final[dict[str, Kind]] = {
     "corrupt_offsets": Kind(partial(DamagedFile, "offsets", "corrupt"), "cure"),
     "rewind_offsets": Kind(RewoundOffsets, "cure"),
     "fill_disk": Kind(FullDisk, "cure"),
+    "restore_old_checkpoint": Kind(OldCheckpoint, "cure"),
+    "lose_table": Kind(LostTable, "cure"),
+    "recreate_topic": Kind(RecreatedTopic, "run"),
+    "compact_topic": Kind(CompactedTopic, "cure"),
+    "second_driver": Kind(SecondDriver),
+    "add_partition": Kind(AddedPartition, "cure"),
     "delete_records": Kind(DeletedRecords, "run"),
     "silent_partition": Kind(SilentPartition, "cure", reserve=True),
     "duplicate_sends": Kind(DuplicateSends),

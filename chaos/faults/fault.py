@@ -122,6 +122,17 @@ class Deployed:
     left: tuple[str, ...]
 
 
+class Submit(Protocol):
+    """Submits the run again."""
+
+    def __call__(self, share: float = 1.0) -> None:
+        """Submit it.
+
+        Args:
+            share: of the plan's offsets per batch: another one cuts other batches.
+        """
+
+
 @dataclass
 class Scene:
     """What an attack finds: the stack, the job, and the means to hurt them.
@@ -144,6 +155,7 @@ class Scene:
         named: what the job said of what was taken from it, in the order of the attacks.
         deployed: what came of deployments, in the order of the attacks.
         log: the whole log, read before an attack took records from it; None where none did.
+        tables: the folder of the job's tables.
     """
 
     endpoints: Endpoints
@@ -152,7 +164,7 @@ class Scene:
     reach: Reach
     rng: random.Random
     stop_job: Callable[[], None]
-    submit_job: Callable[[], None]
+    submit_job: Submit
     restart: Callable[[str], None]
     job_error: Callable[[], str | None] = lambda: None
     proxy: Proxy | None = None
@@ -163,6 +175,7 @@ class Scene:
     named: list[Named] = field(default_factory=list)
     deployed: list[Deployed] = field(default_factory=list)
     log: list[LogEntry] | None = None
+    tables: Path = Path()
 
     def note_sent(self, sent: Mapping[int, int]) -> None:
         """Take note of records added to the topic, per partition."""

@@ -24,6 +24,7 @@ from chaos.workload import own_pipeline
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
+from jobs.topics import lane_ends
 from windowing.spec import Pipeline, load_pipeline
 
 News = Callable[[str], None]
@@ -125,11 +126,13 @@ def replay(
         ReplayError: a job holds the cluster, the range is empty or not the topic's, or a trial did
             not come to its end.
         LogError: the topic cannot be read.
+        TopicError: it has a partition that the pipeline does not declare.
         PipelineError: the pipeline file breaks a rule.
         RunError: there is no such production run.
     """
     refuse_beside_a_job(endpoints)
     pipeline = load_pipeline(file)
+    lane_ends(endpoints.kafka_bootstrap, pipeline.source)  # all partitions are declared
     ranged = read_range(endpoints.kafka_bootstrap, pipeline.source.topic, first, end)
     records = ranged.records
     news(f"{len(records)} records of {pipeline.source.topic} in the range")

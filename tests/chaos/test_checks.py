@@ -256,6 +256,24 @@ def test_a_loss_that_is_not_named_is_guilty() -> None:
     assert found.evidence == ("f: the error lacks b: only a",)
 
 
+@pytest.mark.parametrize(
+    ("expected", "text", "evidence"),
+    [
+        ("named", "a", ()),
+        ("harmless", None, ()),
+        ("named", None, ("f: should be named, and the job went on in silence",)),
+        ("harmless", "a", ("f: should be harmless, and the job said: a",)),
+    ],
+)
+def test_what_a_plan_expects_of_a_fault_decides(
+    expected: str, text: str | None, evidence: tuple[str, ...]
+) -> None:
+    facts = {"fault": 0, "name": "f", "wanted": ["a"], "said": text, "missing": ()}
+    found = checks.named(history((1.0, "named", {**facts, "expected": expected})))
+    assert found.outcome is (Outcome.failed if evidence else Outcome.passed)
+    assert found.evidence == evidence
+
+
 def test_what_cannot_be_done_here_is_no_pass() -> None:
     struck = (1.0, "fault", {"fault": 0, "name": "f", "evidence": "e", "batches": 1})
     refused = (2.0, "unsupported", {"fault": 1, "name": "g", "why": "no mount"})

@@ -9,11 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from chaos.expectations import QualityError, QualityReport, check, read_block, validate
 from chaos.expectations.batches import RunTables, final
 from chaos.expectations.columns import column_names
 from chaos.output import OutputError
+from slackwater.main import app
 from tests.chaos.test_verify import Rows, write_tables
 from tests.strategies import Entry
 from windowing.semantics import evaluate
@@ -487,3 +489,28 @@ def test_the_flights_expect_something_of_each_query() -> None:
 def test_importing_the_package_does_not_import_great_expectations() -> None:
     code = "import sys, chaos.expectations; sys.exit('great_expectations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+# --- validate says so before anything runs ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("expect_column_values_to_be_betwen: {column: n, min_value: 1}", "did you mean expect_"),
+        ("expect_column_values_to_be_between: {column: n, min_valu: 1}", "extra fields not perm"),
+        ("expect_column_values_to_be_between: {column: n, min_value: [1]}", "not a valid float"),
+        ("expect_column_values_to_be_between: {column: n, min_value: 5, max_value: 1}", "nothing"),
+        ("expect_column_values_to_match_regex: {column: k, regex: '('}", "no regular expression"),
+        ("expect_column_values_to_be_in_set: {column: n, value_set: 5}", "not a valid list"),
+        ("garbage: {}", "which begins with expect_"),
+    ],
+)
+def test_validate_names_garbage_in_quality(tmp_path: Path, entry: str, said: str) -> None:
+    path = tmp_path / "p.yml"
+    path.write_text(f"{HEAD}  - {{query: w, {entry}}}\n")
+    answer = CliRunner().invoke(app, ["validate", str(path)])
+    assert answer.exit_code != 0
+    assert isinstance(answer.exception, PipelineError)
+    assert said in str(answer.exception)
+    assert str(answer.exception).startswith(f"{path}:21: quality.0")

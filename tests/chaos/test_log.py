@@ -103,7 +103,6 @@ def test_any_object_survives(
         b'{"source":"m","partition":0,"offset":0}',
         b'{"source":"m","partition":0,"offset":0,"value":1,"raw":"x"}',
         b'{"source":"m","partition":0,"offset":0,"value":1,"control":{"end":true}}',
-        b'{"source":"m","partition":0,"offset":0,"control":true}',
         b'{"source":"m","partition":0,"offset":0,"raw":1}',
         b'{"source":"m","partition":0,"offset":0,"value":1,"note":2}',
         b'{"source":"m","partition":0,"offset":0,"value":"\\ud800","note":2}',

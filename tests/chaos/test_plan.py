@@ -48,6 +48,10 @@ def test_a_plan_has_its_defaults() -> None:
         ("poison_records", "{fault: lose_last_commit, after: 1}", 5, "needs two committed batches"),
         ("poison_records", "delete_records", 1, "delete_records ends the run: list it last"),
         ("poison_records", "{fault: rewind_offsets, after: 1}", 5, "needs two committed batches"),
+        ("poison_records", "lose_table", 5, "lose_table needs expect"),
+        ("poison_records", "{fault: lose_table, expect: luck}", 5, "'luck' is not allowed"),
+        ("after: 3", "expect: named", 6, "kill_broker takes no expect"),
+        ("poison_records", "{fault: recreate_topic, expect: named}", 1, "ends the run: list it"),
         ("flights: 1000", "flights: 100", 1, "are 10 batches, and the faults need 11"),
         ("after: 3", "after: 0", 6, "0 is not allowed"),
         ("name: small\n", "", 1, "name is missing"),
@@ -80,3 +84,34 @@ def test_plans_of_one_name_are_refused_together() -> None:
     answer = CliRunner().invoke(app, ["chaos", "run", *plans])
     assert answer.exit_code == 2
     assert "two plans are called join.yml" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("name: small", "name: ../small", "name"),
+        ("name: small", f"name: {'x' * 101}", "name"),
+        ("name: small", "name: !!binary Li4v", ""),
+        ("pipeline: p.yml", "pipeline: [p.yml]", "pipeline"),
+        ("pipeline: p.yml", 'pipeline: "p\\0.yml"', "pipeline"),
+        ("pipeline: p.yml", "pipeline: ''", "pipeline"),
+        ("flights: 1000", "flights: 10000000", "workload.flights"),
+        ("max_offsets: 10", "max_offsets: 9999999999999999999999", "workload.max_offsets"),
+        ("max_offsets: 10", "max_offsets: 1.5", "workload.max_offsets"),
+        ("- poison_records", "- [poison_records]", "faults.0"),
+        ("- poison_records", "- {fault: poison_records, after: 10000}", "faults.0.after"),
+        ("hold: 4 seconds", "hold: 100000 days", "faults.1.hold"),
+        ("hold: 4 seconds", "hold: 4", "faults.1.hold"),
+        ("within: 1 minute", "within: 3 days", "recovery.within"),
+        ("recovery:", "give_up: 30 days\nrecovery:", "give_up"),
+        ("recovery:", "jitter: 30 days\nrecovery:", "jitter"),
+        ("recovery:", "rounds: true\nrecovery:", "rounds"),
+        ("recovery:", "brokers: 2\nrecovery:", "brokers"),
+        ("recovery:", "checks: [nonsense]\nrecovery:", "checks.0"),
+        ("recovery:", "order: [1]\nrecovery:", "order"),
+    ],
+)
+def test_every_key_of_a_plan_has_a_rule(old: str, new: str, field: str) -> None:
+    with pytest.raises(PipelineError, match=f"^plan.yml:[0-9]+: {field}") as raised:
+        parse_plan(GOOD.replace(old, new), "plan.yml")
+    assert all(line.startswith("plan.yml:") for line in str(raised.value).splitlines())

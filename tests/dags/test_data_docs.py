@@ -28,15 +28,20 @@ def anybody():
     return TestClient(app)
 
 
-@pytest.fixture
-def reader(anybody):
-    """The same, logged in as the UI does it."""
+def login(client):
+    """Log a client in as the UI does it."""
     from airflow.api_fastapi.app import get_auth_manager
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
     user = SimpleAuthManagerUser(username="reader", role="viewer")
-    anybody.cookies.set("_token", get_auth_manager().generate_jwt(user))
-    return anybody
+    client.cookies.set("_token", get_auth_manager().generate_jwt(user))
+    return client
+
+
+@pytest.fixture
+def reader(anybody):
+    """The same, logged in."""
+    return login(anybody)
 
 
 @pytest.mark.usefixtures("airflow_database", "quality")
@@ -62,6 +67,46 @@ def test_nothing_outside_the_pages_can_be_read(reader, quality):
     link = quality / "flight_delays/gx/uncommitted/data_docs/local_site/link.html"
     link.symlink_to(quality.parent / "secrets.json")
     assert reader.get("/flight_delays/link.html").status_code == 404
+
+
+@pytest.mark.usefixtures("airflow_database", "quality")
+@pytest.mark.parametrize("path", ["/", "/flight_delays/index.html", "/other/", "/flight_delays/no"])
+def test_no_page_may_run_a_script_or_load_anything(anybody, path):
+    for answer in (anybody.get(path), login(anybody).get(path)):
+        policy = {
+            part.split()[0]: part.split()[1:]
+            for part in answer.headers["Content-Security-Policy"].split(";")
+        }
+        assert "allow-scripts" not in policy["sandbox"]
+        assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == ["'none'"]
+        assert "script-src" not in policy
+        assert policy["frame-ancestors"] == ["'self'"]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_the_headers_stand_on_what_airflow_itself_serves(quality):
+    """The application as Airflow mounts it, not as it is imported here."""
+    from airflow.api_fastapi.app import create_app
+    from fastapi.testclient import TestClient
+
+    page = quality / "flight_delays/gx/uncommitted/data_docs/local_site/index.html"
+    page.write_text("<script>alert(1)</script>")
+    client = login(TestClient(create_app(apps="core")))
+    answer = client.get("/data-docs/flight_delays/index.html")
+    assert answer.status_code == 200
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_a_hostile_name_is_text_on_the_page(reader, quality):
+    name = "<script>alert(1)<"
+    (quality / name / "gx/uncommitted/data_docs/local_site").mkdir(parents=True)
+    (quality / name / "gx/uncommitted/data_docs/local_site/index.html").touch()
+    for page in (reader.get("/"), reader.get("/%3Cscript%3Ealert(1)/")):
+        assert "<script" not in page.text
+        assert "&lt;script&gt;" in page.text
 
 
 def test_airflow_finds_the_plugin():

@@ -1,6 +1,8 @@
 """DAGs as Airflow reads them: all pipelines, the same each time, broken ones apart."""
 
 import shutil
+import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -75,13 +77,6 @@ def test_a_broken_file_is_an_import_error_with_line_and_field_and_hides_no_other
     (pipelines / "not_yaml.yml").write_text("name: [\n")
     (pipelines / "not_text.yml").write_bytes(b"\xff\xfe\x00")
     edited(pipelines, "bad_cron", schedule="sometimes")
-    edited(pipelines, "no_sink").write_text(
-        "\n".join(
-            line
-            for line in (pipelines / "flight_delays.yml").read_text().splitlines()
-            if not line.startswith("sink:")
-        )
-    )
     shutil.copy(pipelines / "flight_delays.yml", pipelines / "zz_twin.yml")
     bag = parse()
     assert set(bag.dags) == {"flight_delays"}
@@ -93,10 +88,97 @@ def test_a_broken_file_is_an_import_error_with_line_and_field_and_hides_no_other
     assert f"pipelines/bad_window.yml:{window}: queries.hourly.window: " in message
     assert f"pipelines/bad_cron.yml:{schedule}: schedule: 'sometimes' is neither" in message
     assert "pipelines/not_yaml.yml:" in message
-    assert "pipelines/not_text.yml: cannot be read" in message
-    assert "pipelines/no_sink.yml:1: sink: a deployed pipeline writes a table" in message
+    assert "pipelines/not_text.yml:1: is not UTF-8" in message
     assert "pipelines/zz_twin.yml: name: 'flight_delays' is the name of" in message
     assert str(pipelines) not in message
+
+
+def test_a_pipeline_without_a_sink_writes_a_table_of_its_name(pipelines):
+    """As the job does, and as `validate` says."""
+    lines = edited(pipelines, "no_sink").read_text().splitlines()
+    kept = [line for line in lines if not line.startswith("sink:")]
+    (pipelines / "no_sink.yml").write_text("\n".join(kept))
+    bag = parse()
+    assert bag.import_errors == {}
+    [asset] = bag.dags["no_sink"].get_task("publish").outlets
+    assert str(asset.uri) == "slackwater://no_sink/no_sink"
+
+
+BOMB = "a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefghi", "bcdefghij", strict=True)
+)
+
+
+def test_no_file_takes_the_other_dags_away_or_keeps_the_processor_busy(pipelines, monkeypatch):
+    import os
+
+    good = (pipelines / "flight_delays.yml").read_text()
+    named = "name: flight_delays"
+    bad = {
+        "long_name": good.replace(named, f"name: {'x' * 251}"),
+        "long_table": good.replace("{table: flight_delays}", f"{{table: {'x' * 1500}}}"),
+        "binary": good.replace(named, "name: !!binary Li4vLi4vLi4="),
+        "binary_table": good.replace("{table: flight_delays}", "{table: !!binary Li4vLi4=}"),
+        "dots": good.replace(named, 'name: ".."'),
+        "bomb": BOMB,
+        "deep": "[" * 100_000,
+        "digits": f"name: {'9' * 5000}",
+        "date": "name: 2024-02-30",
+        "nightly": good.replace(named, "name: chaos_nightly"),
+        "airflow": good.replace(named, "name: airflow_says_no"),
+    }
+    for file, text in bad.items():
+        (pipelines / f"{file}.yml").write_text(text)
+    os.mkfifo(pipelines / "pipe.yml")
+    (pipelines / "nowhere.yml").symlink_to("/nowhere")
+    (pipelines / "folder.yml").mkdir()
+    from dags import render
+
+    real = render._doc
+
+    def doc(deployment):
+        if deployment.name == "airflow_says_no":
+            raise ValueError("a rule of Airflow's own")
+        return real(deployment)
+
+    monkeypatch.setattr(render, "_doc", doc)
+    began = time.process_time()
+    try:
+        bag = parse()
+    finally:
+        (pipelines / "folder.yml").rmdir()
+    assert time.process_time() - began < 10
+    assert set(bag.dags) == {"flight_delays"}
+    (message,) = bag.import_errors.values()
+    for file in (*bad, "pipe", "nowhere", "folder"):
+        assert f"pipelines/{file}.yml" in message
+    assert "cannot be read: ValueError: a rule of Airflow's own" in message
+
+
+def test_a_parse_runs_no_code_of_a_user(pipelines, tmp_path, monkeypatch):
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(7)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = (
+        edited(pipelines, "own")
+        .read_text()
+        .replace("flights: count", "flights: python:leaves:C(dep_delay)")
+    )
+    (pipelines / "own.yml").write_text(text)
+    bag = parse()
+    assert bag.import_errors == {}
+    assert set(bag.dags) == {"flight_delays", "own"}
+    assert "leaves" not in sys.modules
+
+
+def test_the_longest_names_that_are_taken_have_a_dag(pipelines):
+    name = "x" * 200
+    path = edited(pipelines, "long", sink=f"{{table: {name}}}")
+    path.write_text(path.read_text().replace("name: long", f"name: {name}"))
+    bag = parse()
+    assert bag.import_errors == {}
+    dag = bag.dags[name]
+    assert DagSerialization.to_dict(dag)
 
 
 def test_a_mended_file_leaves_no_import_error(pipelines):

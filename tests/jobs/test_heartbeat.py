@@ -16,8 +16,8 @@ from chaos.log import read_topic
 from jobs.heartbeat import HeartbeatError, Seen, beats, delays_of, emit
 from jobs.producing import send_all
 from jobs.topics import create_topic
+from windowing.semantics.controls import read_control
 from windowing.semantics.lanes import Lane
-from windowing.semantics.log import read_control
 from windowing.spec import Pipeline, parse_pipeline
 from windowing.spec.disorder import Delays
 
@@ -69,7 +69,7 @@ def test_a_bound_is_what_the_definition_concludes(
     assert len(found) == (3 if newest or by_clock else 0)
     for beat in found:
         lane = Lane(spec.source.lane(beat.partition), spec.source.disorder)
-        lane.control(read_control(beat.control.encode(), "here"))
+        lane.control(read_control(beat.control.encode()))
         assert lane.progress == beat.bound_us
 
 

@@ -9,11 +9,13 @@ from windowing.operators import aggregator
 README = Path(__file__).parents[2] / "windowing" / "README.md"
 
 
-def test_the_example_of_the_readme_runs() -> None:
-    example = re.search(r"```py\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert example is not None
-    assert "assert" in example[1]
-    exec(compile(example[1], "windowing/README.md", "exec"), {})  # noqa: S102 - our own document
+def test_the_examples_of_the_readme_run() -> None:
+    examples = re.findall(r"```py\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(examples) >= 3
+    known: dict[str, object] = {}
+    for example in examples:
+        assert "assert" in example
+        exec(compile(example, "windowing/README.md", "exec"), known)  # noqa: S102 - our own document
 
 
 def test_the_example_of_the_aggregator_runs() -> None:

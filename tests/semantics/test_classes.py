@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windowing.semantics import landmark, tuples
+from windowing.semantics.controls import Bound, Observation
 from windowing.semantics.generators import generator
 from windowing.semantics.lanes import Lane
-from windowing.semantics.log import Bound, Observation
 from windowing.semantics.revisions import revisions
 from windowing.semantics.units import Item
 from windowing.semantics.windows import definition_of
@@ -142,8 +142,8 @@ def test_heartbeats_are_believed_by_their_generator_alone() -> None:
 
 def test_a_bound_for_a_key_moves_that_key_alone() -> None:
     lane = Lane("s/0", Punctuation("k"))
-    lane.control(Bound(7, ("k", "a")))
-    lane.control(Bound(9, ("other", "a")))
+    lane.control(Bound(7, {"k": "a"}))
+    lane.control(Bound(9, {"other": "a"}))
     assert lane.of_record({"k": "a"}) == 7
     assert lane.of_record({"k": "b"}) == lane.progress == -math.inf
     lane.control(Bound(8))

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.semantics.values import DEPTH_MAX, Record, ValueReader, parse_object, read_iso
+from windowing.semantics.json_objects import DEPTH_MAX, parse_object
+from windowing.semantics.values import Record, ValueReader, read_iso
 from windowing.spec import parse_pipeline
 
 PIPELINE = """

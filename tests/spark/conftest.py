@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest_kafka import kafka_broker
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+__all__ = ["kafka_broker"]
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A local session with the settings that lanes and shards need."""
+    """A local session with the settings that lanes and shards need, and Spark's Kafka source."""
+    from infra.spark import connector_jars
     from jobs.session import session
 
-    active = session("slackwater tests", master="local[2]")
+    active = session("slackwater tests", master="local[2]", jars=connector_jars())
     active.sparkContext.setLogLevel("ERROR")
     yield active
     active.stop()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,7 @@ from windowing.spec.fields import (
     usage,
     value_type,
 )
+from windowing.spec.user_code import check_user_code
 
 FIELDS = {"v": FieldType("int"), "x": FieldType("float"), "s": FieldType("string")}
 SWING = "pipelines.swing:Swing"
@@ -96,7 +99,7 @@ def test_the_examples_that_errors_give_are_right(function: Function) -> None:
 )
 def test_mistakes_are_named_with_the_rule(text: str, said: str) -> None:
     with pytest.raises(PipelineError) as raised:
-        parse_pipeline(PIPELINE.replace("TEXT", f'"{text}"'))
+        check_user_code(parse_pipeline(PIPELINE.replace("TEXT", f'"{text}"')), "<pipeline>")
     [problem] = raised.value.problems
     assert (problem.field, problem.line) == ("queries.q.aggregates.a", 9)
     assert said in problem.message
@@ -120,8 +123,44 @@ def test_every_result_has_a_type(text: str, kind: str, many: bool) -> None:
     assert value_type(parse_aggregate("a", text), FIELDS) == ValueType(kind, many)
 
 
-def test_another_source_of_a_class_is_another_pipeline() -> None:
-    one = parse_pipeline(PIPELINE.replace("TEXT", f"python:{SWING}(v)"))
-    [aggregate] = one.queries[0].aggregates
-    assert aggregate.code is not None
-    assert aggregate.code in repr(one.queries)  # which the fingerprint is made of
+def test_another_source_of_a_class_is_another_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = PIPELINE.replace("TEXT", f"python:{SWING}(v)")
+    before = parse_pipeline(text).fingerprint
+    assert parse_pipeline(text).fingerprint == before
+    monkeypatch.setattr("windowing.spec.pipeline.source_digest", lambda _: "another")
+    assert parse_pipeline(text).fingerprint != before
+
+
+def test_reading_a_file_runs_no_code_of_a_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(7)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    pipeline = parse_pipeline(PIPELINE.replace("TEXT", "python:leaves:Class(v)"), "p.yml")
+    assert "leaves" not in sys.modules
+    with pytest.raises(PipelineError, match=r"p.yml:9: .* importing leaves failed: SystemExit: 7"):
+        check_user_code(pipeline, "p.yml")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys; sys.exit(0)",
+        "1 / 0",
+        "def broken(:",
+        "class Class:\n    def __init__(self): raise SystemExit(7)",
+        "class Class:\n    def __init__(self, given): pass",
+        "Class = type('Class', (), {n: print for n in ('init', 'update', 'merge', 'result')})\n"
+        "Class.returns = 'int'",
+    ],
+)
+def test_whatever_a_class_does_when_it_is_looked_at_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    module = f"broken_{abs(hash(code))}"
+    (tmp_path / f"{module}.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    pipeline = parse_pipeline(PIPELINE.replace("TEXT", f"python:{module}:Class(v)"))
+    with pytest.raises(PipelineError, match=f"python:{module}:Class: .*") as raised:
+        check_user_code(pipeline, "p.yml")
+    assert "\n" not in str(raised.value)

@@ -83,11 +83,15 @@ def joined(
     return [(*row["values"].values(), *mark) for row, mark in zip(found, marks, strict=True)]
 
 
-def test_each_side_looks_back_as_far_as_the_others_window() -> None:
+@pytest.mark.parametrize("equal", ["[k]", "[]"])
+def test_each_side_looks_back_as_far_as_the_others_window(equal: str) -> None:
     left = [(10, "a"), (20, "a")]
     right = [(8, "a"), (15, "a"), (16, "a"), (18, "a"), (26, "a")]
     # Right records lie back 2 at the most, left ones 5; both bounds belong to the window.
-    assert joined(left, right) == [(10, 8), (10, 15), (20, 18)]
+    assert joined(left, right, equal=equal) == [(10, 8), (10, 15), (20, 18)]
+    # One step beyond on either side is none; exactly the reach is one, whoever comes first.
+    edges = [(100, "a")], [(97, "a"), (98, "a"), (105, "a"), (106, "a")]
+    assert joined(*edges, equal=equal) == [(100, 98), (100, 105)]
 
 
 def test_null_equals_nothing() -> None:

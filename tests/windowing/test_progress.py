@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from windowing.control import read_control
 from windowing.decode import column
 from windowing.progress import generator_of
+from windowing.semantics.controls import read_control as read_defined
 from windowing.semantics.lanes import Lane
-from windowing.semantics.log import read_control as read_defined
 from windowing.spec import disorder as spec
 from windowing.wids import NOTHING_YET
 
@@ -72,7 +72,7 @@ def test_heartbeats_are_read_as_the_definition_reads_them(
     beat = text.replace("'", '"').encode()
     disorder = spec.Heartbeat(tuple(DELAYS.items()))
     lane = Lane(LANE, disorder)
-    lane.control(read_defined(beat, "here"))
+    lane.control(read_defined(beat))
     reached = read_control(beat).reached_us(DELAYS)
     if reached is None:
         assert lane.progress == -math.inf

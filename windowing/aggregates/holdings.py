@@ -9,8 +9,10 @@ import numpy as np
 import polars as pl
 
 from windowing.aggregates.bags import Bag
+from windowing.aggregates.columns import state_column
 from windowing.aggregates.ranks import VALUE
 from windowing.aggregates.sketches import bin_numbers, bins_per_octave, hashes
+from windowing.decode import column
 from windowing.spec.fields import Aggregate
 
 
@@ -24,36 +26,45 @@ def bag_of(aggregate: Aggregate, order: str) -> Bag | None:
     if aggregate.field is None:
         return None
     field, parameters = aggregate.field, aggregate.parameters
-    own = pl.col(f"={field}")
+    own = pl.col(column(field))
     value, known = own.alias(VALUE), own.is_not_null()
     place = (pl.col(order).alias("#at"), pl.col("partition", "offset").name.prefix("#"))
     match aggregate.function:
         case "first":
-            return Bag(f"{field}#earliest", (*place, value), known, keys=3, keep=1)
+            return Bag(state_column(field, "earliest"), (*place, value), known, keys=3, keep=1)
         case "last":
-            return Bag(f"{field}#latest", (*place, value), known, keys=3, falling=3, keep=1)
+            return Bag(
+                state_column(field, "latest"), (*place, value), known, keys=3, falling=3, keep=1
+            )
         case "argmin" | "argmax" as function:
-            shown = pl.col(f"={aggregate.more[0]}") if aggregate.more else pl.col(order)
+            shown = pl.col(column(aggregate.more[0])) if aggregate.more else pl.col(order)
             entry = (own.alias("#extreme"), *place, shown.alias(VALUE))
-            column = f"{','.join(aggregate.fields)}#{function}"
+            held = state_column(",".join(aggregate.fields), function)
             present = known & shown.is_not_null()
             falling = 1 if function == "argmax" else 0
-            return Bag(column, entry, present, keys=4, falling=falling, keep=1)
+            return Bag(held, entry, present, keys=4, falling=falling, keep=1)
         case "collect":
-            return Bag(f"{field}#collect", (*place, value), known, keys=3)
+            return Bag(state_column(field, "collect"), (*place, value), known, keys=3)
         case "median" | "quantile" | "count_distinct":
-            return Bag(f"{field}#values", (value,), known, counted=True)
+            return Bag(state_column(field, "values"), (value,), known, counted=True)
         case "top_k":
             most = int(parameters[0])
-            return Bag(f"{field}#top{most}", (value,), known, falling=1, counted=True, keep=most)
+            return Bag(
+                state_column(field, f"top{most}"),
+                (value,),
+                known,
+                falling=1,
+                counted=True,
+                keep=most,
+            )
         case "approx_quantile":
             per_octave = bins_per_octave(Fraction(parameters[1]))
             bins = own.map_batches(_binned(per_octave), return_dtype=pl.Int64).alias(VALUE)
-            return Bag(f"{field}#octave{per_octave}", (bins,), known, counted=True)
+            return Bag(state_column(field, f"octave{per_octave}"), (bins,), known, counted=True)
         case "approx_count_distinct":
             size = int(parameters[0])
             hashed = own.map_batches(hashes, return_dtype=pl.UInt64).alias(VALUE)
-            return Bag(f"{field}#hashes{size}", (hashed,), known, keep=size)
+            return Bag(state_column(field, f"hashes{size}"), (hashed,), known, keep=size)
     return None
 
 

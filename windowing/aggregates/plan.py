@@ -10,22 +10,28 @@ import polars as pl
 
 from windowing.aggregates import ranks
 from windowing.aggregates.bags import Bag
+from windowing.aggregates.columns import Role, is_bin, role_of, state_column
 from windowing.aggregates.holdings import bag_of
 from windowing.aggregates.sketches import bin_middles, bins_per_octave
-from windowing.aggregates.sums import SPREAD, Sums, is_bin, lift_sums
+from windowing.aggregates.sums import SPREAD, Sums, lift_sums
 from windowing.aggregates.user import UserState
+from windowing.decode import column
 from windowing.spec import Query
 from windowing.spec.fields import Aggregate, FieldType, ValueType, value_type
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.spec.pipeline import Source
 from windowing.spec.rows import Value
 
-_MINIMA = ("first", "#min")
-_MAXIMA = ("last", "#max")
 _SUMMED = {"sum", "mean", *SPREAD}
 Values = pl.Series | Sequence[Value]
 """The results of one aggregate, one per partial state."""
 
+_MERGED = {
+    Role.SUM: pl.Expr.sum,
+    Role.BIN: pl.Expr.sum,
+    Role.MIN: pl.Expr.min,
+    Role.MAX: pl.Expr.max,
+}
 _COLUMNS = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 
 
@@ -47,9 +53,9 @@ class Accumulators:
     """Partial states of one query's aggregates, as columns.
 
     Every partial state has `records`, and `first` and `last` (offsets). What else it has follows
-    from the aggregates: per field, columns of numbers (`windowing.aggregates.sums`; and `#min`,
-    `#max`); bags, one list each (`windowing.aggregates.bags`); states of users' classes, one binary
-    value each. Aggregates that need the same column share it.
+    from the aggregates: per field, columns of numbers (`windowing.aggregates.columns`); bags, one
+    list each (`windowing.aggregates.bags`); states of users' classes, one binary value each.
+    Aggregates that need the same column share it.
 
     Args:
         aggregates: of the query.
@@ -74,7 +80,9 @@ class Accumulators:
     def of(cls, query: Query, source: Source) -> Accumulators:
         """The accumulators of a query over a source."""
         attribute = query.window.attribute
-        order = f"={attribute}" if attribute in source.fields else "ts_us"
+        # The event time may stand under `fields` as well, there as it was spelled.
+        plain = attribute in source.fields and attribute != source.event_time.field
+        order = column(attribute) if plain else "ts_us"
         return cls(query.aggregates, source.fields, order)
 
     def lift(self, records: pl.DataFrame) -> list[pl.Series]:
@@ -91,12 +99,12 @@ class Accumulators:
             offset.alias("last"),
         ]
         for field, kind in self._fields.items():
-            columns += self._lift_field(field, kind, records[f"={field}"])
+            columns += self._lift_field(field, kind, records[column(field)])
         return [*columns, *(held.lift(records) for held in self._held.values())]
 
     def _lift_field(self, field: str, kind: str, values: pl.Series) -> list[pl.Series]:
         columns = [
-            values.alias(f"{field}#{function}")
+            values.alias(state_column(field, function))
             for function in ("min", "max")
             if (field, function) in self._needs
         ]
@@ -137,12 +145,18 @@ class Accumulators:
             among: columns that are neither names nor states; they are left out.
         """
         states = [name for name in partials.columns if name not in by and name not in among]
-        plain = [_merged(name) for name in states if name not in self._held]
+        plain = [self._merged(name) for name in states if name not in self._held]
         merged = partials.group_by(by).agg(*plain, *extra)
         for name in (name for name in states if name in self._held):
             held = self._held[name].merge(partials, by)
             merged = merged.join(held, on=by, how="left", nulls_equal=True)
         return merged
+
+    def _merged(self, name: str) -> pl.Expr:
+        """What merging makes of a column of numbers."""
+        role = role_of(name)
+        assert role is not None, f"{name} is no part of a state"  # noqa: S101 - nothing is guessed
+        return _MERGED[role](pl.col(name))
 
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
         """The aggregates' values, one column each, in the order of the query.
@@ -166,7 +180,7 @@ class Accumulators:
         if name in self._bags:
             return _read(aggregate, self._bags[name], partials)
         if function in ("min", "max"):
-            return partials[f"{field}#{function}"]
+            return partials[state_column(field, function)]
         sums = Sums.of(field, self._fields[field], partials)
         if function in SPREAD:
             return sums.spread(function)
@@ -177,8 +191,8 @@ class Accumulators:
 
 def _user_state(aggregate: Aggregate) -> UserState:
     assert aggregate.user is not None  # noqa: S101 - called for such aggregates only
-    column = f"{','.join(aggregate.fields)}#python:{aggregate.user}"
-    return UserState(column, aggregate.user, tuple(f"={name}" for name in aggregate.fields))
+    held = state_column(",".join(aggregate.fields), f"python:{aggregate.user}")
+    return UserState(held, aggregate.user, tuple(map(column, aggregate.fields)))
 
 
 def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
@@ -202,13 +216,6 @@ def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
         case "count_distinct", ():
             return ranks.distinct(bag, partials)
     return ranks.first(bag, partials)
-
-
-def _merged(name: str) -> pl.Expr:
-    column = pl.col(name)
-    if name.endswith(_MINIMA):
-        return column.min()
-    return column.max() if name.endswith(_MAXIMA) else column.sum()
 
 
 def _dtype(type_: ValueType) -> pl.DataType | type[pl.DataType]:

@@ -7,13 +7,13 @@ cancels, however large the values are beside their spread.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from windowing.aggregates.columns import bins_of, state_column
 from windowing.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
 from windowing.aggregates.exact_int import Ints, join_halves, join_limbs, limbs_of_square, to_halves
 from windowing.aggregates.rounding import divided, root
@@ -24,12 +24,6 @@ SPREAD = (*SAMPLE, *POPULATION)
 
 _EXACT_DOUBLE = 1 << 53
 """Every integer below this is a double, and so is every number of records: they are far fewer."""
-_BIN = re.compile(r"(.*)#([bs])(\d{3})", re.DOTALL)
-
-
-def is_bin(column: str) -> bool:
-    """Whether a column is a bin, which only frames that use it have; elsewhere it is zero."""
-    return _BIN.fullmatch(column) is not None
 
 
 def lift_sums(field: str, kind: str, values: pl.Series, *, squares: bool) -> list[pl.Series]:
@@ -39,20 +33,23 @@ def lift_sums(field: str, kind: str, values: pl.Series, *, squares: bool) -> lis
         ValueError: a float that is not finite.
     """
     dense = values.fill_null(0).to_numpy()
-    columns = {f"{field}#n": values.is_not_null().cast(pl.Int64).to_numpy()}
+    columns = {"n": values.is_not_null().cast(pl.Int64).to_numpy()}
     if kind == "int":
-        columns[f"{field}#hi"], columns[f"{field}#lo"] = to_halves(dense)
+        columns["hi"], columns["lo"] = to_halves(dense)
         if squares:
-            columns |= {f"{field}#q{i}": limb for i, limb in enumerate(limbs_of_square(dense))}
+            columns |= {f"q{i}": limb for i, limb in enumerate(limbs_of_square(dense))}
     else:
         if not np.isfinite(dense).all():
             msg = f"{field} holds a float that is not finite: a reader refuses it as bad_type"
             raise ValueError(msg)
-        columns |= {f"{field}#b{b:03d}": digits for b, digits in to_bins(dense).items()}
+        columns |= {f"b{b:03d}": digits for b, digits in to_bins(dense).items()}
         if squares:
             binned = to_square_bins(dense)
-            columns |= {f"{field}#s{b:03d}": digits for b, digits in binned.items()}
-    return [pl.Series(name, column, dtype=pl.Int64) for name, column in columns.items()]
+            columns |= {f"s{b:03d}": digits for b, digits in binned.items()}
+    return [
+        pl.Series(state_column(field, part), column, dtype=pl.Int64)
+        for part, column in columns.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -74,13 +71,13 @@ class Sums:
     @classmethod
     def of(cls, field: str, kind: str, partials: pl.DataFrame) -> Sums:
         """Read the columns that `lift_sums` made and merging added up."""
-        counts = partials[f"{field}#n"]
+        counts = partials[state_column(field, "n")]
         if kind == "float":
             totals, squares = (_binned(field, tag, partials) for tag in "bs")
             return cls(counts, totals, squares, -LOWEST)
-        high, low = (partials[f"{field}#{half}"].to_numpy() for half in ("hi", "lo"))
+        high, low = (partials[state_column(field, half)].to_numpy() for half in ("hi", "lo"))
         fitting = join_halves(high, low)
-        limbs = [f"{field}#q{i}" for i in range(4)]
+        limbs = [state_column(field, f"q{i}") for i in range(4)]
         held = limbs[0] in partials.columns
         squares = join_limbs([partials[name].to_numpy() for name in limbs]) if held else []
         return cls(counts, join_limbs([low, high]) if fitting is None else fitting, squares, 0)
@@ -128,10 +125,7 @@ class Sums:
 
 def _binned(field: str, tag: str, partials: pl.DataFrame) -> list[int]:
     totals = [0] * len(partials)
-    for name in partials.columns:
-        match = _BIN.fullmatch(name)
-        if match is not None and match[1] == field and match[2] == tag:
-            shift = BIN_BITS * int(match[3])
-            digits = partials[name].to_list()
-            totals = [t + (d << shift) for t, d in zip(totals, digits, strict=True)]
+    for name, number in bins_of(field, tag, partials.columns).items():
+        shift, digits = BIN_BITS * number, partials[name].to_list()
+        totals = [t + (d << shift) for t, d in zip(totals, digits, strict=True)]
     return totals

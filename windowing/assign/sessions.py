@@ -17,7 +17,7 @@ import polars as pl
 from windowing import wids
 from windowing.assign.assigner import Scan, Tables
 from windowing.assign.sliding import SlidingAssigner, Span
-from windowing.chains import CHAIN, FIRST, GAP, LAST, chained, end, with_gap
+from windowing.chains import CHAIN, FIRST, GAP, LAST, chained, end, merged_ends, with_gap
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.wids import ON_TIME, Flags, Ints
 
@@ -70,7 +70,10 @@ class SessionAssigner(SlidingAssigner):
         pieces = with_gap(self._query, self._accumulators.concat(parts))
         named = [*self._keys, "release", CHAIN]
         pieces = chained(pieces, [*self._keys, "release"])
-        return {PIECES: self._accumulators.merge(pieces, named, among=[GAP]).drop(CHAIN)}
+        among = [GAP, FIRST, LAST]
+        return {
+            PIECES: self._accumulators.merge(pieces, named, *merged_ends(), among=among).drop(CHAIN)
+        }
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
         ends = with_gap(self._query, table).select(due=end())["due"].to_numpy()

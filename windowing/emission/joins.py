@@ -138,12 +138,10 @@ class JoinEmitter:
 
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
         """All pairs of some records, with the `instant` at which each is due."""
-        ahead = pl.col("left:at") - pl.col("right:at")
-        seen = pl.when(ahead >= 0).then(self._within(ahead, "right"))
-        near = seen.otherwise(self._within(-ahead, "left"))
+        bounds = self._bounds()
         if self._equal:
-            pairs = left.join(right, on=self._equal, how="inner").filter(near)
-        elif bounds := self._bounds():
+            pairs = left.join(right, on=self._equal, how="inner").filter(*bounds)
+        elif bounds:
             # By bounds that both are ordered by, not by every one beside every other.
             pairs = left.join_where(right, *bounds)
         else:
@@ -161,10 +159,6 @@ class JoinEmitter:
         if (ahead := self._reach["left"]) is not None:
             bounds.append(pl.col("right:at") <= later(at, pl.lit(ahead, dtype=pl.Int64)))
         return bounds
-
-    def _within(self, distance: pl.Expr, side: Side) -> pl.Expr:
-        reach = self._reach[side]
-        return pl.lit(value=True) if reach is None else distance <= reach
 
     def _conditions(self) -> list[pl.Expr]:
         return [_condition(comparison) for comparison in self._join.where]

@@ -16,7 +16,7 @@ import polars as pl
 from windowing.aggregates import Accumulators
 from windowing.assign.assigner import Tables, key_columns
 from windowing.assign.sessions import PIECES
-from windowing.chains import CHAIN, FIRST, GAP, LAST, chained, end, later, with_gap
+from windowing.chains import CHAIN, FIRST, GAP, LAST, chained, end, later, merged_ends, with_gap
 from windowing.emission.emitter import Results
 from windowing.emission.session_course import Piece, Sent, course
 from windowing.emission.sliding import stamped
@@ -160,7 +160,8 @@ class SessionEmitter:
         needed = pl.max_horizontal(until, "release").max().over(CHAIN) > pl.col("after")
         kept = chained(pieces.filter(needed), [*self._keys, "release", "partition"])
         named = [*self._keys, "release", "partition", CHAIN]
-        merged = self._accumulators.merge(kept, named, among=[GAP, "after"]).drop(CHAIN)
+        among = [GAP, "after", FIRST, LAST]
+        merged = self._accumulators.merge(kept, named, *merged_ends(), among=among).drop(CHAIN)
         return {PIECES: merged.sort(*named[:-1], FIRST)}
 
     def _chained(self, tables: Tables) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from bisect import bisect_right, insort
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from windowing.semantics.controls import Observation, reached
 from windowing.spec.disorder import (
     Adaptive,
     Disorder,
@@ -56,18 +57,10 @@ def own_slack_us(disorder: Heartbeat, lane: str) -> int:
     return of_lane.max_delay_us - of_lane.min_delay_us + 2 * of_lane.skew_us
 
 
-def observed_bound(
-    disorder: Heartbeat, lane: str, now_us: int | None, seen_us: Mapping[str, int]
-) -> int | None:
+def observed_bound(disorder: Heartbeat, lane: str, seen: Observation) -> int | None:
     """What a lane may conclude from a clock, and from records that arrived in any lane."""
-    sources = dict(disorder.sources)
-    known = [] if now_us is None else [now_us]
-    for other, ts_us in seen_us.items():
-        if other in sources:
-            known.append(ts_us + sources[other].min_delay_us - sources[other].skew_us)
-    if not known:
-        return None
-    return max(known) - sources[lane].max_delay_us - sources[lane].skew_us
+    instant, of_lane = reached(disorder, seen), dict(disorder.sources)[lane]
+    return None if instant is None else instant - of_lane.max_delay_us - of_lane.skew_us
 
 
 def _slack(slack_us: int, value: int, _fields: Fields) -> int:

@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from windowing.semantics.controls import Bound, Control, Observation
 from windowing.semantics.generators import Fields, Generator, generator, observed_bound
-from windowing.semantics.log import Bound, Control, LogEntry, Observation, read_control
-from windowing.semantics.values import Reason, Record, ValueReader
+from windowing.semantics.log import LogEntry
+from windowing.semantics.values import Reason, Record, Refused, ValueReader
 from windowing.spec.disorder import Disorder, Heartbeat, OrderedPer, progress_attr
 from windowing.spec.rows import Scalar
 
@@ -92,12 +93,11 @@ class Lane:
         elif isinstance(control, Bound) and control.on is None:
             self._promise(control.bound_us)
         elif isinstance(control, Bound) and control.on is not None:
-            attr, key = control.on
-            if attr == self._attr and (key is None or isinstance(key, int | float | str)):
-                self._promise_key(key, control.bound_us)
+            for attr, key in control.on.items():
+                if attr == self._attr and (key is None or isinstance(key, int | float | str)):
+                    self._promise_key(key, control.bound_us)
         elif isinstance(control, Observation) and isinstance(self.disorder, Heartbeat):
-            seen = observed_bound(self.disorder, self.name, control.now_us, control.seen_us)
-            self._promise(seen)
+            self._promise(observed_bound(self.disorder, self.name, control))
 
     def _promise(self, bound: int | None) -> None:
         if bound is not None:
@@ -113,22 +113,24 @@ def follow(
 ) -> list[Arrival]:
     """Return a lane's data records, each with the progress before it, and move the lane.
 
+    A control record that is a dead letter is among them.
+
     Args:
         lane: the lane, as far as it is before the entries.
         entries: in offset order.
         reader: what values are.
         attribute: the field that moves it; None: the event time.
-
-    Raises:
-        BadLogError: a control record that is none.
     """
     arrivals: list[Arrival] = []
     for entry in entries:
         ended = lane.progress == math.inf
         if entry.control is not None:
-            if not ended:
-                control = read_control(entry.control, f"{lane.name} offset {entry.offset}")
-                lane.control(reader.control(control))
+            said = reader.control(entry.control, entry.append_us)
+            if isinstance(said, Refused):
+                place = (lane.name, entry.partition, entry.offset, lane.progress)
+                arrivals.append(Arrival(*place, "after_end" if ended else said.reason))
+            elif not ended:
+                lane.control(said)
             continue
         content: Record | Reason | Literal["after_end"] = (
             "after_end" if ended else reader.read(entry.value, entry.append_us)

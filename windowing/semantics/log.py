@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Iterable
+from typing import Protocol
 
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.spec.pipeline import Source
 
 
 class BadLogError(ValueError):
-    """What was given is not a log of this pipeline: a foreign lane, broken order, bad control."""
+    """What was given is not a log of this pipeline: a foreign lane, or broken order."""
 
 
 class LogEntry(Protocol):
@@ -41,35 +38,6 @@ class LogEntry(Protocol):
     def append_us(self) -> int | None: ...  # noqa: D102
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A promise in band: no more records with a time below `bound_us` in this lane.
-
-    Attributes:
-        bound_us: the instant; records at it may still come.
-        on: (field, value) if it holds for the records with that value only.
-    """
-
-    bound_us: int
-    on: tuple[str, object] | None = None
-
-
-@dataclass(frozen=True)
-class Observation:
-    """What a heartbeat emitter saw when it wrote into this lane.
-
-    Attributes:
-        now_us: its clock, or None.
-        seen_us: by lane, the time of a record that has arrived.
-    """
-
-    now_us: int | None
-    seen_us: Mapping[str, int]
-
-
-Control = Bound | Observation | Literal["end", "ignored"]
-
-
 def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]:
     """Return each declared lane's entries in offset order, lanes by number; silent ones are empty.
 
@@ -86,8 +54,7 @@ def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]
         place = f"{entry.source}/{entry.partition} offset {entry.offset}"
         number = source.number(entry.source, entry.partition)
         if number is None:
-            msg = f"{place}: the pipeline has no such lane (it declares {source.lanes})"
-            raise BadLogError(msg)
+            raise BadLogError(_foreign(source, entry))
         lane, previous = lanes[number], last[number]
         if entry.offset <= previous:
             _check_redelivery(lane.get(entry.offset), entry, place, previous)
@@ -100,6 +67,13 @@ def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]
     return [list(lane.values()) for lane in lanes]
 
 
+def _foreign(source: Source, entry: LogEntry) -> str:
+    lane = f"{entry.source}/{entry.partition}"
+    if any(part.topic == entry.source for part in source.parts):
+        return f"offset {entry.offset} of {source.undeclared(lane)}"
+    return f"{lane} offset {entry.offset}: the pipeline has no such lane (it reads {source.lanes})"
+
+
 def _check_redelivery(first: LogEntry | None, again: LogEntry, place: str, previous: int) -> None:
     if first is None:
         msg = f"{place} comes after offset {previous}: records of a lane must come in offset order"
@@ -107,50 +81,3 @@ def _check_redelivery(first: LogEntry | None, again: LogEntry, place: str, previ
     if (first.value, first.control) != (again.value, again.control):
         msg = f"{place} stands twice in the log with different contents"
         raise BadLogError(msg)
-
-
-def read_control(control: bytes, place: str) -> Control:
-    """Read a control record; which shapes count is the generator's affair.
-
-    Args:
-        control: JSON, such as `{"bound": 5000000}` (microseconds) or `{"end": true}`.
-        place: lane and offset, for the message.
-
-    Raises:
-        BadLogError: not JSON, or none of the shapes.
-    """
-    try:
-        fields = json.loads(control)
-    except ValueError:  # UnicodeDecodeError and JSONDecodeError are both of this kind
-        fields = None
-    read = _shape(fields) if isinstance(fields, dict) else None
-    if read is not None:
-        return read
-    msg = (
-        f"{place}: {control!r} is not a control record: use "
-        '{"bound": µs}, {"bound": µs, "on": {…}}, {"now": µs, "seen": {…}} or {"end": true}'
-    )
-    raise BadLogError(msg)
-
-
-def _shape(fields: dict[str, Any]) -> Control | None:
-    names = set(fields)
-    if names == {"end"}:
-        return "end" if fields["end"] is True else None
-    if names == {"bound"}:
-        return Bound(fields["bound"]) if _is_instant(fields["bound"]) else None
-    if names == {"bound", "on"}:
-        on = fields["on"]
-        if not _is_instant(fields["bound"]) or not isinstance(on, dict):
-            return None
-        # Progress is per value of one field; a promise about several says nothing of any.
-        return Bound(fields["bound"], next(iter(on.items()))) if len(on) == 1 else "ignored"
-    if names and names <= {"now", "seen"}:
-        seen = fields.get("seen", {})
-        if isinstance(seen, dict) and all(map(_is_instant, (fields.get("now", 0), *seen.values()))):
-            return Observation(fields.get("now"), seen)
-    return None
-
-
-def _is_instant(value: object) -> bool:
-    return type(value) is int and INT64_MIN <= value <= INT64_MAX

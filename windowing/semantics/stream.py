@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windowing.semantics import sliding
+from windowing.semantics.controls import Control
 from windowing.semantics.lanes import Lane
-from windowing.semantics.log import Control
 from windowing.semantics.revisions import revisions
 from windowing.semantics.units import Item, Lateness, Shown
 from windowing.semantics.windows import definition_of

@@ -5,17 +5,18 @@ The order of the reasons is part of the contract: the first that applies is the 
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NoReturn
+from typing import Literal
 
-from windowing.semantics.log import Bound, Control
+from windowing.semantics.controls import Bound, Control, Observation, reached, read_control
+from windowing.semantics.json_objects import parse_object
+from windowing.spec.disorder import Disorder, Heartbeat
 from windowing.spec.fields import Kind
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.limits import EARLIEST, LATEST, earliest_of, placed_by
 from windowing.spec.pipeline import EventTime, Pipeline
 from windowing.spec.rows import Scalar
 
@@ -30,21 +31,12 @@ Reason = Literal[
     "bad_type",
 ]
 
-DEPTH_MAX = 512
-"""Objects and arrays may nest this deep; a value that nests deeper is malformed."""
-
 _US_PER_UNIT = {"us": 1, "ms": 1_000, "s": 1_000_000}
 _ISO = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6}))?"
     r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))?"
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
-# Python refuses to convert very long digit strings; all that matters of one is that it is beyond
-# every type.
-_DIGITS_MAX = 400
-_BEYOND: int = 10**_DIGITS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +52,17 @@ class Record:
     fields: dict[str, Scalar]
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A control record that is a dead letter.
+
+    Attributes:
+        reason: the dead letter's.
+    """
+
+    reason: Reason
+
+
 class ValueReader:
     """Reads the values of one pipeline's source.
 
@@ -70,10 +73,11 @@ class ValueReader:
 
     def __init__(self, pipeline: Pipeline, number: int = 0) -> None:
         source, _ = pipeline.source.place(number)
-        self._time = source.event_time
+        self._time, self._disorder = source.event_time, source.disorder
         self._types = source.fields
         self._known = {*source.fields, source.event_time.field}
         self._ignore_unknown = source.unknown_fields == "ignore"
+        self._earliest, self._places = earliest_of(pipeline), placed_by(pipeline)
         grouping = pipeline.key_fields(number)
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
 
@@ -87,7 +91,9 @@ class ValueReader:
         document = parse_object(value)
         if document is None:
             return "malformed"
-        ts_us = read_event_time(self._time, document.get(self._time.field), append_us)
+        ts_us = read_event_time(
+            self._time, document.get(self._time.field), append_us, self._earliest
+        )
         if isinstance(ts_us, str):
             return ts_us
         if not self._ignore_unknown and any(name not in self._known for name in document):
@@ -100,18 +106,54 @@ class ValueReader:
             fields[name] = None if raw is None else read_scalar(type_.kind, raw)
             if fields[name] is None and not (raw is None and type_.nullable):
                 return "bad_type"
+        for name in self._places:
+            place = fields[name]
+            assert isinstance(place, int)  # noqa: S101 - windows are over ints alone, never null
+            if not self._earliest <= place < LATEST:
+                return "bad_type"
         return Record(ts_us, fields)
 
-    def control(self, control: Control) -> Control:
+    def control(self, raw: bytes, append_us: int | None) -> Control | Refused:
+        """Return what a control record says, or why it is a dead letter.
+
+        Args:
+            raw: the bytes of its header.
+            append_us: as of `read`.
+        """
+        control = read_control(raw)
+        if control is None:
+            return Refused("malformed")
+        instant, rule = _instant_of(control, self._disorder), self._time
+        # That nothing comes before an instant is a claim on the times before it alone.
+        if instant is not None and instant > min(rule.max_us, LATEST):
+            return Refused("time_out_of_range")
+        judged = None not in (instant, append_us, rule.max_ahead_us)
+        if judged and instant > append_us + rule.max_ahead_us:  # type: ignore[operator]
+            return Refused("time_ahead")
+        return self._of_known_key(control)
+
+    def _of_known_key(self, control: Control) -> Control:
         """A control record, its key read as the field's type; ignored if no record can have it."""
         if not isinstance(control, Bound) or control.on is None:
             return control
-        name, raw = control.on
+        if len(control.on) != 1:
+            # Progress is per value of one field; a promise about several says nothing of any.
+            return "ignored"
+        ((name, raw),) = control.on.items()
         type_ = self._types.get(name)
         value = None if type_ is None or raw is None else read_scalar(type_.kind, raw)
         if type_ is None or (value is None and not (raw is None and type_.nullable)):
             return "ignored"
-        return Bound(control.bound_us, (name, value))
+        return Bound(control.bound_us, {name: value})
+
+
+def _instant_of(control: Control, disorder: Disorder) -> int | None:
+    """The instant that a control record names; None: it names none that anybody believes."""
+    if isinstance(control, Bound):
+        return control.bound_us
+    if isinstance(control, Observation) and isinstance(disorder, Heartbeat):
+        return reached(disorder, control)
+    return None
 
 
 def read_scalar(kind: Kind, raw: object) -> Scalar:
@@ -131,7 +173,7 @@ def read_scalar(kind: Kind, raw: object) -> Scalar:
 
 
 def read_event_time(
-    rule: EventTime, raw: object, append_us: int | None
+    rule: EventTime, raw: object, append_us: int | None, earliest_us: int = EARLIEST
 ) -> int | Literal["missing_event_time", "bad_event_time", "time_out_of_range", "time_ahead"]:
     """Return the event time in microseconds, or why there is none."""
     if raw is None:
@@ -142,7 +184,7 @@ def read_event_time(
         ts_us = raw * _US_PER_UNIT[rule.unit] if type(raw) is int else None
     if ts_us is None:
         return "bad_event_time"
-    if not (INT64_MIN <= ts_us <= INT64_MAX and rule.min_us <= ts_us < rule.max_us):
+    if not (earliest_us <= ts_us < LATEST and rule.min_us <= ts_us < rule.max_us):
         return "time_out_of_range"
     if append_us is not None and rule.max_ahead_us is not None:
         return ts_us if ts_us <= append_us + rule.max_ahead_us else "time_ahead"
@@ -167,63 +209,3 @@ def read_iso(text: str) -> int | None:
         return None
     offset_us: int = (int(hours) * 60 + int(minutes)) * 60_000_000
     return local_us - offset_us if sign == "+" else local_us + offset_us
-
-
-def parse_object(value: bytes | None) -> dict[str, Any] | None:
-    """Return a JSON object, or None where the bytes are anything else.
-
-    A name given twice keeps its last value. Not JSON: NaN and infinities, a lone surrogate
-    anywhere, a byte order mark, text that is not UTF-8, and nesting beyond `DEPTH_MAX`.
-    """
-    try:
-        text = (value or b"").decode("utf-8")
-        if _depth(text) > DEPTH_MAX:
-            return None
-        document = (_CAREFUL if "\\u" in text else _PLAIN).decode(text)
-    except ValueError:  # UnicodeDecodeError and JSONDecodeError are both of this kind
-        return None
-    return document if isinstance(document, dict) else None
-
-
-def _depth(text: str) -> int:
-    """The greatest depth of brackets outside strings, or any number below it if that is small."""
-    if text.count("{") + text.count("[") <= DEPTH_MAX:
-        return 0
-    depth = deepest = 0
-    for mark in _STRINGS.sub("", text):
-        if mark in "{[":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif mark in "}]":
-            depth -= 1
-    return deepest
-
-
-def _int(digits: str) -> int:
-    if len(digits) <= _DIGITS_MAX:
-        return int(digits)
-    return -_BEYOND if digits.startswith("-") else _BEYOND
-
-
-def _no_constant(name: str) -> NoReturn:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object after a look at every string in it, those of overwritten names too."""
-    _refuse_lone_surrogates(pairs)
-    return dict(pairs)
-
-
-def _refuse_lone_surrogates(parts: Iterable[object]) -> None:
-    for part in parts:
-        if isinstance(part, str) and _SURROGATE.search(part):
-            msg = "a lone surrogate is not text"
-            raise ValueError(msg)
-        if isinstance(part, list | tuple):
-            _refuse_lone_surrogates(part)
-
-
-_PLAIN = json.JSONDecoder(parse_int=_int, parse_constant=_no_constant)
-_CAREFUL = json.JSONDecoder(parse_int=_int, parse_constant=_no_constant, object_pairs_hook=_object)

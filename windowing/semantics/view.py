@@ -6,6 +6,7 @@ control records, which speak of event time, tell them no more than that a lane h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -73,13 +74,15 @@ def attribute_of(query: Query, source: Source) -> str | None:
 
 
 def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
-    """All lanes, before any record."""
-    if attribute is not None:
-        generator = source.generator_of(attribute)
-        names = map(source.lane, range(source.partitions))
-        return [Lane(name, generator, ignore_control=True) for name in names]
-    places = map(source.place, range(source.partitions))
-    return [Lane(f"{part.topic}/{number}", part.disorder) for part, number in places]
+    """All lanes, before any record; one that joined has the progress that it joined at."""
+    lanes = []
+    for number in range(source.partitions):
+        part, name = source.place(number)[0], source.lane(number)
+        since = source.begins_at(number, attribute or source.event_time.field)
+        progress = -math.inf if since is None else since
+        disorder = part.disorder if attribute is None else source.generator_of(attribute)
+        lanes.append(Lane(name, disorder, attribute is not None, progress, progress))
+    return lanes
 
 
 def items_of(arrivals: Sequence[Arrival], attribute: str | None) -> list[Item]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from windowing.frames import from_bytes, to_bytes
-from windowing.lane import Lane
+from windowing.lane import Lane, check_lane
 from windowing.output import tagged
 from windowing.pack import RawRows, pack
 from windowing.parcel import decode_parcel, encode_parcel
@@ -38,7 +38,7 @@ def _pipeline(text: str) -> Pipeline:
 
 @lru_cache(maxsize=256)
 def _rules(text: str) -> Callable[[int], ValueRules]:
-    """The rules of a lane by its number; lanes of one source share them."""
+    """The rules of a lane by its number, if there is one; lanes of one source share them."""
     pipeline = _pipeline(text)
 
     @lru_cache(maxsize=2)
@@ -46,7 +46,9 @@ def _rules(text: str) -> Callable[[int], ValueRules]:
         return ValueRules.of(pipeline, first)
 
     def of_lane(number: int) -> ValueRules:
-        return of_source(number - pipeline.source.place(number)[1])
+        check_lane(pipeline.source, number)
+        source, _ = pipeline.source.place(number)
+        return of_source(pipeline.source.number(source.topic, 0) or 0)
 
     return of_lane
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.problems import describe
-from windowing.spec.yaml_lines import Path, load_with_lines
+from windowing.spec.yaml_lines import BYTES_MAX, Path, load_with_lines, too_large
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -48,12 +48,26 @@ def parse_document(
 
 
 def read_text(path: str | FilePath) -> str:
-    """The text of a file.
+    """The text of a document's file; of one that is too large no more is read than shows that.
 
     Raises:
-        PipelineError: it is missing or unreadable.
+        PipelineError: it is missing, unreadable, too large, or not text in UTF-8.
     """
+
+    def problem(line: int, message: str) -> PipelineError:
+        return PipelineError([Problem(str(path), line, "", message)])
+
     try:
-        return FilePath(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PipelineError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from None
+        with FilePath(path).open("rb") as file:
+            content = file.read(BYTES_MAX + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name with NUL
+        why = getattr(error, "strerror", None) or error
+        raise problem(0, f"cannot be read: {why}") from None
+    if len(content) > BYTES_MAX:
+        raise problem(0, too_large("too many bytes")) from None
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        msg = f"is not UTF-8 (byte 0x{content[error.start]:02x}): save it as text in UTF-8"
+        raise problem(line, msg) from None

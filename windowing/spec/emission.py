@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from windowing.spec.late import PositiveDuration
-from windowing.spec.lengths import Step, parse_step
+from windowing.spec.lengths import LENGTH_MAX, Step, parse_step
 from windowing.spec.window import ROW_NUM, Window, WindowClass
 
 Accumulation = Literal["accumulating", "discarding", "retracting"]
@@ -72,7 +72,13 @@ class Retention(BaseModel):
                 msg = "retention: {windows: …} needs a SLIDE in time; give retention as a time"
                 raise ValueError(msg)
             given.append(self.windows * window.slide)
-        return min(given, default=None)
+        length = min(given, default=None)
+        if length is not None and length > LENGTH_MAX:
+            msg = (
+                f"retention: {self.windows} windows are {length} long: at most {LENGTH_MAX} (2^60)"
+            )
+            raise ValueError(msg)
+        return length
 
 
 def parse_retention(value: object) -> object:

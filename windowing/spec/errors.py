@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_VALUE_MAX = 80
+_MESSAGE_MAX = 600
+_PROBLEMS_MAX = 20
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: spelled out, and cut where it is long."""
+    # Whole numbers of thousands of digits cannot be spelled out at all.
+    if isinstance(value, int) and value.bit_length() > _VALUE_MAX * 4:
+        return f"a number of {value.bit_length()} bits"
+    return _cut(repr(value), _VALUE_MAX)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _visible(text: str) -> str:
+    """Control characters spelled out, so that none reaches a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -23,17 +44,19 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return (
-            f"{place}: {self.field}: {self.message}" if self.field else f"{place}: {self.message}"
-        )
+        told = (place, _cut(self.field, _VALUE_MAX), _cut(self.message, _MESSAGE_MAX))
+        return _visible(": ".join(part for part in told if part))
 
 
 class PipelineError(ValueError):
-    """A pipeline file that cannot be used; lists every problem that was found."""
+    """A pipeline file that cannot be used; lists the problems that were found."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
-        super().__init__("\n".join(str(problem) for problem in problems))
+        told = [str(problem) for problem in problems[:_PROBLEMS_MAX]]
+        if (more := len(problems) - _PROBLEMS_MAX) > 0:
+            told.append(f"{problems[0].file}: and {more:,} problems more: mend these first")
+        super().__init__("\n".join(told))
 
 
 class WindowError(ValueError):

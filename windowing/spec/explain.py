@@ -31,6 +31,9 @@ def explain(pipeline: Pipeline) -> Iterator[str]:
         if part.idle_timeout_us is not None:
             silent = f"silent for {spell_us(part.idle_timeout_us)}"
             yield f"  a lane {silent} holds back results, and no provisional rows"
+    for lane in source.joined_lanes:
+        at = ", ".join(f"{field} {value}" for field, value in lane.at) or "none"
+        yield f"  {lane.name} joined as lane {lane.number}; its progress before any record: {at}"
     for attribute in dict.fromkeys(query.window.attribute for query in pipeline.queries):
         if attribute in source.fields:
             yield f"  progress by {attribute}: {_progress(source, attribute)}"

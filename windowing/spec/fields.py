@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Literal, cast, get_args
 
 from windowing.spec import user_aggregate
+from windowing.spec.errors import shown
 
 Kind = Literal["int", "float", "string"]
 Function = Literal[
@@ -37,7 +38,7 @@ Function = Literal[
 Parameter = Literal["share", "accuracy", "k", "size"]
 
 _CALL = re.compile(
-    r"\s*(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))\s*(?:\((?P<given>[^()]*)\))?\s*"
+    r"(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))(?:\s*\((?P<given>[^()]*)\))?"
 )
 _DECIMAL = re.compile(r"([+-]?[0-9]{1,9}(?:\.[0-9]{1,7})?)\s*(%?)")
 
@@ -145,7 +146,8 @@ class Aggregate:
             a class.
         parameters: numbers after the fields, defaults filled in, in the order of the signature.
         user: `module:Class` of a user's aggregate, where the function is `python`.
-        code: a digest of that class's source: another source is another pipeline.
+        code: a digest of that class's source, where a run's fingerprint is made: another source is
+            another pipeline. None in a pipeline that was only read, which imports no code.
     """
 
     name: str
@@ -186,7 +188,8 @@ def parse_field_type(text: object) -> FieldType:
         kind = text.strip().removesuffix("?")
         if kind in kinds:
             return FieldType(cast("Kind", kind), text.strip().endswith("?"))
-    msg = f"{text!r} is not a type: use {', '.join(kinds)}, with ? where null is allowed ('int?')"
+    known = ", ".join(kinds)
+    msg = f"{shown(text)} is not a type: use {known}, with ? where null is allowed ('int?')"
     raise ValueError(msg)
 
 
@@ -196,11 +199,11 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
     Raises:
         ValueError: not of that form, an unknown function, or too few or too many arguments.
     """
-    match = _CALL.fullmatch(text) if isinstance(text, str) else None
+    match = _CALL.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         msg = (
-            f"{text!r} is not an aggregate: write count, a function of a field, as mean(delay), or "
-            "a class of yours, as python:module:Class(delay)"
+            f"{shown(text)} is not an aggregate: write count, a function of a field, as "
+            "mean(delay), or a class of yours, as python:module:Class(delay)"
         )
         if isinstance(text, str) and "(" in text and ")" not in text:
             msg += "; inside {} a comma ends it: put the whole in quotes, as 'quantile(delay, 0.9)'"
@@ -222,8 +225,7 @@ def _parse_user(name: str, text: str, reference: str, given: Sequence[str]) -> A
     if not given or not all(given):
         msg = f"{text!r}: a class needs the fields of its update, as python:{reference}(delay)"
         raise ValueError(msg)
-    code = user_aggregate.source_digest(reference)
-    return Aggregate(name, "python", given[0], tuple(given[1:]), user=reference, code=code)
+    return Aggregate(name, "python", given[0], tuple(given[1:]), user=reference)
 
 
 def _split(

@@ -1,8 +1,8 @@
 """The `join:` section of a pipeline file: two sources, what of them matches, what is shown.
 
-The lanes of both sources are numbered together, the left side's first: a lane's number tells its
-side. Everything that reads records asks `JoinedSource.of_lane`; everything that writes rows sees
-the source's fields as those of a pair.
+The lanes of both sources are numbered together, the left side's first, and behind both those that
+joined later: a lane's number tells its side. Everything that reads records asks
+`JoinedSource.place`; everything that writes rows sees the source's fields as those of a pair.
 
 Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 """
@@ -17,8 +17,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from windowing.spec.disorder import Slack, progress_attr
 from windowing.spec.fields import Aggregate, FieldType
+from windowing.spec.names import ColumnName
 from windowing.spec.operator import Side
-from windowing.spec.source import Duration, Name, Source, SpecModel
+from windowing.spec.source import Duration, Source, SpecModel
 from windowing.spec.window import Window, WindowClass
 
 PAIRS = "pairs"
@@ -31,7 +32,7 @@ Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
 _OPERAND = re.compile(r"(left|right)\.([A-Za-z_][A-Za-z0-9_]*)")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _TEXT = re.compile(r"'[^']*'")
-_COMPARISON = re.compile(r"\s*(\S+)\s*(<=|>=|!=|<|>|=)\s*('[^']*'|\S+)\s*")
+_COMPARISON = re.compile(r"([^\s<>=!]+)\s*(<=|>=|!=|<|>|=)\s*('[^']*'|\S+)")
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _operand(text: object) -> Operand:
 
 
 def _comparison(text: object) -> Comparison:
-    found = _COMPARISON.fullmatch(text) if isinstance(text, str) else None
+    found = _COMPARISON.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         msg = f"{text!r} is no condition: write one as left.delay > right.wind"
         raise ValueError(msg)
@@ -117,7 +118,7 @@ class Join(SpecModel):
     kind: Literal["inner", "left", "right", "full"] = "inner"
     equal: Annotated[dict[str, str], BeforeValidator(_equalities)] = Field(default_factory=dict)
     where: tuple[Annotated[Comparison, BeforeValidator(_comparison)], ...] = ()
-    select: Annotated[dict[Name, _Shown], Field(min_length=1)]
+    select: Annotated[dict[ColumnName, _Shown], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _rules(self) -> Self:
@@ -138,6 +139,9 @@ class Join(SpecModel):
                 msg = (
                     f"equal: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or strings"
                 )
+                raise ValueError(msg)
+            if one in {operand.name for operand in self.select.values()}:
+                msg = f"equal: a field called {one!r} is taken for that field of a side: rename it"
                 raise ValueError(msg)
         for comparison in self.where:
             self._check(comparison)
@@ -227,16 +231,33 @@ class JoinedSource(Source):
         """The logs that it is made of."""
         return self.join.left.source, self.join.right.source
 
+    @property
+    def founding(self) -> int:
+        """How many of the lanes were there from the start."""
+        return sum(part.founding for part in self.parts)
+
     def side_of(self, number: int) -> Side:
         """Whose lane it is."""
-        return "left" if number < self.join.left.source.partitions else "right"
+        return "left" if self.place(number)[0] is self.join.left.source else "right"
 
     def place(self, number: int) -> tuple[Source, int]:
         """The source and the partition of a lane."""
-        left = self.join.left.source
-        if number < left.partitions:
+        left, right = self.parts
+        if number < left.founding:
             return left, number
-        return self.join.right.source, number - left.partitions
+        if number < self.founding:
+            return right, number - left.founding
+        joined = self.joined_lanes[number - self.founding]
+        return left if joined.topic == left.topic else right, joined.partition
+
+    def as_of(self, lanes: int) -> JoinedSource:
+        """The source as it was before the lanes from this number on joined."""
+        sides = {"left": self.join.left, "right": self.join.right}
+        earlier = {
+            name: side.model_copy(update={"source": side.source.as_of(lanes)})
+            for name, side in sides.items()
+        }
+        return JoinedSource.of(self.join.model_copy(update=earlier))
 
     @property
     def window(self) -> Window:

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
+from windowing.spec.errors import shown
+
 INT64_MIN = -(2**63)
 INT64_MAX = 2**63 - 1
+LENGTH_MAX = 2**60
+"""The longest length; see `windowing.spec.limits`."""
 
 _US_PER_UNIT = {
     "us": 1,
@@ -37,7 +41,9 @@ _UNITS = {
     **_WORDS,
     **{f"{word}s": unit for word, unit in _WORDS.items()},
 }
-_LENGTH = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)?\s*")
+_LENGTH = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:\s*([A-Za-z]+))?")
+_TEXT_MAX = 100
+"""A length is a number and a word."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -71,9 +77,9 @@ def parse_length(text: str) -> Length:
     Raises:
         ValueError: not of that form, or an unknown unit.
     """
-    match = _LENGTH.fullmatch(text)
+    match = _LENGTH.fullmatch(text.strip()) if len(text) <= _TEXT_MAX else None
     if match is None:
-        msg = f"{text!r} is not a length: write a number and a unit, such as 30 seconds"
+        msg = f"{shown(text)} is not a length: write a number and a unit, such as 30 seconds"
         raise ValueError(msg)
     number, word = match.groups()
     unit = _UNITS.get(word.lower()) if word else None
@@ -109,9 +115,9 @@ def parse_step(value: object, *, minimum: int = 0) -> Step:
     if isinstance(value, str) and parse_length(value).unit is not None:
         return Step(duration_us(value, minimum_us=minimum), timed=True)
     exact = parse_length(str(value)).number if type(value) in (int, str) else None
-    if exact is None or exact.denominator != 1 or not minimum <= exact <= INT64_MAX:
+    if exact is None or exact.denominator != 1 or not minimum <= exact <= LENGTH_MAX:
         msg = f"{value!r}: write a length of time such as '1 hour', or, for windows over a plain "
-        msg += f"number, a whole number from {minimum} on"
+        msg += f"number, a whole number from {minimum} to {LENGTH_MAX}"
         raise ValueError(msg)
     return Step(int(exact), timed=False)
 
@@ -137,9 +143,9 @@ def duration_us(value: object, *, minimum_us: int = 0) -> int:
     if exact.denominator != 1:
         msg = f"{value!r} is not a whole number of microseconds"
         raise ValueError(msg)
-    if not minimum_us <= exact <= INT64_MAX:
+    if not minimum_us <= exact <= LENGTH_MAX:
         bound = "positive" if minimum_us == 1 else f"at least {minimum_us} us"
-        msg = f"{value!r} is out of range: it must be {bound} and fit 64 bits of microseconds"
+        msg = f"{value!r} is out of range: it must be {bound} and at most 2^60 us, 36,000 years"
         raise ValueError(msg)
     return int(exact)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
@@ -33,18 +34,24 @@ from windowing.spec.emission import (
     parse_retention,
 )
 from windowing.spec.errors import PipelineError, Problem
+from windowing.spec.field_names import check_field_name
 from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
+from windowing.spec.limits import check_lengths, check_postgres_origin
+from windowing.spec.names import PipelineName, QueryName, SchemaName, TableName
 from windowing.spec.postgres_names import check_postgres_names
 from windowing.spec.rules import (
     check_gaps,
+    check_joined,
     check_late,
     check_number,
     check_progress_key,
     check_step,
 )
-from windowing.spec.source import EventTime, Name, Source, SpecModel, known_fields
+from windowing.spec.schedule import Schedule
+from windowing.spec.source import EventTime, Source, SpecModel, known_fields
+from windowing.spec.user_aggregate import source_digest
 from windowing.spec.window import Window, WindowClass, parse_window
 from windowing.spec.yaml_lines import line_of
 
@@ -114,8 +121,8 @@ class Sink(SpecModel):
         postgres: PostgreSQL tables in a schema of this name.
     """
 
-    table: Name | None = None
-    postgres: Annotated[Name, Field(max_length=63)] | None = None
+    table: TableName | None = None
+    postgres: SchemaName | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Sink:
@@ -141,7 +148,7 @@ class Pipeline(SpecModel):
         quality: expectations by name and arguments.
     """
 
-    name: Name
+    name: PipelineName
     source: Source
     join: Join | None = None
     late: Late = Late()
@@ -149,9 +156,9 @@ class Pipeline(SpecModel):
     early: Early | None = None
     accumulation: Accumulation = "accumulating"
     shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
-    query_files: dict[Name, _QueryFile] = Field(alias="queries", default_factory=dict)
+    query_files: dict[QueryName, _QueryFile] = Field(alias="queries", default_factory=dict)
     sink: Sink | None = None
-    schedule: str = "continuous"
+    schedule: Schedule = "continuous"
     quality: list[dict[str, Any]] = Field(default_factory=list)
     _text: str = PrivateAttr(default="")
 
@@ -179,6 +186,18 @@ class Pipeline(SpecModel):
             raise ValueError(msg)
         return self
 
+    @model_validator(mode="after")
+    def _joined_behind_all(self) -> Self:
+        source = self.source
+        for number, lane in enumerate(source.joined_lanes, start=source.founding):
+            if lane.number != number:
+                msg = (
+                    f"E_JOINED: {lane.name} is lane {lane.number}, and the next number is {number}:"
+                    " lanes that join are numbered behind all others, in the order of their joining"
+                )
+                raise ValueError(msg)
+        return self
+
     @field_validator("query_files")
     @classmethod
     def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
@@ -193,6 +212,11 @@ class Pipeline(SpecModel):
         """The YAML document that this pipeline was read from."""
         return self._text
 
+    @property
+    def output(self) -> str:
+        """The name of the folder or schema that rows go to; by default the pipeline's own."""
+        return self.sink.name if self.sink else self.name
+
     @cached_property
     def queries(self) -> tuple[Query, ...]:
         """The queries in the order of the file, validated against the source; a join's own one."""
@@ -202,8 +226,27 @@ class Pipeline(SpecModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that decides the result; a checkpoint belongs to one fingerprint."""
-        decisive = repr((self.source, self.shards, self.queries))
+        """A digest of all that decides the result; a checkpoint belongs to one fingerprint.
+
+        It is the first to need the classes of the user's aggregates, and imports them.
+
+        Raises:
+            UserAggregateError: one cannot be used.
+        """
+        return self._fingerprint(self.source)
+
+    @cached_property
+    def earlier(self) -> dict[str, int]:
+        """The fingerprints it had before lanes joined it, each with how many lanes it had then."""
+        source = self.source
+        lanes = range(source.founding, source.partitions)
+        return {self._fingerprint(source.as_of(number)): number for number in lanes}
+
+    def _fingerprint(self, source: Source) -> str:
+        queries = tuple(_with_code(query) for query in self.queries)
+        decisive = repr((source, self.shards, queries))
+        if source.joined_lanes:
+            decisive += repr(source.joined_lanes)
         return hashlib.sha256(decisive.encode()).hexdigest()[:16]
 
     def key_fields(self, number: int) -> frozenset[str]:
@@ -284,7 +327,11 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     attribute = source.ordered_by(window.attribute)
     timed = attribute == source.event_time.field
     with _blaming(*here, "window"):
+        check_lengths(window)
+        if pipeline.sink is not None and pipeline.sink.postgres is not None:
+            check_postgres_origin(window)
         check_idle(window, source.idle_timeout_us)
+        check_joined(window, [lane.name for lane in source.joined])
         if not timed:
             check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))
@@ -314,6 +361,18 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     )
 
 
+def _with_code(query: Query) -> Query:
+    """A query whose aggregates of users have the digests of their classes' sources."""
+    aggregates = tuple(
+        replace(one, code=source_digest(one.user)) if one.user else one for one in query.aggregates
+    )
+    return (
+        query
+        if aggregates == query.aggregates
+        else query.model_copy(update={"aggregates": aggregates})
+    )
+
+
 def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
         if field not in source.fields:
@@ -329,6 +388,7 @@ def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tup
     result = []
     for name, text in query.aggregates.items():
         with _blaming(*here, "aggregates", name):
+            check_field_name(name)
             aggregate = parse_aggregate(name, text)
             check_aggregate(aggregate, source.fields)
         result.append(aggregate)

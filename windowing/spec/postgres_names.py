@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_TABLES = frozenset({"commits", "dead_letters", "metrics"})
 _COLUMNS = frozenset(
     {"row_id", "run", "query", "window_id", "window_start", "window_end"}
     | {"pane", "revision", "records", "offsets", "batch_id", "lag_us", "op", "absorbed_by"}
@@ -26,9 +25,6 @@ def check_postgres_names(query: str, columns: Sequence[str]) -> None:
         if column in _COLUMNS or columns.count(column) > 1:
             msg = f"the PostgreSQL table has a column {column!r} already: give it another name"
             raise ValueError(msg)
-    if query in _TABLES:
-        msg = f"the PostgreSQL sink has a table {query!r} of its own: give the query another name"
-        raise ValueError(msg)
     for name in (query, *columns):
         if len(name.encode()) > _NAME_BYTES or "\0" in name or "%" in name:
             msg = f"{name!r} cannot name a PostgreSQL table or column: use 1 to 63 bytes without %"

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from windowing.spec.errors import Problem
+from windowing.spec.errors import Problem, shown
 from windowing.spec.yaml_lines import Path, line_of
 
 # One right spelling for each field that people get wrong.
@@ -57,8 +57,8 @@ def _message(finding: Any, name: str) -> str:
     if kind == "missing":
         return f"{name} is missing and must be given"
     if kind == "extra_forbidden":
-        return f"unknown key {name!r}: correct its spelling or take it out"
+        return f"unknown key {shown(name)}: correct its spelling or take it out"
     if kind == "value_error":
         return str(finding["msg"]).removeprefix("Value error, ")
     text = str(finding["msg"])
-    return f"{value!r} is not allowed: {text[:1].lower()}{text[1:]}"
+    return f"{shown(value)} is not allowed: {text[:1].lower()}{text[1:]}"

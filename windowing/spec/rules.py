@@ -53,6 +53,22 @@ def check_generator(window: Window, disorder: Disorder) -> None:
         raise WindowError("E_DISORDER", f"{rule}; given {disorder}")
 
 
+def check_joined(window: Window, joined: Sequence[str]) -> None:
+    """Rows that are counted as they arrive have one lane, or PATTR to say which is whose.
+
+    Args:
+        window: the window.
+        joined: the names of lanes that joined.
+
+    Raises:
+        WindowError: E_ARRIVAL_ORDER.
+    """
+    counted = in_log_order(window) or window.kind is WindowClass.SLIDE_BY_N
+    if joined and counted and window.pattr is None:
+        msg = f"{joined[0]} joined, and these rows are counted in the order of one lane's arrival"
+        raise WindowError("E_ARRIVAL_ORDER", f"{msg}: use PATTR, or ORDER event_time")
+
+
 def check_progress_key(window: Window, group_by: Sequence[str], disorder: Disorder) -> None:
     """Progress per key needs rows of that key.
 

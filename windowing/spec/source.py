@@ -5,7 +5,6 @@ The names are those of the file; times are integer microseconds, with the unit i
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -18,25 +17,24 @@ from windowing.spec.disorder import (
     Punctuation,
     parse_disorder,
     parse_disorder_of,
+    without_lanes,
     without_unit,
 )
+from windowing.spec.field_names import FieldName, TimeName
 from windowing.spec.fields import FieldType, parse_field_type
+from windowing.spec.joined import JoinedLane, parse_joined
 from windowing.spec.late import PositiveDuration
 from windowing.spec.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.spec.limits import EARLIEST, LATEST
+from windowing.spec.names import TopicName
 from windowing.spec.window import ROW_NUM, AttributeType
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+PARTITIONS_MAX = 1_000
+"""A lane costs milliseconds in every batch: so many were run, on both engines, and no more."""
+
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
 
 
-def _named(value: object) -> object:
-    if isinstance(value, str) and not _NAME.fullmatch(value):
-        msg = f"{value!r} is not a name: use letters, digits, _ . - (not first)"
-        raise ValueError(msg)
-    return value
-
-
-Name = Annotated[str, BeforeValidator(_named)]
 Instant = Annotated[int, BeforeValidator(instant_us)]
 Duration = Annotated[int, BeforeValidator(duration_us)]
 Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
@@ -60,11 +58,21 @@ class EventTime(SpecModel):
         max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not judged.
     """
 
-    field: str
+    field: TimeName
     unit: Literal["us", "ms", "s", "iso"]
     min_us: Instant = Field(default=INT64_MIN, alias="min")
     max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
     max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @property
+    def first_us(self) -> int:
+        """The earliest legal time."""
+        return max(self.min_us, EARLIEST)
+
+    @property
+    def end_us(self) -> int:
+        """The first time that is too late to be legal."""
+        return min(self.max_us, LATEST)
 
     @model_validator(mode="after")
     def _ordered(self) -> EventTime:
@@ -79,29 +87,37 @@ class Source(SpecModel):
 
     Attributes:
         topic: name of the topic; lanes are named `topic/partition`.
-        partitions: how many lanes there are; fixed for the pipeline's life.
+        partitions: how many lanes there are, those that joined with them.
         fields: the fields of a record beside the event time, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other attributes that windows are made over, by field.
         idle_timeout_us: a lane silent for so long by the wall clock holds back no early row.
         unknown_fields: what becomes of a record with a field that is not declared.
         dense: offsets have no holes; a gap is then an error.
+        joined: the last of the partitions, as many as were added while a run was reading.
+        compacted: the topic may drop records of which there is a newer one of the same key. No
+            part of the fingerprint: it says what is allowed, not what is computed.
     """
 
-    topic: Name
-    partitions: Annotated[int, Field(strict=True, ge=1, le=100_000)]
+    topic: TopicName
+    partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
     format: Literal["json"]
     event_time: EventTime
-    fields: dict[str, Type]
+    fields: dict[FieldName, Type]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
+    # Not shown: where no lane has joined, a source's fingerprint is what it was without this field.
+    joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = Field((), repr=False)
+    compacted: bool = Field(default=False, repr=False)
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
-        """What generators name, fields and lanes, must exist."""
+        """What generators and lanes that joined name, fields and lanes, must exist."""
+        for part in self.parts:
+            part._check_joined()
         for field in self.disorder_of:
             if field not in self.fields or self.attributes[field] != "number":
                 msg = f"E_DISORDER: disorder_of {field!r} is not an int under source.fields"
@@ -109,6 +125,25 @@ class Source(SpecModel):
         for generator in (self.disorder, *self.disorder_of.values()):
             self._check_names(generator)
         return self
+
+    def _check_joined(self) -> None:
+        named = sorted(lane.name for lane in self.joined)
+        last = sorted(f"{self.topic}/{p}" for p in range(self.founding, self.partitions))
+        if self.founding < 1 or named != last:
+            msg = (
+                f"E_JOINED: {', '.join(named)} joined, and of {self.partitions} partitions of "
+                f"{self.topic} that can only be the last ones, but not all: correct joined, or "
+                "partitions"
+            )
+            raise ValueError(msg)
+        for lane in self.joined:
+            for field, _ in lane.at:
+                if field != self.event_time.field and self.attributes.get(field) != "number":
+                    msg = (
+                        f"E_JOINED: {lane.name}: {field!r} is neither the event time "
+                        f"({self.event_time.field}) nor an int under source.fields"
+                    )
+                    raise ValueError(msg)
 
     def _check_names(self, generator: Disorder) -> None:
         attr = generator.attr if isinstance(generator, OrderedPer | Punctuation) else None
@@ -165,12 +200,26 @@ class Source(SpecModel):
         """The logs that it is made of: one, but for joins."""
         return (self,)
 
+    @property
+    def founding(self) -> int:
+        """How many of the lanes were there from the start."""
+        return self.partitions - len(self.joined)
+
+    @property
+    def joined_lanes(self) -> tuple[JoinedLane, ...]:
+        """The lanes of all its logs that joined, in the order of their numbers."""
+        joined = (lane for part in self.parts for lane in part.joined)
+        return tuple(sorted(joined, key=lambda lane: lane.number))
+
     def place(self, number: int) -> tuple[Source, int]:
         """The source and the partition of a lane."""
         return self, number
 
     def lane(self, number: int) -> str:
-        """The name of a lane, `topic/partition`."""
+        """The name of a lane, `topic/partition`; of a foreign one as well."""
+        if number < 0:
+            partition, index = divmod(-1 - number, len(self.parts))
+            return f"{self.parts[index].topic}/{partition}"
         source, partition = self.place(number)
         return f"{source.topic}/{partition}"
 
@@ -178,15 +227,59 @@ class Source(SpecModel):
         """The number of a partition's lane; None: it is not read."""
         before = 0
         for part in self.parts:
-            if part.topic == topic and 0 <= partition < part.partitions:
-                return before + partition
-            before += part.partitions
+            if part.topic == topic:
+                if 0 <= partition < part.founding:
+                    return before + partition
+                return next((j.number for j in part.joined if j.partition == partition), None)
+            before += part.founding
         return None
+
+    def foreign(self, topic: str) -> tuple[int, int]:
+        """What a partition of a topic that is not declared has for a number: `a * partition + b`.
+
+        It is below zero, and tells both.
+        """
+        names = [part.topic for part in self.parts]
+        return -len(names), -1 - names.index(topic)
+
+    def begins_at(self, number: int, attribute: str) -> int | None:
+        """The progress by an attribute that a lane begins with; None: with none.
+
+        Args:
+            number: of the lane.
+            attribute: a field; of a join the left side's event time stands for both sides'.
+        """
+        own, partition = self.place(number)
+        field = own.event_time.field if attribute == self.event_time.field else attribute
+        at = (dict(lane.at).get(field) for lane in own.joined if lane.partition == partition)
+        return next(at, None)
+
+    def as_of(self, lanes: int) -> Source:
+        """The source as it was before the lanes from this number on joined."""
+        gone = {lane.name for lane in self.joined if lane.number >= lanes}
+        of = {name: without_lanes(disorder, gone) for name, disorder in self.disorder_of.items()}
+        earlier = {
+            "partitions": self.partitions - len(gone),
+            "joined": tuple(lane for lane in self.joined if lane.name not in gone),
+            "disorder": without_lanes(self.disorder, gone),
+            "disorder_of": of,
+        }
+        return self.model_copy(update=earlier)
 
     @property
     def lanes(self) -> str:
         """The lanes in words, for messages."""
         return ", ".join(f"{p.topic}/0 to {p.topic}/{p.partitions - 1}" for p in self.parts)
+
+    def undeclared(self, lane: str) -> str:
+        """What is wrong with a partition of its topics that is none of the lanes, in a sentence."""
+        return (
+            f"{lane} is a partition that the pipeline does not declare (it reads {self.lanes}): "
+            "the set of partitions is fixed, because how a topic is partitioned decides which "
+            "records are late; let a run go on with it by `slackwater topics FILE "
+            "--accept-partitions`, which tells what the file is to say of it, or declare it and "
+            "start a new run"
+        )
 
 
 def known_fields(source: Source) -> str:

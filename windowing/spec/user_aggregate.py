@@ -2,8 +2,9 @@
 
 The engine holds partial states as msgpack, so a state is made of plain values: None, booleans,
 integers of 64 bits, floats, strings, lists, and dicts with strings for keys. It may be written out
-and read back between any two calls. `slackwater check-aggregate` looks whether `merge` is free of
-order; nothing that a run does can.
+and read back between any two calls. A pipeline file names the class; nothing of it is imported
+until a run, or whoever checks one, needs it. `slackwater check-aggregate` looks whether `merge` is
+free of order; nothing that a run does can.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import importlib
 import inspect
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, Protocol, get_args
 
@@ -58,7 +60,9 @@ def load(reference: str) -> UserAggregate:
     Raises:
         UserAggregateError: no such module or class, or not an aggregate.
     """
-    made = _class_of(reference)()
+    class_ = _class_of(reference)
+    with _users_code(reference, "making one"):
+        made = class_()
     missing = [name for name in _METHODS if not callable(getattr(made, name, None))]
     if missing:
         msg = f"python:{reference} has no {', '.join(missing)}: an aggregate has all of {_METHODS}"
@@ -74,25 +78,44 @@ def load(reference: str) -> UserAggregate:
 
 def _class_of(reference: str) -> type:
     module, _, name = reference.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        msg = f"python:{reference}: {error}: the module must be importable wherever a job runs"
-        raise UserAggregateError(msg) from None
+    with _users_code(reference, f"importing {module}"):
+        imported = importlib.import_module(module)
+    found = getattr(imported, name, None)
     if not isinstance(found, type):
         msg = f"python:{reference}: module {module} has no class {name}"
         raise UserAggregateError(msg)
     return found
 
 
+@contextmanager
+def _users_code(reference: str, doing: str) -> Iterator[None]:
+    """Whatever a user's code raises, `sys.exit` included, becomes an error that names the class."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        why = f"{type(error).__name__}: {error}"
+        rule = (
+            ""
+            if not isinstance(error, ImportError)
+            else ("; the module must be importable wherever a job runs")
+        )
+        msg = f"python:{reference}: {doing} failed: {why}{rule}"
+        raise UserAggregateError(msg) from error
+
+
 def source_digest(reference: str) -> str:
     """A digest of the class's source, so that states of another version are told apart.
 
     Raises:
-        UserAggregateError: as `load`.
+        UserAggregateError: as `load`; or there is no source to be read.
     """
     load(reference)
-    return hashlib.sha256(inspect.getsource(_class_of(reference)).encode()).hexdigest()[:16]
+    try:
+        source = inspect.getsource(_class_of(reference))
+    except (OSError, TypeError) as error:
+        msg = f"python:{reference}: its source cannot be read ({error}): write the class in a file"
+        raise UserAggregateError(msg) from None
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
 def call(reference: str, method: str, *arguments: Any) -> Any:

@@ -27,6 +27,9 @@ class PlainSums(Accumulators):
             columns.append(values.fill_null(0.0).alias(f"{field}#plain"))
         return columns
 
+    def _merged(self, name: str) -> pl.Expr:
+        return pl.col(name).sum() if name.endswith("#plain") else super()._merged(name)
+
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         field, function = aggregate.field, aggregate.function
         if field is None or self._fields[field] != "float" or function not in ("sum", "mean"):

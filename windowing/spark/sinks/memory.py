@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pyspark.sql import DataFrame
 
 from windowing.frames import from_bytes
 from windowing.local import Output
-from windowing.output import DEAD_LETTER, EARLY, RESULT, dead_letters_of, rows_of
+from windowing.output import DEAD_LETTER, EARLY, RESULT, Emitted, dead_letters_of, rows_of
+from windowing.spark.sinks.tokens import Frames, TokenOf, token_of_frames
 from windowing.spec import Pipeline
+from windowing.token import Token, admit
 
 
 class MemorySink:
@@ -17,23 +17,35 @@ class MemorySink:
 
     Args:
         pipeline: whose rows they are.
+        token_of: gives the token of a batch that was read; None: what its lanes say they have read.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+    def __init__(self, pipeline: Pipeline, token_of: TokenOf | None = None) -> None:
+        self._pipeline, self._token_of = pipeline, token_of
         self._queries = {query.name: query for query in pipeline.queries}
-        self._batches: set[int] = set()
+        self.tokens: dict[int, Token] = {}
         self.output = Output()
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Take one batch; made for `foreachBatch`."""
-        self.take(((kind, query, bytes(data)) for kind, query, data in batch.collect()), batch_id)
+        self.take(
+            [Emitted(kind, query, bytes(data)) for kind, query, data in batch.collect()], batch_id
+        )
 
-    def take(self, frames: Iterable[tuple[str, str | None, bytes]], batch_id: int) -> None:
-        """Take one batch's frames: of each the kind, the query, and the Arrow stream."""
-        if batch_id in self._batches:
+    def take(self, frames: Frames, batch_id: int) -> None:
+        """Take one batch's frames: of each the kind, the query, and the Arrow stream.
+
+        Raises:
+            TokenMismatch: it is not the batch that comes next, nor one that was taken.
+        """
+        if self._token_of is None:
+            token = token_of_frames(self._pipeline, frames, batch_id)
+        else:
+            token = self._token_of(batch_id)
+        admit(token, self.tokens, "this process")
+        if batch_id in self.tokens:
             return
-        self._batches.add(batch_id)
+        self.tokens[batch_id] = token
         for kind, query, data in frames:
             if kind == RESULT and query is not None:
                 frame = from_bytes(data)

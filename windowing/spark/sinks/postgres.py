@@ -2,9 +2,10 @@
 
 A pipeline has a schema of the sink's name, with a table per query, `dead_letters` and `metrics` as
 the table sink has; structs are spread over columns (key fields, then aggregates) and offsets are
-JSON. `commits` holds the last batch of each run: a batch that is written again is passed over, and
-a zombie and its successor wait for each other at that row. The connection is libpq's, from the
-environment: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, …
+JSON. `commits` holds the last batch of each run, at whose row a zombie and its successor wait for
+each other, and `tokens` the token of each batch (see `adr/0014`): the same batch again is passed
+over, another one under its number is refused. The connection is libpq's, from the environment:
+PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, …
 """
 
 from __future__ import annotations
@@ -20,9 +21,18 @@ import pyarrow.compute as pc
 from psycopg import sql
 from pyspark.sql import DataFrame
 
-from windowing.output import Emitted
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
+from windowing.spark.sinks.tokens import (
+    TOKEN_SCHEMA,
+    TOKENS,
+    Frames,
+    TokenOf,
+    token_of_frames,
+    token_rows,
+    tokens_of,
+)
 from windowing.spec import Pipeline
+from windowing.token import Kept, Tables, Token, admit
 
 COMMITS = "commits"
 ROW_ID = "row_id"
@@ -53,10 +63,14 @@ class PostgresSink:
         pipeline: whose rows they are; its sink names the schema.
         schema: of the tables.
         run: the identity of the checkpoint; another run never collides with this one.
+        token_of: gives the token of a batch that was read; None: what its lanes say they have read.
     """
 
-    def __init__(self, pipeline: Pipeline, schema: str, run: str) -> None:
+    def __init__(
+        self, pipeline: Pipeline, schema: str, run: str, token_of: TokenOf | None = None
+    ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
+        self._pipeline, self._token_of = pipeline, token_of
         with _connection() as connection:
             # Two drivers may begin at once, and "if not exists" is no lock.
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
@@ -64,25 +78,54 @@ class PostgresSink:
                 connection.execute(statement)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Write one batch; made for `foreachBatch`."""
+        """Write one batch; made for `foreachBatch`.
+
+        Raises:
+            TokenMismatch: the tables and the job's checkpoint do not belong together.
+        """
         # Spark must see the whole batch executed, also when its rows are there already.
         self.take(batch.collect(), batch_id)
 
-    def take(self, frames: Sequence[Emitted], batch_id: int) -> None:
-        """Write one batch's frames, of all shards."""
+    def take(self, frames: Frames, batch_id: int) -> None:
+        """Write one batch's frames, each with its kind, its query and its Arrow stream.
+
+        Raises:
+            TokenMismatch: the tables and the job's checkpoint do not belong together.
+        """
+        if self._token_of is None:
+            token = token_of_frames(self._pipeline, frames, batch_id)
+        else:
+            token = self._token_of(batch_id)
         tables = self._rows.tables(frames, batch_id)
         with _connection() as connection:
-            if self._take_token(connection, batch_id):
+            if self._take_token(connection, token):
                 for name, rows in tables.items():
                     self._upsert(connection, name, rows)
 
-    def _take_token(self, connection: psycopg.Connection, batch_id: int) -> bool:
-        """Whether the batch is still to be written; its row is ours until the transaction ends."""
+    def _take_token(self, connection: psycopg.Connection, token: Token) -> bool:
+        """Whether the batch is still to be written; its row is ours until the transaction ends.
+
+        Raises:
+            TokenMismatch: the tables hold another batch, or do not end where this one begins.
+        """
+        # The row is locked also where it stays as it is.
         taken = sql.SQL(
             "insert into {} as c (run, batch_id) values (%s, %s) on conflict (run)"
             " do update set batch_id = excluded.batch_id where c.batch_id < excluded.batch_id"
         ).format(sql.Identifier(self._schema, COMMITS))
-        return connection.execute(taken, [self._run, batch_id]).rowcount == 1
+        fresh = connection.execute(taken, [self._run, token.batch_id]).rowcount == 1
+        table = sql.Identifier(self._schema, TOKENS)
+        around = "batch_id in (%s, (select max(batch_id) from {0} where run = %s))"
+        which = [token.batch_id, self._run]
+        held = _tokens(connection, self._schema, self._run, around, which)
+        admit(token, held, f"PostgreSQL schema {self._schema} of run {self._run}")
+        if fresh:
+            rows = token_rows(self._run, token)
+            values = sql.SQL(", ").join([sql.Placeholder()] * len(TOKEN_SCHEMA))
+            insert = sql.SQL("insert into {} values ({})").format(table, values)
+            with connection.cursor() as cursor:
+                cursor.executemany(insert, [list(row.values()) for row in rows.to_pylist()])
+        return fresh
 
     def _upsert(self, connection: psycopg.Connection, name: str, rows: pa.Table) -> None:
         columns = [column for column, _ in _flat(rows.schema)]
@@ -113,6 +156,54 @@ class PostgresSink:
         connection.execute("drop table staged")
 
 
+def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
+    """What the tables have of a run; makes none.
+
+    All of a batch is one transaction, so a table that is there has what `commits` says.
+
+    Args:
+        pipeline: whose tables they are.
+        schema: of the tables.
+        run: the run.
+        since: the first batch whose token is asked for.
+    """
+    with _connection() as connection:
+        there = {name: _exists(connection, schema, name) for name in schemas(pipeline)}
+        batch, tokens = None, {}
+        if _exists(connection, schema, COMMITS):
+            last = sql.SQL("select batch_id from {} where run = %s")
+            last_of = last.format(sql.Identifier(schema, COMMITS))
+            found = connection.execute(last_of, [run]).fetchone()
+            batch = int(found[0]) if found else None
+        if _exists(connection, schema, TOKENS):
+            tokens = _tokens(connection, schema, run, "batch_id >= %s", [since])
+    tables = {name: Kept(batch) if exists else None for name, exists in there.items()}
+    return Tables(f"PostgreSQL schema {schema}", tokens, tables)
+
+
+def _exists(connection: psycopg.Connection, schema: str, name: str) -> bool:
+    spelled = sql.Identifier(schema, name).as_string(connection)
+    found = connection.execute("select to_regclass(%s)", [spelled]).fetchone()
+    return found is not None and found[0] is not None
+
+
+def _tokens(
+    connection: psycopg.Connection,
+    schema: str,
+    run: str,
+    which: LiteralString,
+    values: Sequence[object],
+) -> dict[int, Token]:
+    """The tokens of a run that meet a condition, in which {0} is the table."""
+    table = sql.Identifier(schema, TOKENS)
+    columns = sql.SQL(", ").join(map(sql.Identifier, TOKEN_SCHEMA.names))
+    select = sql.SQL("select {} from {} where run = %s and {}").format(
+        columns, table, sql.SQL(which).format(table)
+    )
+    rows = connection.execute(select, [run, *values])
+    return tokens_of(dict(zip(TOKEN_SCHEMA.names, row, strict=True)) for row in rows)
+
+
 def _connection() -> psycopg.Connection:
     return psycopg.connect(options="-c TimeZone=UTC", application_name="slackwater")
 
@@ -122,6 +213,10 @@ def _definitions(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
     yield sql.SQL(
         "create table if not exists {} (run text primary key, batch_id bigint not null)"
     ).format(sql.Identifier(schema, COMMITS))
+    token = [(field.name, _COLUMNS[field.type]) for field in TOKEN_SCHEMA]
+    yield sql.SQL("create table if not exists {} ({}, unique (run, batch_id, lane))").format(
+        sql.Identifier(schema, TOKENS), _typed(token)
+    )
     for name, columns in schemas(pipeline).items():
         yield sql.SQL("create table if not exists {} ({}, primary key ({}))").format(
             sql.Identifier(schema, name), _typed(_flat(columns)), sql.Identifier(ROW_ID)

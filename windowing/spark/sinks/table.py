@@ -1,24 +1,37 @@
-"""The table sink: Delta tables, one per query and two beside them, written exactly once.
+"""The table sink: Delta tables, one per query and three beside them, written exactly once.
 
-Under the table's folder stand `<query>/`, `dead_letters/` and `metrics/`. Each commit carries the
-run as application and the batch as version, so a batch that is written again is passed over, table
-by table. Reading needs no JVM, and writing none either: a batch's results are a small fraction of
-its input, so the driver commits them itself (see `adr/0007`).
+Under the table's folder stand `<query>/`, `dead_letters/`, `metrics/` and `tokens/`. Each commit
+carries the run as application and the batch as version, and a digest of the batch's token: a batch
+that is written again is passed over, table by table, and another batch under the same number is
+refused. A batch's token is written before its rows, and every table takes part in every batch, if
+only with an empty commit: so each of them says how far it has the run. Reading needs no JVM, and
+writing none either: a batch's results are a small fraction of its input, so the driver commits them
+itself (see `adr/0007`, `adr/0014`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 from pathlib import Path
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from deltalake.schema import PrimitiveType
 from pyspark.sql import DataFrame
 
-from windowing.output import Emitted
 from windowing.spark.sinks.rows import LAG, BatchRows, schemas
+from windowing.spark.sinks.tokens import (
+    TOKEN_SCHEMA,
+    TOKENS,
+    Frames,
+    TokenOf,
+    token_of_frames,
+    token_rows,
+    tokens_of,
+)
 from windowing.spec import Pipeline
+from windowing.token import Kept, Tables, Token, admit, due
 
 
 class TableSink:
@@ -28,32 +41,133 @@ class TableSink:
         pipeline: whose rows they are.
         folder: the table's folder.
         run: the identity of the checkpoint; another run never collides with this one.
+        token_of: gives the token of a batch that was read; None: what its lanes say they have read.
     """
 
-    def __init__(self, pipeline: Pipeline, folder: Path, run: str) -> None:
-        self._rows, self._run = BatchRows(pipeline, run), run
+    def __init__(
+        self, pipeline: Pipeline, folder: Path, run: str, token_of: TokenOf | None = None
+    ) -> None:
+        self._rows, self._run, self._pipeline = BatchRows(pipeline, run), run, pipeline
+        self._folder, self._token_of = folder, token_of
         self._tables = {
             name: _open(folder / name, schema) for name, schema in schemas(pipeline).items()
         }
+        self._tokens = _open(folder / TOKENS, TOKEN_SCHEMA)
+        self._held: dict[int, Token] | None = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Write one batch; made for `foreachBatch`."""
+        """Write one batch; made for `foreachBatch`.
+
+        Raises:
+            TokenMismatch: the tables and the job's checkpoint do not belong together.
+        """
         # Spark must see the whole batch executed, also when its tables hold it already.
         self.take(batch.collect(), batch_id)
 
-    def take(self, frames: Sequence[Emitted], batch_id: int) -> None:
-        """Write one batch's frames, of all shards."""
-        for name, rows in self._rows.tables(frames, batch_id).items():
-            self._commit(name, rows, batch_id)
+    def take(self, frames: Frames, batch_id: int) -> None:
+        """Write one batch's frames, each with its kind, its query and its Arrow stream.
 
-    def _commit(self, name: str, rows: pa.Table, batch_id: int) -> None:
-        table = self._tables[name]
-        table.update_incremental()
-        written = table.transaction_version(self._run)
-        if written is not None and written >= batch_id:
+        Raises:
+            TokenMismatch: the tables and the job's checkpoint do not belong together.
+        """
+        if self._token_of is None:
+            token = token_of_frames(self._pipeline, frames, batch_id)
+        else:
+            token = self._token_of(batch_id)
+        self._announce(token)
+        rows = self._rows.tables(frames, batch_id)
+        for name, table in self._tables.items():
+            self._commit(name, table, rows.get(name), token)
+
+    def _announce(self, token: Token) -> None:
+        """Keep the token before any row of its batch: what a table may hold is always known."""
+        place = f"{self._folder} of run {self._run}"
+        held = self._around(token.batch_id) if self._held is None else self._held
+        admit(token, held, place)
+        if token.batch_id not in held:
+            try:
+                _append(self._tokens, token_rows(self._run, token), self._run, token)
+                held[token.batch_id] = token
+            except CommitFailedError:
+                # Another driver was quicker; whether with the same batch is judged now.
+                held = self._around(token.batch_id)
+                admit(token, held, place)
+                if token.batch_id not in held:
+                    raise
+        # Batches only rise while a driver lives.
+        self._held = {batch: kept for batch, kept in held.items() if batch >= token.batch_id - 1}
+
+    def _around(self, batch_id: int) -> dict[int, Token]:
+        """The tokens of the run from the batch before one on, or the last where that is older."""
+        self._tokens.update_incremental()
+        last = self._tokens.transaction_version(self._run)
+        return {} if last is None else _tokens_in(self._tokens, self._run, min(last, batch_id - 1))
+
+    def _commit(self, name: str, table: DeltaTable, rows: pa.Table | None, token: Token) -> None:
+        if self._has(name, table, token):
             return
-        token = CommitProperties(app_transactions=[Transaction(self._run, batch_id)])
-        write_deltalake(table, rows, mode="append", commit_properties=token)
+        try:
+            _append(table, rows, self._run, token)
+        except CommitFailedError:
+            # Another driver was quicker; with the same batch, that is as good.
+            if not self._has(name, table, token):
+                raise
+
+    def _has(self, name: str, table: DeltaTable, token: Token) -> bool:
+        table.update_incremental()
+        written, digest = _kept(table, self._run)
+        place = f"table {self._folder / name} of run {self._run}"
+        return due(token, place, written, digest, min(self._held or [token.batch_id])) == "pass"
+
+
+def kept(pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
+    """What the tables have of a run; makes none.
+
+    Args:
+        pipeline: whose tables they are.
+        folder: the table's folder.
+        run: the run.
+        since: the first batch whose token is asked for.
+    """
+    tables = {}
+    for name in schemas(pipeline):
+        table = _existing(folder / name)
+        tables[name] = None if table is None else _kept(table, run)
+    tokens = _existing(folder / TOKENS)
+    return Tables(str(folder), {} if tokens is None else _tokens_in(tokens, run, since), tables)
+
+
+def _append(table: DeltaTable, rows: pa.Table | None, run: str, token: Token) -> None:
+    """Commit a batch's rows, or that there are none, with its number and its token."""
+    said = {"run": run, "batch": token.batch_id, "lanes": token.lanes, "topics": token.topics}
+    properties = CommitProperties(
+        app_transactions=[Transaction(run, token.batch_id), Transaction(_plan(run), token.digest)],
+        custom_metadata={"slackwater": json.dumps(said)},
+    )
+    if rows is None:
+        rows = pa.schema(table.schema().to_arrow()).empty_table()
+    write_deltalake(table, rows, mode="append", commit_properties=properties)
+
+
+def _plan(run: str) -> str:
+    """The application whose version is the digest of a run's last batch; no run has this name."""
+    return f"{run}/token"
+
+
+def _kept(table: DeltaTable, run: str) -> Kept:
+    return Kept(table.transaction_version(run), table.transaction_version(_plan(run)))
+
+
+def _tokens_in(table: DeltaTable, run: str, since: int) -> dict[int, Token]:
+    filters = [("run", "=", run), ("batch_id", ">=", since)]
+    return tokens_of(table.to_pyarrow_table(filters=filters).to_pylist())
+
+
+def _existing(path: Path) -> DeltaTable | None:
+    try:
+        return DeltaTable(str(path))
+    except TableNotFoundError:
+        return None
 
 
 def _open(path: Path, schema: pa.Schema) -> DeltaTable:

@@ -1,0 +1,73 @@
+"""A fault of whoever keeps the topic: it is given a partition while a job reads it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from chaos.faults.damage import await_job_error
+from chaos.faults.errors import FaultDidNotApply
+from chaos.faults.fault import Named, Scene
+from infra.layout import ROOT, STATE_DIR_VARIABLE
+from jobs.producing import send_all
+from jobs.topics import add_partitions, end_offsets, records_from
+
+_ACCEPT_S = 300.0
+
+
+@dataclass
+class AddedPartition:
+    """Give the topic a partition, and records to it; the cure is that somebody accepts it.
+
+    Attributes:
+        records: how many records go to it: copies of another partition's first ones, so that some
+            of them are late there.
+    """
+
+    hold_s: float = 0.0
+    records: int = 200
+
+    def inject(self, scene: Scene) -> str:
+        """Add it, fill it, and hear what the job says.
+
+        Raises:
+            FaultDidNotApply: the job does not give up.
+        """
+        bootstrap, topic = scene.endpoints.kafka_bootstrap, scene.topic
+        number = len(end_offsets(bootstrap, topic))
+        copies = records_from(bootstrap, topic, 0, 0, self.records)
+        add_partitions(bootstrap, topic, number + 1)
+        send_all(bootstrap, topic, [(number, one.value, None) for one in copies if one.value])
+        sent = end_offsets(bootstrap, topic)[number]
+        scene.note_sent({number: sent})
+        wanted = (f"{topic}/{number}", "--accept-partitions")
+        scene.named.append(Named(wanted, await_job_error(scene)))
+        return f"{topic}/{number} was added, with {sent} records"
+
+    def heal(self, scene: Scene) -> str:
+        """Let it join the run, by the command that the error names, and submit the run again.
+
+        Raises:
+            FaultDidNotApply: it is not accepted.
+        """
+        folder = scene.checkpoint.parent
+        (file,) = folder.glob("*.y*ml")
+        command = [sys.executable, "-m", "slackwater.main", "topics", str(file)]
+        command += ["--accept-partitions", "--run", folder.name]
+        env = {**os.environ, STATE_DIR_VARIABLE: str(scene.endpoints.state_dir)}
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_ACCEPT_S,
+        )
+        if done.returncode != 0:
+            msg = f"{' '.join(command[2:])} says {done.stderr.strip()[-500:]}"
+            raise FaultDidNotApply(msg)
+        scene.submit_job()
+        return f"{done.stdout.splitlines()[0]}; job submitted again"

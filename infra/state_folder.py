@@ -1,0 +1,99 @@
+"""Whose a state folder is: a marker says what the stack may delete in it.
+
+`SLACKWATER_STATE_DIR` may name any folder, a home too. What stood there before is nobody's to
+delete, whatever it is called.
+"""
+
+import json
+from pathlib import Path
+
+from infra.errors import InfraError
+from infra.layout import HOME, INSTALLED, Layout
+from infra.record import cannot_write
+
+MARKER = ".slackwater-state"
+"""In a state folder: JSON, with the names that stood there before it became one."""
+
+DATA = frozenset(
+    {"airflow", "chaos", "docker", "kafka", "logs", "nightly", "quality", "reports", "runs"}
+    | {"spark", "tables", "flight_delays.png", "stack.json", "stack.json.part", "stack.lock"}
+)
+"""What the platform writes into a state folder; `clean` knows no other names."""
+
+
+def claim(layout: Layout) -> None:
+    """Mark a folder as a state folder, so that it can be cleaned; made where there is none.
+
+    Raises:
+        InfraError: something else is in it, or it cannot be written.
+    """
+    folder = layout.state_dir
+    if is_ours(folder):
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        before = {path.name for path in folder.iterdir()}
+        if foreign := sorted(before - DATA):
+            text = (
+                f"{folder} holds {foreign[0]!r}, which is not Slackwater's: let "
+                "SLACKWATER_STATE_DIR name a folder that is new or empty"
+            )
+            raise InfraError(text)
+        _mark(folder, [] if _was_used(folder) else sorted(before))
+    except OSError as error:
+        raise InfraError(cannot_write(folder / MARKER, error)) from error
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is the checkout's own, or has been marked."""
+    return folder == HOME or (folder / MARKER).is_file()
+
+
+def deletable(layout: Layout) -> list[Path]:
+    """What a clean-up may delete: known names that did not stand there before.
+
+    Raises:
+        InfraError: the folder is not known to be a state folder.
+    """
+    folder = layout.state_dir
+    if not is_ours(folder) and not _was_used(folder):
+        text = (
+            f"{folder} has no marker of a state folder ({MARKER}): `slackwater up` makes one; if "
+            "this is a state folder all the same, delete it yourself"
+        )
+        raise InfraError(text)
+    # The lock is held while the others go.
+    names = DATA - _kept(folder) - {"stack.lock"}
+    return [folder / name for name in sorted(names)]
+
+
+def left_over(layout: Layout) -> list[str]:
+    """The names in a state folder that a clean-up does not touch, those of the set-up aside."""
+    quiet = DATA | {MARKER} | (INSTALLED if layout.state_dir == HOME else frozenset())
+    found = {path.name for path in layout.state_dir.iterdir()}
+    return sorted(found - quiet | (found & _kept(layout.state_dir)))
+
+
+def _mark(folder: Path, kept: list[str]) -> None:
+    text = json.dumps({"format": 1, "kept": kept}) + "\n"
+    (folder / MARKER).write_text(text, encoding="utf-8")
+
+
+def _kept(folder: Path) -> frozenset[str]:
+    marker = folder / MARKER
+    if not marker.is_file():
+        return frozenset()
+    try:
+        return frozenset(json.loads(marker.read_text(encoding="utf-8"))["kept"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        text = f"{marker} is damaged ({error}): delete what you do not need of {folder} yourself"
+        raise InfraError(text) from error
+
+
+def _was_used(folder: Path) -> bool:
+    """Whether a stack ran here before there were markers: its record of ports is there."""
+    try:
+        found = json.loads((folder / "stack.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"ports", "running"} <= found.keys()

@@ -1,0 +1,137 @@
+"""Control headers as brokers hand them over: null, twice, of no known shape; one verdict of all."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaProducer
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from chaos.log import LogRecord, read_events, read_topic
+from jobs.producing import CONTROL_HEADER, control_of
+from jobs.recording import Event, event_line, record, write_events
+from jobs.topics import create_topic
+from tests.strategies import Entry
+from tests.windowing.test_engine import lines
+from windowing.batches import batches
+from windowing.control import ControlError, read_control
+from windowing.local import run
+from windowing.semantics import evaluate
+from windowing.semantics.controls import read_control as read_defined
+from windowing.semantics.trace import trace
+from windowing.spec import Pipeline, parse_pipeline
+from windowing.spec.rows import dead_letter_lines, row_lines
+
+PIPELINE = """
+name: p
+source: {{topic: {topic}, partitions: 1, format: json, event_time: {{field: ts, unit: us}},
+  fields: {{}}, disorder: ordered}}
+queries: {{w: {{window: RANGE 10 us SLIDE 10 us WATTR ts, aggregates: {{n: count}}}}}}
+"""
+BOUND = b'{"bound":40}'
+Headers = list[tuple[str, bytes | None]]
+# Of each record the headers, and whether it is a dead letter.
+VARIANTS: list[tuple[Headers, bool]] = [
+    ([(CONTROL_HEADER, b'{"bund":7}')], True),
+    ([(CONTROL_HEADER, None)], True),
+    ([(CONTROL_HEADER, b"")], True),
+    ([(CONTROL_HEADER, b"\xff{}")], True),
+    ([(CONTROL_HEADER, b'{"bound":40')], True),
+    ([(CONTROL_HEADER, BOUND), (CONTROL_HEADER, BOUND)], True),
+    ([(CONTROL_HEADER, BOUND), (CONTROL_HEADER, b'{"end":true}')], True),
+    ([(CONTROL_HEADER, None), (CONTROL_HEADER, BOUND)], True),
+    ([("other", b"x"), (CONTROL_HEADER, b'{"bound":5}')], False),
+]
+
+
+_NULL = b"null header"
+
+
+@pytest.fixture
+def null_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Headers may be null: the protocol allows it, and kafka-python's encoder alone knows it."""
+    append = DefaultRecordBatchBuilder.append
+
+    def appended(self: Any, *place: Any) -> Any:
+        *others, headers = place
+        return append(self, *others, [(k, None if v == _NULL else v) for k, v in headers])
+
+    monkeypatch.setattr(DefaultRecordBatchBuilder, "append", appended)
+
+
+def outcomes(pipeline: Pipeline, log: list[Entry]) -> list[str]:
+    """What engine and definition, which must agree, make of a log; and its trace is whole."""
+    outcome = evaluate(pipeline, log)
+    defined = [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
+    assert lines(run(pipeline, batches(log, 3, pipeline))) == defined
+    assert len(list(trace(pipeline, log))) == len(log)
+    return defined
+
+
+def expected(topic: str) -> list[str]:
+    dead = [offset for offset, (_, refused) in enumerate(VARIANTS, 1) if refused]
+    place = {"source": topic, "partition": 0}
+    return [
+        json.dumps(
+            {**place, "offset": offset, "query": None, "reason": "malformed"},
+            separators=(",", ":"),
+        )
+        for offset in dead
+    ]
+
+
+@pytest.mark.kafka
+@pytest.mark.usefixtures("null_headers")
+def test_a_real_topic_with_every_variant(kafka_broker: str, tmp_path: Path) -> None:
+    topic = f"controls-{uuid.uuid4().hex[:8]}"
+    create_topic(kafka_broker, topic, 1)
+    producer = KafkaProducer(bootstrap_servers=kafka_broker)
+    producer.send(topic, value=b'{"ts":1}', partition=0)
+    for headers, _ in VARIANTS:
+        producer.send(
+            topic,
+            value=b"",
+            partition=0,
+            headers=[(k, _NULL if v is None else v) for k, v in headers],
+        )
+    producer.send(topic, value=b'{"ts":12}', partition=0)
+    producer.close()
+    pipeline = parse_pipeline(PIPELINE.format(topic=topic))
+    log = list(read_topic(kafka_broker, topic))
+    found = outcomes(pipeline, log)
+    row, dead = found[0], found[1:]
+    assert json.loads(row)["records"] == 1
+    assert dead == expected(topic)
+    # Recorded into a file it is the same log; the tools around disorder pass over dead letters.
+    write_events(tmp_path / "events.jsonl", log)
+    recorded = list(read_events(tmp_path / "events.jsonl"))
+    assert outcomes(pipeline, recorded) == found
+    assert len(record(pipeline, recorded).lanes[0]) == 2
+
+
+@pytest.mark.parametrize(("headers", "refused"), VARIANTS)
+def test_a_client_reads_them_alike(headers: Headers, refused: bool) -> None:
+    control = control_of(headers)
+    assert control is not None
+    assert (read_defined(control) is None) == refused
+    if refused:
+        with pytest.raises(ControlError, match="is not a control record"):
+            read_control(control)
+    assert control_of([("other", b"x")]) is None
+
+
+@pytest.mark.parametrize(
+    "control", [b"", b"{", b"\xff", b"null", b'["a"]', b'{"bound":NaN}', BOUND]
+)
+def test_whatever_a_header_holds_can_be_recorded(control: bytes, tmp_path: Path) -> None:
+    event = Event("s", 0, 3, None, control, None)
+    (tmp_path / "events.jsonl").write_bytes(event_line(event) + b"\n")
+    (again,) = read_events(tmp_path / "events.jsonl")
+    assert isinstance(again, LogRecord)
+    assert again.control is not None
+    assert again.value is None
+    assert read_defined(again.control) == read_defined(control)

@@ -1,0 +1,150 @@
+"""Policy windows: the engine shows what the definition says, for every pair of policies.
+
+The paper's profile. Windows are rebuilt from a snapshot now and then, which must not show.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from windowing.rows.policies import Event, ManualClock, SlidingWindow, TumblingWindow, WindowEvent
+from windowing.semantics.policies import Advance, Insert, Mark, Operation, Shown, evaluate
+from windowing.spec.policy import (
+    Count,
+    Delta,
+    Marker,
+    PartitionAge,
+    PartitionCount,
+    Punct,
+    Selection,
+    Time,
+    TupleCount,
+    WindowClause,
+)
+
+_EXAMPLES = max(settings.default.max_examples * 3, 100) if settings.default else 100
+_SELECTIONS = st.sampled_from([Selection.lru, Selection.lfu, Selection.oldest])
+_POLICIES = st.one_of(
+    st.integers(1, 4).map(Count),
+    st.builds(Delta, st.just("v"), st.sampled_from([0, 1, 2, 5])),
+    st.integers(1, 6).map(Time),
+)
+_PARTITION_EVICTIONS = st.one_of(
+    st.none(),
+    st.builds(PartitionCount, st.integers(1, 3), _SELECTIONS),
+    st.builds(TupleCount, st.integers(1, 5), _SELECTIONS),
+    st.integers(1, 4).map(PartitionAge),
+)
+_SHOWN = {
+    Event.before_flush: "flush",
+    Event.trigger: "trigger",
+    Event.initial_full: "initialFull",
+    Event.before_evict: "evict",
+    Event.partition_eviction: "partitionEviction",
+    Event.empty_window_punct: "emptyWindowPunct",
+}
+
+
+@st.composite
+def clauses(draw: st.DrawFn) -> WindowClause:
+    by = draw(st.sampled_from([(), ("k",)]))
+    evicts = draw(_PARTITION_EVICTIONS) if by else None
+    if draw(st.booleans()):
+        return WindowClause("tumbling", draw(_POLICIES | st.just(Punct())), None, by, evicts)
+    return WindowClause("sliding", draw(_POLICIES), draw(_POLICIES), by, evicts)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Operation]:
+    operations: list[Operation] = []
+    now = value = 0
+    for _ in range(draw(st.integers(1, 30))):
+        match draw(st.sampled_from("iiiiaam")):
+            case "i":
+                value += draw(st.sampled_from([0, 1, 1, 2, 4, -1]))
+                operations.append(Insert({"v": value, "k": draw(st.integers(0, 3))}))
+            case "a":
+                now += draw(st.integers(0, 4))
+                operations.append(Advance(now))
+            case "m":
+                operations.append(Mark())
+    return operations
+
+
+class Engine:
+    """The window that a clause describes, and what it has shown."""
+
+    def __init__(self, clause: WindowClause) -> None:
+        self._clause, self._clock = clause, ManualClock()
+        self.shown: list[Shown] = []
+        self.step = self._tuples = 0
+        self._window = self._build()
+
+    def _build(self) -> TumblingWindow | SlidingWindow:
+        clause = self._clause
+        common: dict[str, Any] = {
+            "partition_by": clause.partition_by or None,
+            "partition_eviction": clause.partition_eviction,
+            "clock": self._clock,
+        }
+        window: TumblingWindow | SlidingWindow
+        if clause.kind == "tumbling":
+            window = TumblingWindow(clause.eviction, **common)
+        else:
+            assert clause.trigger is not None
+            window = SlidingWindow(clause.eviction, clause.trigger, **common)
+        for kind in _SHOWN:
+            window.on(kind, self._show)
+        return window
+
+    def _show(self, event: WindowEvent) -> None:
+        rows = self._window.rows(event.key) or []
+        key: Any = event.key
+        if event.kind is Event.before_evict:
+            rows = [event.row]
+        elif event.kind is Event.partition_eviction:
+            rows, key = [], event.victims
+        numbers = tuple(row["n"] for row in rows)
+        at_us, kind = self._clock.now_us, _SHOWN[event.kind]
+        self.shown.append(Shown(self.step, at_us, kind, key, numbers))  # type: ignore[arg-type]
+
+    def rebuild(self) -> None:
+        snapshot = json.loads(json.dumps(self._window.snapshot()))
+        self._window = self._build()
+        self._window.restore(snapshot, timers=True)
+
+    def apply(self, operation: Operation) -> None:
+        if isinstance(operation, Insert):
+            self._tuples += 1
+            self._window.insert({**operation.row, "n": self._tuples})
+        elif isinstance(operation, Advance):
+            self._window.advance(operation.to_us)
+        elif isinstance(self._clause.eviction, Punct):
+            self._window.punctuate(Marker.window)
+
+
+def by_place(shown: list[Shown]) -> dict[tuple[Any, ...], list[Shown]]:
+    """The order between partitions at one instant is open."""
+    places: dict[tuple[Any, ...], list[Shown]] = {}
+    for one in shown:
+        key = None if one.kind == "partitionEviction" else one.key
+        places.setdefault((one.step, one.at_us, key), []).append(one)
+    return places
+
+
+@settings(max_examples=_EXAMPLES)
+@given(clause=clauses(), operations=histories(), data=st.data())
+def test_the_engine_shows_what_is_defined(
+    clause: WindowClause, operations: list[Operation], data: st.DataObject
+) -> None:
+    engine = Engine(clause)
+    for step, operation in enumerate(operations):
+        if data.draw(st.integers(0, 3)) == 0:
+            engine.rebuild()
+        engine.step = step
+        engine.apply(operation)
+    assert by_place(engine.shown) == by_place(evaluate(clause, operations))

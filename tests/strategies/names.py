@@ -1,0 +1,90 @@
+"""The same cases with other names for their fields: those of columns, and whatever is text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from tests.strategies.logs import Case, Event
+
+# Names that a window may have (PATTR, WATTR), and among them those of the engine's own columns.
+PLAIN = (
+    *("first", "last", "partition", "records", "window_id", "revision", "bound", "ts_us", "kind"),
+    *("offset", "reason", "release", "w_first", "w_last", "at_first", "at_last", "gap", "chain"),
+    *("bin", "binary", "number", "value", "values", "key", "row", "unit", "node", "instant"),
+    *("epoch", "before", "after", "retracts", "absorbed_by", "count", "at", "late", "of", "number"),
+    *("run", "query", "pane", "op", "batch_id", "lag_us", "query", "left", "right", "rank", "all"),
+    *("progress", "furthest", "moved", "previous", "appears", "literal", "len", "reach", "place"),
+    *("row_number", "until", "shown", "records_", "_time", "_0", "b001", "s000", "x.b001"),
+)
+# Names that only `group_by` and aggregates can have.
+STRANGE = (
+    *("k#b001", "k#s002", "#n", "#value", "k#n", "k#min", "k#max", "k#hi", "k#q0", "x#values"),
+    *("=k", "==", "=x#b001", "\\=k", "\\", "#", "a b", "a.b", 'a"b', "a'b", "é😀", "^.*$", "*"),
+    *("left.v", "right:at", "a per b", "x:b001", "null", "k\nl", "{k}", "a;b", "%", "$", "K"),
+    *("v#b000", "w#b000", "x#b000", "g#b000", "h#earliest", "-", "first#min", "last#max"),
+)
+
+
+def renamed(case: Case, names: Mapping[str, str]) -> Case:
+    """A case in which fields have other names, wherever file and log speak of them.
+
+    Args:
+        case: as `cases` draws it.
+        names: per field that is called otherwise, the new name; two never get the same.
+    """
+    document = yaml.safe_load(case.pipeline)
+    source = document["source"]
+    source["fields"] = {names.get(name, name): type_ for name, type_ in source["fields"].items()}
+    source["event_time"]["field"] = names.get("ts", "ts")
+    source["disorder"] = _attributes(source["disorder"], names)
+    for query in document["queries"].values():
+        query["group_by"] = [names.get(name, name) for name in query["group_by"]]
+        query["window"] = _window(query["window"], names)
+        query["aggregates"] = {
+            name: _call(text, names) for name, text in query["aggregates"].items()
+        }
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    return Case(text, tuple(tuple(_event(event, names) for event in lane) for lane in case.lanes))
+
+
+def _window(window: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(window, dict):
+        fields = {clause: window[clause] for clause in ("wattr", "pattr") if clause in window}
+        return window | {clause: names.get(name, name) for clause, name in fields.items()}
+    return re.sub(
+        r"(?<=[A-Z(] )(\w+)|(?<=rank\()\w+", lambda found: names.get(found[0], found[0]), window
+    )
+
+
+def _attributes(disorder: Any, names: Mapping[str, str]) -> Any:
+    if not isinstance(disorder, dict):
+        return disorder
+    changed = json.loads(json.dumps(disorder))
+    for kind in ("ordered_per", "punctuation"):
+        if isinstance(changed.get(kind), dict):
+            changed[kind]["attr"] = names.get(changed[kind]["attr"], changed[kind]["attr"])
+        elif kind in changed:
+            changed[kind] = names.get(changed[kind], changed[kind])
+    return changed
+
+
+def _call(text: str, names: Mapping[str, str]) -> str:
+    function, mark, given = text.partition("(")
+    fields = [part.strip() for part in given.removesuffix(")").split(",")]
+    return function + mark + ", ".join(names.get(f, f) for f in fields) + (")" if mark else "")
+
+
+def _event(event: Event, names: Mapping[str, str]) -> Event:
+    changed = dict(event)
+    if "value" in event:
+        changed["value"] = {names.get(name, name): item for name, item in event["value"].items()}
+    control = event.get("control")
+    if isinstance(control, dict) and isinstance(control.get("on"), dict):
+        on = {names.get(name, name): item for name, item in event["control"]["on"].items()}
+        changed["control"] = {**event["control"], "on": on}
+    return changed

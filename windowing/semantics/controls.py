@@ -1,0 +1,81 @@
+"""What control records say: promises, sightings, and the end of a lane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from windowing.semantics.json_objects import parse_object
+from windowing.spec.disorder import Heartbeat
+from windowing.spec.lengths import INT64_MAX, INT64_MIN
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A promise in band: no more records with a time below `bound_us` in this lane.
+
+    Attributes:
+        bound_us: the instant; records at it may still come.
+        on: field and value if it holds for the records with that value only.
+    """
+
+    bound_us: int
+    on: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a heartbeat emitter saw when it wrote into this lane.
+
+    Attributes:
+        now_us: its clock, or None.
+        seen_us: by lane, the time of a record that has arrived.
+    """
+
+    now_us: int | None
+    seen_us: Mapping[str, int]
+
+
+Control = Bound | Observation | Literal["end", "ignored"]
+
+
+def read_control(control: bytes) -> Control | None:
+    """Read a control record; which shapes count is the generator's affair.
+
+    Args:
+        control: JSON, such as `{"bound": 5000000}` (microseconds) or `{"end": true}`.
+
+    Returns:
+        None: it is no JSON object, or has none of the shapes.
+    """
+    fields = parse_object(control)
+    if fields is None:
+        return None
+    names = set(fields)
+    if names == {"end"}:
+        return "end" if fields["end"] is True else None
+    if names in ({"bound"}, {"bound", "on"}):
+        on = fields.get("on", {})
+        if not _is_instant(fields["bound"]) or not isinstance(on, dict):
+            return None
+        return Bound(fields["bound"], on if "on" in fields else None)
+    if names and names <= {"now", "seen"}:
+        seen = fields.get("seen", {})
+        if isinstance(seen, dict) and all(map(_is_instant, (fields.get("now", 0), *seen.values()))):
+            return Observation(fields.get("now"), seen)
+    return None
+
+
+def _is_instant(value: object) -> bool:
+    return type(value) is int and INT64_MIN <= value <= INT64_MAX
+
+
+def reached(disorder: Heartbeat, seen: Observation) -> int | None:
+    """The latest instant that the true clock had reached, by what was seen; None: it says none."""
+    sources = dict(disorder.sources)
+    known = [] if seen.now_us is None else [seen.now_us]
+    for lane, ts_us in seen.seen_us.items():
+        if lane in sources:
+            known.append(ts_us + sources[lane].min_delay_us - sources[lane].skew_us)
+    return max(known, default=None)

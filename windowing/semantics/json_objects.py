@@ -1,0 +1,78 @@
+"""JSON objects as the log's contract has them, those of values and of control records alike."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+DEPTH_MAX = 512
+"""Objects and arrays may nest this deep; a value that nests deeper is malformed."""
+
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Python refuses to convert very long digit strings; all that matters of one is that it is beyond
+# every type.
+_DIGITS_MAX = 400
+_BEYOND: int = 10**_DIGITS_MAX
+
+
+def parse_object(value: bytes | None) -> dict[str, Any] | None:
+    """Return a JSON object, or None where the bytes are anything else.
+
+    A name given twice keeps its last value. Not JSON: NaN and infinities, a lone surrogate
+    anywhere, a byte order mark, text that is not UTF-8, and nesting beyond `DEPTH_MAX`.
+    """
+    try:
+        text = (value or b"").decode("utf-8")
+        if _depth(text) > DEPTH_MAX:
+            return None
+        document = (_CAREFUL if "\\u" in text else _PLAIN).decode(text)
+    except ValueError:  # UnicodeDecodeError and JSONDecodeError are both of this kind
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _depth(text: str) -> int:
+    """The greatest depth of brackets outside strings, or any number below it if that is small."""
+    if text.count("{") + text.count("[") <= DEPTH_MAX:
+        return 0
+    depth = deepest = 0
+    for mark in _STRINGS.sub("", text):
+        if mark in "{[":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif mark in "}]":
+            depth -= 1
+    return deepest
+
+
+def _int(digits: str) -> int:
+    if len(digits) <= _DIGITS_MAX:
+        return int(digits)
+    return -_BEYOND if digits.startswith("-") else _BEYOND
+
+
+def _no_constant(name: str) -> NoReturn:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object after a look at every string in it, those of overwritten names too."""
+    _refuse_lone_surrogates(pairs)
+    return dict(pairs)
+
+
+def _refuse_lone_surrogates(parts: Iterable[object]) -> None:
+    for part in parts:
+        if isinstance(part, str) and _SURROGATE.search(part):
+            msg = "a lone surrogate is not text"
+            raise ValueError(msg)
+        if isinstance(part, list | tuple):
+            _refuse_lone_surrogates(part)
+
+
+_PLAIN = json.JSONDecoder(parse_int=_int, parse_constant=_no_constant)
+_CAREFUL = json.JSONDecoder(parse_int=_int, parse_constant=_no_constant, object_pairs_hook=_object)

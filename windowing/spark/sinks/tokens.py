@@ -1,0 +1,87 @@
+"""Tokens as rows: the table that a sink keeps of them, and the token of frames that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from windowing.frames import from_bytes
+from windowing.output import METRIC, Emitted
+from windowing.spec import Pipeline
+from windowing.token import Stretch, Token
+
+TOKENS = "tokens"
+
+TOKEN_SCHEMA = pa.schema(
+    [
+        ("run", pa.string()),
+        ("batch_id", pa.int64()),
+        ("lane", pa.string()),
+        ("first_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("topic_id", pa.string()),
+        ("pipeline", pa.string()),
+    ]
+)
+"""One row for each lane of a batch; a lane without offsets ends one before it begins."""
+
+TokenOf = Callable[[int], Token]
+"""Gives the token of the batch that is being written."""
+
+
+Frames = Sequence[Emitted]
+"""A batch as the plan emits it, of all shards; rows of Spark with these fields are welcome."""
+
+
+def token_rows(run: str, token: Token) -> pa.Table:
+    """The rows of a token."""
+    common = {"run": run, "batch_id": token.batch_id, "pipeline": token.pipeline}
+    rows = [
+        {
+            **common,
+            "lane": lane,
+            "first_offset": part.first,
+            "last_offset": part.last,
+            "topic_id": token.topics.get(lane.rpartition("/")[0]),
+        }
+        for lane, part in sorted(token.lanes.items())
+    ]
+    # A batch in which no lane read anything is one, too.
+    return pa.Table.from_pylist(rows or [common], schema=TOKEN_SCHEMA)
+
+
+def tokens_of(rows: Iterable[Mapping[str, Any]]) -> dict[int, Token]:
+    """The tokens of one run by batch, from rows with the columns of `TOKEN_SCHEMA`."""
+    batches: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        batches.setdefault(row["batch_id"], []).append(row)
+    return {batch: _token(batch, batches[batch]) for batch in sorted(batches)}
+
+
+def _token(batch_id: int, rows: Sequence[Mapping[str, Any]]) -> Token:
+    named = [row for row in rows if row["lane"] is not None]
+    return Token(
+        batch_id,
+        {row["lane"]: Stretch(row["first_offset"], row["last_offset"]) for row in named},
+        {row["lane"].rpartition("/")[0]: row["topic_id"] for row in named if row["topic_id"]},
+        rows[0]["pipeline"] or "",
+    )
+
+
+def token_of_frames(pipeline: Pipeline, frames: Frames, batch_id: int) -> Token:
+    """The token of a batch whose plan nobody knows: the offsets that its lanes say they have read.
+
+    Lanes that read nothing are absent from it.
+    """
+    parts = [from_bytes(bytes(data)) for kind, _, data in frames if kind == METRIC]
+    lanes: dict[str, Stretch] = {}
+    if parts:
+        read = pl.concat(parts).drop_nulls("first_offset").group_by("partition")
+        for number, first, last in read.agg(
+            pl.col("first_offset").min(), pl.col("last_offset").max()
+        ).iter_rows():
+            lanes[pipeline.source.lane(number)] = Stretch(first, last)
+    return Token(batch_id, lanes, pipeline=pipeline.fingerprint)
