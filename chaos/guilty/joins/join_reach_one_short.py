@@ -1,6 +1,6 @@
-"""A join whose windows end one instant before the distance that they allow.
+"""A join whose windows end one instant before the distance that they allow, looking back.
 
-Defect: `<` for `<=`: a partner exactly a window away is none.
+Defect: `<` for `<=`: a right record exactly a window before a left one is no partner.
 How one gets it: half-open windows everywhere else.
 Expected: pairs are missing.
 """
@@ -13,18 +13,20 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import join, lair
 from chaos.guilty.planted import planted
 from windowing.emission.joins import JoinEmitter
-from windowing.spec.operator import Side
 
 
 class ShortEmitter(JoinEmitter):
-    """Looks one microsecond less far."""
-
-    def _within(self, distance: pl.Expr, side: Side) -> pl.Expr:
-        return super()._within(distance + 1, side)
+    """Looks one microsecond less far back."""
 
     def _bounds(self) -> list[pl.Expr]:
-        first, *others = super()._bounds()
-        return [first & (pl.col("right:at") != pl.col("left:at") - self._reach["right"]), *others]
+        true = self._reach
+        if true["right"] is None:
+            return super()._bounds()
+        self._reach = {**true, "right": true["right"] - 1}
+        try:
+            return super()._bounds()
+        finally:
+            self._reach = true
 
 
 GUILTY = guilty(planted("join_reach_one_short", ShortEmitter), "deterministic", lair=lair(join))
