@@ -41,7 +41,7 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
     source = document["source"]
     source["fields"] = {names.get(name, name): type_ for name, type_ in source["fields"].items()}
     source["event_time"]["field"] = names.get("ts", "ts")
-    source["disorder"] = _attributes(source["disorder"], names)
+    source["disorder"] = attributes(source["disorder"], names)
     for query in document["queries"].values():
         query["group_by"] = [names.get(name, name) for name in query["group_by"]]
         query["window"] = _window(query["window"], names)
@@ -61,7 +61,8 @@ def _window(window: Any, names: Mapping[str, str]) -> Any:
     )
 
 
-def _attributes(disorder: Any, names: Mapping[str, str]) -> Any:
+def attributes(disorder: Any, names: Mapping[str, str]) -> Any:
+    """A generator in which fields have other names."""
     if not isinstance(disorder, dict):
         return disorder
     changed = json.loads(json.dumps(disorder))
