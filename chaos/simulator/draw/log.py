@@ -9,7 +9,7 @@ from typing import Any
 from chaos.simulator.case import Event
 from chaos.simulator.draw.axis import Axis, number_axes, time_axis
 from chaos.simulator.draw.clock import spell
-from chaos.simulator.draw.values import draw_field, draw_poison, draw_raw
+from chaos.simulator.draw.values import draw_field, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
 from windowing.spec.disorder import Heartbeat, OrderedPer, Punctuation
 from windowing.spec.pipeline import Pipeline
@@ -34,6 +34,7 @@ class _Log:
         largest: of fields that are added up, how large an int may be.
         units: fields that name the unit of rows that are counted as they arrive.
         bad_values: spoilt values occur.
+        refusals: dense sources may have holes.
     """
 
     pipeline: Pipeline
@@ -42,6 +43,7 @@ class _Log:
     largest: dict[str, int]
     units: frozenset[str]
     bad_values: bool
+    refusals: bool
 
 
 def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -> Lanes:
@@ -60,6 +62,7 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
         _largest(pipeline, 4 if overflow else most + 4),
         _units(pipeline),
         wish.bad_values,
+        wish.refusals,
     )
     return tuple(_lane(rng, log, number, max(2, most // lanes)) for number in range(lanes))
 
@@ -103,7 +106,7 @@ def _lane(rng: random.Random, log: _Log, number: int, most: int) -> tuple[Event,
         if rng.random() < 0.25:
             more = {name: axis.value(rng) for name, axis in log.numbers.items()}
             contents.append(_content(rng, log, number, log.time.value(rng), more))
-    holes = not source.dense or rng.random() < 0.04
+    holes = not source.dense or (log.refusals and rng.random() < 0.04)
     offset, lane = rng.choice([-1, 0, 4]), list[Event]()
     for content in contents:
         offset += rng.choice([1, 1, 1, 2, 50]) if holes else 1
@@ -124,15 +127,19 @@ def _content(
     # Where records promise nothing, control records have to.
     told = isinstance(source.disorder, Punctuation | Heartbeat) or _keyed(source)
     if rng.random() < (0.25 if told else 0.1):
-        return {"control": _control(rng, log, source, ts_us)}
-    if log.bad_values and rng.random() < 0.03:
-        return {"raw": draw_raw(rng)}
+        return _appended(rng, log, ts_us, {"control": _control(rng, log, source, ts_us)})
+    if log.bad_values and rng.random() < 0.04:
+        return rng.choice([{"raw": draw_raw(rng)}, {"control": draw_no_control(rng)}])
     time = source.event_time
     value: dict[str, Any] = {time.field: spell(ts_us, time.unit), **numbers}
     value |= _fields(rng, log, source, number)
     if log.bad_values and rng.random() < 0.07:
         value |= draw_poison(rng, source, log.units | frozenset(log.numbers))
-    event: Event = {"value": value}
+    return _appended(rng, log, ts_us, {"value": value})
+
+
+def _appended(rng: random.Random, log: _Log, ts_us: int, event: Event) -> Event:
+    """The event with the broker's time, if it has any; now and then that is before its own."""
     if rng.random() < 0.6:
         event["append_us"] = ts_us + rng.choice([0, 0, 0, 1, 9, 9, -3, -4]) * log.time.tick
     return event

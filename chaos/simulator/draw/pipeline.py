@@ -37,7 +37,7 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
     """
     wish = wish or Wish()
     kind = rng.choice(wish.classes)
-    document = draw_join(rng) if kind == JOIN else _of_queries(rng, kind, wish)
+    document = draw_join(rng, wish) if kind == JOIN else _of_queries(rng, kind, wish)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
@@ -72,7 +72,7 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     # Some query always takes what the pipeline says, unless each has its own.
     late = draw_late(rng, clock.us(every), consistent="landmark" not in kinds)
     document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
-    document["retention"] = draw_retention(rng, clock.us, windows=False)
+    document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
     around = Setting(clock, lanes, every, late, document["retention"], keyed, number_keyed)
     document["queries"] = {
         f"q{place}": draw_query(rng, one, around, wish, number=number)
