@@ -15,7 +15,6 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 from pydantic import (
-    BeforeValidator,
     Field,
     PrivateAttr,
     ValidationError,
@@ -31,7 +30,6 @@ from windowing.spec.emission import (
     Retention,
     check_early,
     check_idle,
-    parse_retention,
 )
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.field_names import check_field_name
@@ -39,8 +37,9 @@ from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
 from windowing.spec.limits import check_lengths, check_postgres_origin
-from windowing.spec.names import PipelineName, QueryName, SchemaName, TableName
+from windowing.spec.names import PipelineName, QueryName
 from windowing.spec.postgres_names import check_postgres_names
+from windowing.spec.query import Kept, Query, QueryFile, Sink
 from windowing.spec.rules import (
     check_gaps,
     check_joined,
@@ -52,89 +51,13 @@ from windowing.spec.rules import (
 from windowing.spec.schedule import Schedule
 from windowing.spec.source import EventTime, Source, SpecModel, known_fields
 from windowing.spec.user_aggregate import source_digest
-from windowing.spec.window import Window, WindowClass, parse_window
+from windowing.spec.window import parse_window
 from windowing.spec.yaml_lines import line_of
 
 # What stands for the source of a join that cannot be read.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 0, "fields": {}, "disorder": Unordered()}
 
 __all__ = ["EventTime", "Pipeline", "Query", "Sink", "Source", "load_pipeline", "parse_pipeline"]
-
-Kept = Annotated[Retention, BeforeValidator(parse_retention)]
-
-
-class _QueryFile(SpecModel):
-    """A query as it stands in the file."""
-
-    window: str | dict[str, Any]
-    group_by: list[str] = Field(default_factory=list)
-    aggregates: dict[str, Any]
-    late: Late | None = None
-    retention: Kept | None = None
-    early: Early | None = None
-    accumulation: Accumulation | None = None
-
-
-class Query(SpecModel):
-    """One window over the stream and the aggregates of its extents; all defaults applied.
-
-    Attributes:
-        name: the query's name in the file and in every row.
-        window: the window.
-        group_by: fields that make up the row's key, in this order.
-        aggregates: in the order of the file.
-        late: what becomes of late records.
-        retention_us: how long after its end a window takes late records; None unless `update`.
-        entries_max: how many partial states a shard may hold of it; None: any number.
-        early: provisional rows, if any.
-        accumulation: what later revisions show.
-    """
-
-    name: str
-    window: Window
-    group_by: tuple[str, ...]
-    aggregates: tuple[Aggregate, ...]
-    late: Late
-    retention_us: int | None
-    entries_max: int | None = None
-    early: Early | None = None
-    accumulation: Accumulation = "accumulating"
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The fields that make up a row's key: PATTR, then those of `group_by`."""
-        return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """The columns that tables have for marks which only some rows have."""
-        by_session = self.window.kind is WindowClass.SESSION
-        retracting = self.accumulation == "retracting"
-        return (*(["op"] if retracting else []), *(["absorbed_by"] if by_session else []))
-
-
-class Sink(SpecModel):
-    """Where rows go: one of these.
-
-    Attributes:
-        table: Delta tables in a folder of this name under the tables' folder.
-        postgres: PostgreSQL tables in a schema of this name.
-    """
-
-    table: TableName | None = None
-    postgres: SchemaName | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Sink:
-        if (self.table is None) == (self.postgres is None):
-            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
-            raise ValueError(msg)
-        return self
-
-    @property
-    def name(self) -> str:
-        """The name of the folder or schema."""
-        return self.table or self.postgres or ""
 
 
 class Pipeline(SpecModel):
@@ -156,7 +79,7 @@ class Pipeline(SpecModel):
     early: Early | None = None
     accumulation: Accumulation = "accumulating"
     shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
-    query_files: dict[QueryName, _QueryFile] = Field(alias="queries", default_factory=dict)
+    query_files: dict[QueryName, QueryFile] = Field(alias="queries", default_factory=dict)
     sink: Sink | None = None
     schedule: Schedule = "continuous"
     quality: list[dict[str, Any]] = Field(default_factory=list)
@@ -200,7 +123,7 @@ class Pipeline(SpecModel):
 
     @field_validator("query_files")
     @classmethod
-    def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
+    def _nonempty(cls, value: dict[str, QueryFile]) -> dict[str, QueryFile]:
         for name, query in value.items():
             if not query.aggregates:
                 msg = f"query {name}: aggregates is empty: add one, as {{records: count}}"
@@ -312,7 +235,7 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
     )
 
 
-def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
+def _resolve(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
     """A query with all defaults applied; its own section is blamed for what stands there."""
     source, here = pipeline.source, ("queries", name)
     late, early = query.late or pipeline.late, query.early or pipeline.early
@@ -373,7 +296,7 @@ def _with_code(query: Query) -> Query:
     )
 
 
-def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
+def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
         if field not in source.fields:
             msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
@@ -384,7 +307,7 @@ def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple
     return tuple(query.group_by)
 
 
-def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:
+def _aggregates(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:
     result = []
     for name, text in query.aggregates.items():
         with _blaming(*here, "aggregates", name):
