@@ -24,6 +24,8 @@ def draw_join(rng: random.Random, wish: Wish) -> dict[str, Any]:
     join: dict[str, Any] = {}
     for side, topic, time, fields in _SIDES:
         join[side] = {"source": _source(rng, clock, topic, time, fields)}
+        if wish.refusals and rng.random() < 0.15:
+            join[side]["source"]["dense"] = True
         window = rng.choice([None, 0, 2, 5, 12])
         if window is not None:
             join[side]["window"] = clock.us(window)
@@ -56,6 +58,4 @@ def _source(
     }
     if rng.random() < 0.2:
         source["unknown_fields"] = "ignore"
-    if rng.random() < 0.15:
-        source["dense"] = True
     return source

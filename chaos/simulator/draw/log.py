@@ -34,7 +34,6 @@ class _Log:
         largest: of fields that are added up, how large an int may be.
         units: fields that name the unit of rows that are counted as they arrive.
         bad_values: spoilt values occur.
-        refusals: dense sources may have holes.
     """
 
     pipeline: Pipeline
@@ -43,7 +42,6 @@ class _Log:
     largest: dict[str, int]
     units: frozenset[str]
     bad_values: bool
-    refusals: bool
 
 
 def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -> Lanes:
@@ -62,7 +60,6 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
         _largest(pipeline, 4 if overflow else most + 4),
         _units(pipeline),
         wish.bad_values,
-        wish.refusals,
     )
     return tuple(_lane(rng, log, number, max(2, most // lanes)) for number in range(lanes))
 
@@ -106,7 +103,7 @@ def _lane(rng: random.Random, log: _Log, number: int, most: int) -> tuple[Event,
         if rng.random() < 0.25:
             more = {name: axis.value(rng) for name, axis in log.numbers.items()}
             contents.append(_content(rng, log, number, log.time.value(rng), more))
-    holes = not source.dense or (log.refusals and rng.random() < 0.04)
+    holes = not source.dense or rng.random() < 0.04
     offset, lane = rng.choice([-1, 0, 4]), list[Event]()
     for content in contents:
         offset += rng.choice([1, 1, 1, 2, 50]) if holes else 1
