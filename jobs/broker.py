@@ -43,6 +43,8 @@ _IDEMPOTENT = re.compile(r"InitProducerId.*ClusterAuthorizationFailed")
 class BrokerError(RuntimeError):
     """No broker answers, or it refuses."""
 
+    exit_code = 1
+
 
 class Refused(BrokerError):
     """It refuses, and will refuse again: a login, a certificate, a right that is missing."""

@@ -28,7 +28,7 @@ from jobs.topics import TopicError, end_offsets
 from windowing.control import Control, ControlError, read_control
 from windowing.spec import Pipeline
 from windowing.spec.disorder import Delays, Heartbeat
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.lengths import INT64_MIN
 from windowing.values import BadValue, ValueRules, read_value
 
 _LOOK_BACK = 1_000
@@ -38,6 +38,8 @@ _STALL_S = 30.0
 
 class HeartbeatError(ValueError):
     """Nothing is known of a partition's delays."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -119,13 +121,15 @@ def beats(
     """
     source = pipeline.source
     newest = {source.lane(partition): ts_us for partition, ts_us in seen.newest_us.items()}
-    known = Control(now_us=now_us if by_clock else None, seen_us=newest)
+    # A clock past all legal times says no more than that: what claims more is not believed.
+    until_us = min(now_us, source.event_time.end_us)
+    known = Control(now_us=until_us if by_clock else None, seen_us=newest)
     reached_us = known.reached_us(delays)
     if reached_us is None:
         return []
     said: dict[str, Any] = {"seen": newest}
     if by_clock:
-        said = {"now": now_us, **said}
+        said = {"now": until_us, **said}
     found = []
     for partition in range(source.partitions):
         heard_us = seen.heard_us.get(partition)
@@ -134,7 +138,7 @@ def beats(
             continue
         way = delays[source.lane(partition)]
         bound_us = reached_us - way.max_delay_us - way.skew_us
-        bound_us = min(max(bound_us, INT64_MIN), INT64_MAX - 1)
+        bound_us = min(max(bound_us, INT64_MIN), source.event_time.end_us)
         if not isinstance(source.disorder, Heartbeat):
             said = {"bound": bound_us}
         control = json.dumps(said, separators=(",", ":"))

@@ -19,6 +19,7 @@ from windowing.batches import Entry
 from windowing.decode import column
 from windowing.spec import Pipeline
 from windowing.spec.lengths import INT64_MAX
+from windowing.spec.limits import LATEST
 from windowing.spec.rules import by_event_time
 from windowing.spec.window import WindowClass
 from windowing.wids import Ints, lowered
@@ -31,6 +32,8 @@ _END = b'{"end":true}'
 
 class PunctuateError(ValueError):
     """What was asked for cannot be punctuated."""
+
+    exit_code = 2
 
 
 def step_of(pipeline: Pipeline) -> int:
@@ -94,16 +97,33 @@ def punctuations(
     stops: dict[int, dict[int, list[bytes]]] = {}
     for partition, lane in recording.lanes.items():
         here = stops.setdefault(partition, {})
-        offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
-        promised = _rising(here, offsets, ts_us, every_us)
+        limited = lane.with_columns(believed=_believed(pipeline, lane))
+        promised = _rising(here, limited, every_us)
         if per is not None:
-            _per_key(here, lane, promised, every_us, per)
+            _per_key(here, limited, promised, every_us, per)
     return stops
 
 
-def _rising(stops: dict[int, list[bytes]], offsets: list[int], ts_us: Ints, every_us: int) -> Ints:
+def _believed(pipeline: Pipeline, lane: pl.DataFrame) -> pl.Series:
+    """Of each record, the largest bound that is believed right behind it, at its append time."""
+    rule = pipeline.source.event_time
+    believed = np.full(len(lane), rule.end_us)
+    if rule.max_ahead_us is None:
+        return pl.Series(believed)
+    append_us = lane["append_us"].fill_null(INT64_MAX - rule.max_ahead_us).to_numpy()
+    return pl.Series(np.minimum(believed, np.minimum(append_us, LATEST) + rule.max_ahead_us))
+
+
+def _limited(bounds: Ints, believed: pl.Series) -> Ints:
+    """Bounds, each no larger than what is believed there; none falls back."""
+    limited: Ints = np.maximum.accumulate(np.minimum(bounds, believed.to_numpy()))
+    return limited
+
+
+def _rising(stops: dict[int, list[bytes]], lane: pl.DataFrame, every_us: int) -> Ints:
     """Note each rise of a lane's bound; give what it has promised after each record."""
-    bounds = tightest_bounds(ts_us, every_us)
+    offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
+    bounds = _limited(tightest_bounds(ts_us, every_us), lane["believed"])
     for place in _rises(bounds, ts_us):
         stops.setdefault(offsets[place], []).append(_control(int(bounds[place])))
     return bounds
@@ -122,10 +142,10 @@ def _per_key(
     stops: dict[int, list[bytes]], lane: pl.DataFrame, promised: Ints, every_us: int, per: str
 ) -> None:
     offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
-    placed = lane.select(column(per)).with_row_index("place")
+    placed = lane.select(column(per), "believed").with_row_index("place")
     for (key,), part in placed.group_by(column(per), maintain_order=True):
         places = part["place"].to_numpy()
-        bounds = tightest_bounds(ts_us[places], every_us)
+        bounds = _limited(tightest_bounds(ts_us[places], every_us), part["believed"])
         for number in _rises(bounds, ts_us[places]):
             place = int(places[number])
             if bounds[number] > promised[place]:

@@ -33,6 +33,8 @@ _SCRIPT = "jobs/pipeline.py"
 class RunError(RuntimeError):
     """A run that does not exist, or that cannot be what was asked for."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Run:

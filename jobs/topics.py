@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class TopicError(RuntimeError):
     """A topic is not as the pipeline needs it."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Topic:

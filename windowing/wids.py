@@ -33,7 +33,7 @@ ON_TIME = INT64_MIN
 DEFINED = (WindowClass.SLIDE_BY_TUPLE, WindowClass.SLIDE_BY_N, WindowClass.SLIDE_BY_RANK)
 
 # The last window of a record that no later window loses again.
-FOR_EVER = 2**62
+FOR_EVER = INT64_MAX - 1
 
 
 def grid(window: Window) -> Window:

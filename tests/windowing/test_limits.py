@@ -1,7 +1,7 @@
 """The ends of the time line: nothing wraps, nothing is silent, and every sink can hold the result.
 
-Times lie within 2^61 and lengths within 2^60; what lies beyond is refused by the file's rules, or
-a dead letter, and engine, definition and the table sink's own code agree to the byte up to there.
+Times lie within 3 * 2^61 and lengths within 2^59; what lies beyond is refused by the file's rules,
+or a dead letter, and engine, definition and the table sink's own code agree up to there.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def far_cases(draw: st.DrawFn, kind: str) -> Case:
     if not rows and draw(st.booleans()):
         every = draw(st.sampled_from([LENGTH_MAX, 1, 7]))
         late = {"policy": "update", "every": f"{every} us" if unit else every}
-        kept = draw(st.sampled_from([LENGTH_MAX, 0]))
+        kept = draw(st.sampled_from([LENGTH_MAX, 2**63 - 1, 0]))
         retention = {"retention": f"{kept} us" if unit else kept}
     slack = draw(st.sampled_from([0, 2, LENGTH_MAX]))
     document = {
@@ -148,7 +148,7 @@ def test_joins_at_the_ends_of_time(data: st.DataObject) -> None:
     join["equal"] = data.draw(st.sampled_from([[], ["k"]]))
     if data.draw(st.booleans()):
         document |= {"late": {"policy": "update", "every": f"{LENGTH_MAX} us"}}
-        document["retention"] = f"{LENGTH_MAX} us"
+        document["retention"] = f"{data.draw(st.sampled_from([LENGTH_MAX, 2**63 - 1]))} us"
     text = yaml.safe_dump(document, sort_keys=False)
     events: list[Event] = []
     for topic in "lr":
@@ -164,7 +164,7 @@ def test_joins_at_the_ends_of_time(data: st.DataObject) -> None:
 
 
 def test_a_pair_whose_distance_leaves_64_bits_is_none() -> None:
-    """2^61 apart, and looked back upon by 5 us; the same at 2^63 wrapped to a small distance."""
+    """Their distance is beyond 2^63, and wrapped it is a small one."""
     document = yaml.safe_load(JOIN)
     for side in ("left", "right"):
         document["join"][side]["window"] = "5 us"
@@ -197,8 +197,8 @@ _PLAIN = {
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"WINDOW": f"RANGE {2**60 + 1} us SLIDE {2**60} us WATTR ts"}, r"RANGE 1152.*\(2\^60\)"),
-        ({"WINDOW": f"RANGE {2**63 - 1} us SLIDE 1 us WATTR ts"}, r"RANGE 9223.*at most 1152"),
+        ({"WINDOW": f"RANGE {2**59 + 1} us SLIDE {2**59} us WATTR ts"}, r"RANGE 5764.*\(2\^59\)"),
+        ({"WINDOW": f"RANGE {2**63 - 1} us SLIDE 1 us WATTR ts"}, r"RANGE 9223.*at most 5764"),
         ({"WINDOW": f"RANGE 5 us SLIDE {2**61} us WATTR ts"}, r"SLIDE 2305.*at most"),
         ({"WINDOW": f"RANGE 5 us SLIDE 5 us WATTR ts ORIGIN {-(2**63)} us"}, r"ORIGIN -9223.*of 0"),
         ({"WINDOW": f"SESSION {2**62} us WATTR ts"}, r"SESSION 4611.*at most"),
@@ -208,13 +208,19 @@ _PLAIN = {
             r"every record lies in 86,400,000,000,000,000 windows",
         ),
         ({"WINDOW": f"RANGE {2**61} SLIDE 2 WATTR n"}, r"RANGE 2305.*at most"),
-        ({"DISORDER": f"{{slack: {2**61} us}}"}, r"at most 2\^60 us"),
-        ({"DISORDER": f"{{heartbeat: {{s/0: {{max_delay: {2**62} us}}}}}}"}, r"at most 2\^60 us"),
-        ({"LATE": f"{{policy: update, every: {2**62} us}}\nretention: 1 s"}, r"at most 2\^60 us"),
-        ({"LATE": f"{{policy: update, every: 1 s}}\nretention: {2**62} us"}, r"at most 2\^60 us"),
+        ({"DISORDER": f"{{slack: {2**61} us}}"}, r"at most 576460752303423488 us"),
         (
-            {"LATE": "{policy: update, every: 1 s}\nretention: {windows: 1000000000000}"},
-            r"retention: 1000000000000 windows",
+            {"DISORDER": f"{{heartbeat: {{s/0: {{max_delay: {2**62} us}}}}}}"},
+            r"at most 576460752303423488 us",
+        ),
+        (
+            {"LATE": f"{{policy: update, every: {2**62} us}}\nretention: 1 s"},
+            r"at most 576460752303423488 us",
+        ),
+        ({"LATE": f"{{policy: update, every: 1 s}}\nretention: {2**63} us"}, r"at most 9223.* us"),
+        (
+            {"LATE": "{policy: update, every: 1 s}\nretention: {windows: 10000000000}"},
+            r"retention: 10000000000 windows",
         ),
     ],
 )

@@ -5,19 +5,21 @@ Source: SAMZA-552, "Emission policies" and "Retention"; the spelling in a pipeli
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from windowing.spec.late import PositiveDuration
-from windowing.spec.lengths import LENGTH_MAX, Step, parse_step
+from windowing.spec.lengths import INT64_MAX, Step, parse_step
 from windowing.spec.window import ROW_NUM, Window, WindowClass
 
 Accumulation = Literal["accumulating", "discarding", "retracting"]
 """What a later row of a window shows: all of it; what its row before did not; or all, after the row
 before was taken back."""
 
-_Step = Annotated[Step, BeforeValidator(parse_step)]
+# It is only ever taken off, down to the first instant of all: it may be as long as there is time.
+_Step = Annotated[Step, BeforeValidator(partial(parse_step, maximum=INT64_MAX))]
 _Count = Annotated[int, Field(strict=True, ge=1)]
 _ORDER_FREE = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
 
@@ -73,10 +75,8 @@ class Retention(BaseModel):
                 raise ValueError(msg)
             given.append(self.windows * window.slide)
         length = min(given, default=None)
-        if length is not None and length > LENGTH_MAX:
-            msg = (
-                f"retention: {self.windows} windows are {length} long: at most {LENGTH_MAX} (2^60)"
-            )
+        if length is not None and length > INT64_MAX:
+            msg = f"retention: {self.windows} windows are {length} long: at most {INT64_MAX}"
             raise ValueError(msg)
         return length
 

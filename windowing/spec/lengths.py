@@ -14,7 +14,7 @@ from windowing.spec.errors import shown
 
 INT64_MIN = -(2**63)
 INT64_MAX = 2**63 - 1
-LENGTH_MAX = 2**60
+LENGTH_MAX = 2**59
 """The longest length; see `windowing.spec.limits`."""
 
 _US_PER_UNIT = {
@@ -106,28 +106,29 @@ class Step:
         return spell_us(self.amount) if self.timed else str(self.amount)
 
 
-def parse_step(value: object, *, minimum: int = 0) -> Step:
+def parse_step(value: object, *, minimum: int = 0, maximum: int = LENGTH_MAX) -> Step:
     """Read a length of time (`1 hour`), or a plain whole number (`100`).
 
     Raises:
         ValueError: neither, or out of range.
     """
     if isinstance(value, str) and parse_length(value).unit is not None:
-        return Step(duration_us(value, minimum_us=minimum), timed=True)
+        return Step(duration_us(value, minimum_us=minimum, maximum_us=maximum), timed=True)
     exact = parse_length(str(value)).number if type(value) in (int, str) else None
-    if exact is None or exact.denominator != 1 or not minimum <= exact <= LENGTH_MAX:
+    if exact is None or exact.denominator != 1 or not minimum <= exact <= maximum:
         msg = f"{value!r}: write a length of time such as '1 hour', or, for windows over a plain "
-        msg += f"number, a whole number from {minimum} to {LENGTH_MAX}"
+        msg += f"number, a whole number from {minimum} to {maximum}"
         raise ValueError(msg)
     return Step(int(exact), timed=False)
 
 
-def duration_us(value: object, *, minimum_us: int = 0) -> int:
+def duration_us(value: object, *, minimum_us: int = 0, maximum_us: int = LENGTH_MAX) -> int:
     """Read a length of time as integer microseconds.
 
     Args:
         value: text such as `3 hours`.
         minimum_us: the smallest legal value, inclusive.
+        maximum_us: the largest one, inclusive.
 
     Raises:
         ValueError: no unit of time, a fraction of a microsecond, or out of range.
@@ -143,9 +144,9 @@ def duration_us(value: object, *, minimum_us: int = 0) -> int:
     if exact.denominator != 1:
         msg = f"{value!r} is not a whole number of microseconds"
         raise ValueError(msg)
-    if not minimum_us <= exact <= LENGTH_MAX:
+    if not minimum_us <= exact <= maximum_us:
         bound = "positive" if minimum_us == 1 else f"at least {minimum_us} us"
-        msg = f"{value!r} is out of range: it must be {bound} and at most 2^60 us, 36,000 years"
+        msg = f"{value!r} is out of range: it must be {bound} and at most {maximum_us} us"
         raise ValueError(msg)
     return int(exact)
 

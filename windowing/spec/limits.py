@@ -1,8 +1,8 @@
 """How far off times may lie and how long lengths may be, so that no sum of them leaves 64 bits.
 
-The end of a window, an epoch, a retention: each is a time plus lengths. With times within 2^61 and
-lengths within 2^60 all of them are 64-bit integers, which tables, state and other engines hold.
-2^61 us are some 73,000 years, 2^60 us some 36,000.
+The end of a window, an epoch, a bound: each is a time and at most three lengths. With times within
+3 * 2^61 and lengths within 2^59 all of them are 64-bit integers, which tables, state and other
+engines hold. 3 * 2^61 us are some 219,000 years, 2^59 us some 18,000.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from windowing.spec.window import ROW_NUM, Window, WindowClass
 if TYPE_CHECKING:
     from windowing.spec.pipeline import Pipeline, Query
 
-EARLIEST, LATEST = -(2**61), 2**61
+EARLIEST, LATEST = -3 * 2**61, 3 * 2**61
 """Legal are times, and values of other attributes that windows lie over, from EARLIEST up to, not
 including, LATEST."""
 
@@ -37,9 +37,9 @@ def check_lengths(window: Window) -> None:
     lengths = [*named.items(), *(("GAPS", gap) for _, gap in window.gaps)]
     for clause, length in lengths:
         if length is not None and length > LENGTH_MAX:
-            raise _beyond(f"{clause} {length}", f"at most {LENGTH_MAX} (2^60)")
+            raise _beyond(f"{clause} {length}", f"at most {LENGTH_MAX} (2^59)")
     if abs(window.origin) > LENGTH_MAX:
-        raise _beyond(f"ORIGIN {window.origin}", f"within {LENGTH_MAX} (2^60) of 0")
+        raise _beyond(f"ORIGIN {window.origin}", f"within {LENGTH_MAX} (2^59) of 0")
     sliding = window.kind in (WindowClass.SLIDING, WindowClass.TUPLE)
     many = (window.range_ or 0) // window.slide if sliding else 0
     if many > WINDOWS_OF_A_RECORD:

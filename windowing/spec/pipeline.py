@@ -9,13 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 from pydantic import (
-    BeforeValidator,
     Field,
     PrivateAttr,
     ValidationError,
@@ -31,16 +29,16 @@ from windowing.spec.emission import (
     Retention,
     check_early,
     check_idle,
-    parse_retention,
 )
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.field_names import check_field_name
-from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate, with_code
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
 from windowing.spec.limits import check_lengths, check_postgres_origin
-from windowing.spec.names import PipelineName, QueryName, SchemaName, TableName
+from windowing.spec.names import PipelineName, QueryName
 from windowing.spec.postgres_names import check_postgres_names
+from windowing.spec.query import Kept, Query, QueryFile
 from windowing.spec.rules import (
     check_gaps,
     check_joined,
@@ -50,91 +48,15 @@ from windowing.spec.rules import (
     check_step,
 )
 from windowing.spec.schedule import Schedule
+from windowing.spec.sink import Sink
 from windowing.spec.source import EventTime, Source, SpecModel, known_fields
-from windowing.spec.user_aggregate import source_digest
-from windowing.spec.window import Window, WindowClass, parse_window
+from windowing.spec.window import parse_window
 from windowing.spec.yaml_lines import line_of
 
 # What stands for the source of a join that cannot be read.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 0, "fields": {}, "disorder": Unordered()}
 
 __all__ = ["EventTime", "Pipeline", "Query", "Sink", "Source", "load_pipeline", "parse_pipeline"]
-
-Kept = Annotated[Retention, BeforeValidator(parse_retention)]
-
-
-class _QueryFile(SpecModel):
-    """A query as it stands in the file."""
-
-    window: str | dict[str, Any]
-    group_by: list[str] = Field(default_factory=list)
-    aggregates: dict[str, Any]
-    late: Late | None = None
-    retention: Kept | None = None
-    early: Early | None = None
-    accumulation: Accumulation | None = None
-
-
-class Query(SpecModel):
-    """One window over the stream and the aggregates of its extents; all defaults applied.
-
-    Attributes:
-        name: the query's name in the file and in every row.
-        window: the window.
-        group_by: fields that make up the row's key, in this order.
-        aggregates: in the order of the file.
-        late: what becomes of late records.
-        retention_us: how long after its end a window takes late records; None unless `update`.
-        entries_max: how many partial states a shard may hold of it; None: any number.
-        early: provisional rows, if any.
-        accumulation: what later revisions show.
-    """
-
-    name: str
-    window: Window
-    group_by: tuple[str, ...]
-    aggregates: tuple[Aggregate, ...]
-    late: Late
-    retention_us: int | None
-    entries_max: int | None = None
-    early: Early | None = None
-    accumulation: Accumulation = "accumulating"
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The fields that make up a row's key: PATTR, then those of `group_by`."""
-        return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """The columns that tables have for marks which only some rows have."""
-        by_session = self.window.kind is WindowClass.SESSION
-        retracting = self.accumulation == "retracting"
-        return (*(["op"] if retracting else []), *(["absorbed_by"] if by_session else []))
-
-
-class Sink(SpecModel):
-    """Where rows go: one of these.
-
-    Attributes:
-        table: Delta tables in a folder of this name under the tables' folder.
-        postgres: PostgreSQL tables in a schema of this name.
-    """
-
-    table: TableName | None = None
-    postgres: SchemaName | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Sink:
-        if (self.table is None) == (self.postgres is None):
-            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
-            raise ValueError(msg)
-        return self
-
-    @property
-    def name(self) -> str:
-        """The name of the folder or schema."""
-        return self.table or self.postgres or ""
 
 
 class Pipeline(SpecModel):
@@ -156,7 +78,7 @@ class Pipeline(SpecModel):
     early: Early | None = None
     accumulation: Accumulation = "accumulating"
     shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
-    query_files: dict[QueryName, _QueryFile] = Field(alias="queries", default_factory=dict)
+    query_files: dict[QueryName, QueryFile] = Field(alias="queries", default_factory=dict)
     sink: Sink | None = None
     schedule: Schedule = "continuous"
     quality: list[dict[str, Any]] = Field(default_factory=list)
@@ -200,7 +122,7 @@ class Pipeline(SpecModel):
 
     @field_validator("query_files")
     @classmethod
-    def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
+    def _nonempty(cls, value: dict[str, QueryFile]) -> dict[str, QueryFile]:
         for name, query in value.items():
             if not query.aggregates:
                 msg = f"query {name}: aggregates is empty: add one, as {{records: count}}"
@@ -243,7 +165,10 @@ class Pipeline(SpecModel):
         return {self._fingerprint(source.as_of(number)): number for number in lanes}
 
     def _fingerprint(self, source: Source) -> str:
-        queries = tuple(_with_code(query) for query in self.queries)
+        queries = tuple(
+            query.model_copy(update={"aggregates": tuple(map(with_code, query.aggregates))})
+            for query in self.queries
+        )
         decisive = repr((source, self.shards, queries))
         if source.joined_lanes:
             decisive += repr(source.joined_lanes)
@@ -312,7 +237,7 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
     )
 
 
-def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
+def _resolve(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
     """A query with all defaults applied; its own section is blamed for what stands there."""
     source, here = pipeline.source, ("queries", name)
     late, early = query.late or pipeline.late, query.early or pipeline.early
@@ -361,19 +286,7 @@ def _resolve(pipeline: Pipeline, name: str, query: _QueryFile) -> Query:
     )
 
 
-def _with_code(query: Query) -> Query:
-    """A query whose aggregates of users have the digests of their classes' sources."""
-    aggregates = tuple(
-        replace(one, code=source_digest(one.user)) if one.user else one for one in query.aggregates
-    )
-    return (
-        query
-        if aggregates == query.aggregates
-        else query.model_copy(update={"aggregates": aggregates})
-    )
-
-
-def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
+def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
         if field not in source.fields:
             msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
@@ -384,7 +297,7 @@ def _group_by(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple
     return tuple(query.group_by)
 
 
-def _aggregates(query: _QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:
+def _aggregates(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:
     result = []
     for name, text in query.aggregates.items():
         with _blaming(*here, "aggregates", name):

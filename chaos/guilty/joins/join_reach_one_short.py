@@ -13,18 +13,18 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import join, lair
 from chaos.guilty.planted import planted
 from windowing.emission.joins import JoinEmitter
-from windowing.spec.operator import Side
 
 
 class ShortEmitter(JoinEmitter):
     """Looks one microsecond less far."""
 
-    def _within(self, distance: pl.Expr, side: Side) -> pl.Expr:
-        return super()._within(distance + 1, side)
-
     def _bounds(self) -> list[pl.Expr]:
-        first, *others = super()._bounds()
-        return [first & (pl.col("right:at") != pl.col("left:at") - self._reach["right"]), *others]
+        bounds, ahead = super()._bounds(), pl.col("right:at") - pl.col("left:at")
+        if (back := self._reach["right"]) is not None:
+            bounds.append(ahead != -back)
+        if (on := self._reach["left"]) is not None:
+            bounds.append(ahead != on)
+        return bounds
 
 
 GUILTY = guilty(planted("join_reach_one_short", ShortEmitter), "deterministic", lair=lair(join))
