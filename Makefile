@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock fmt lint type test test-dags test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench
+.PHONY: help setup lock fmt lint type test test-dags test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,10 @@ status: setup  ## show what runs, where, and since when
 
 clean: down  ## stop all of it and delete its data; what is installed stays
 	@test ! -x $(VENV)/python || $(VENV)/python -m infra clean
+
+coverage: setup  ## which lines and branches of the runtime simulated runs do not reach
+	@$(VENV)/coverage run -m slackwater.main chaos simulate --runs 2000 --seed 1 --jobs 1
+	@$(VENV)/coverage report
 
 bench: setup  ## compare with Spark's own window(), into benchmarks/README.md
 	@$(VENV)/python -m benchmarks.spark

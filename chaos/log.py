@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from chaos.envelope import read_line
 from chaos.lane_order import LaneOrder
-from jobs.topics import BrokerError, await_broker, broker_error
+from jobs.broker import BrokerError, broker_error, hidden_topic
+from jobs.broker import consumer as make_consumer
 from windowing.spec.source import Source
 
 CONTROL_HEADER: Final = "slackwater-control"
@@ -87,7 +88,7 @@ def committed_ends(bootstrap: str, topic: str) -> dict[int, int]:
     Raises:
         LogError: no broker answers, or the topic does not exist.
     """
-    with _reading(bootstrap) as consumer:
+    with _reading(bootstrap, topic) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         ends = consumer.end_offsets(lanes)
         return {lane.partition: ends[lane] for lane in lanes}
@@ -117,7 +118,7 @@ def read_topic(
         LogError: no broker answers, the topic or a partition does not exist, or an end is not
             reached although the reader waited `stall_s`.
     """
-    with _reading(bootstrap) as consumer:
+    with _reading(bootstrap, topic) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         if ends is None:
             current = consumer.end_offsets(lanes)
@@ -194,43 +195,29 @@ def _control(found: list[bytes | None]) -> bytes | None:
 
 
 @contextmanager
-def _reading(bootstrap: str) -> Iterator[Any]:
+def _reading(bootstrap: str, topic: str) -> Iterator[Any]:
     """A consumer that is closed afterwards, and whose failures are one sentence."""
-    with closing(_consumer(bootstrap)) as consumer:
-        try:
-            yield consumer
-        except KafkaError as error:
-            raise _failed(bootstrap, error) from error
-
-
-def _consumer(bootstrap: str) -> Any:
     try:
-        return KafkaConsumer(
-            bootstrap_servers=await_broker(bootstrap),
-            isolation_level="read_committed",
-            group_id=None,
-            enable_auto_commit=False,
-            allow_auto_create_topics=False,
+        made = make_consumer(
+            bootstrap,
             max_poll_records=10_000,
             fetch_max_bytes=64 << 20,
             max_partition_fetch_bytes=16 << 20,
         )
     except BrokerError as error:
         raise LogError(str(error)) from error
-    except KafkaError as error:
-        raise _failed(bootstrap, error) from error
+    with closing(made) as consumer:
+        try:
+            yield consumer
+        except KafkaError as error:
+            raise LogError(str(broker_error(bootstrap, error, "read", topic))) from error
 
 
 def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
     partitions = consumer.partitions_for_topic(topic)
     if not partitions:
-        message = f"topic {topic!r} does not exist on {bootstrap}: create it, or correct its name"
-        raise LogError(message)
+        raise LogError(hidden_topic(bootstrap, topic))
     return [TopicPartition(topic, partition) for partition in sorted(partitions)]
-
-
-def _failed(bootstrap: str, error: KafkaError) -> LogError:
-    return LogError(str(broker_error(bootstrap, error)))
 
 
 def _stalled(

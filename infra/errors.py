@@ -9,3 +9,9 @@ class InfraError(Exception):
 
 class NotReady(InfraError):
     """A daemon is not healthy yet; the text says what is still missing."""
+
+
+class SettingsError(InfraError):
+    """Settings that the user gave are wrong; the text says where, and what to do."""
+
+    exit_code = 2

@@ -36,8 +36,6 @@ class PartitionsError(RuntimeError):
 
     exit_code = 1
 
-    exit_code = 1
-
 
 @dataclass(frozen=True)
 class Accepted:

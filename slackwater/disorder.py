@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from slackwater.console import USAGE, bar, complain, say, tell
-from slackwater.files import PipelineFile, local_broker
+from slackwater.files import PipelineFile, broker
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def heartbeat(
         signal.signal(number, lambda *_: stop.set())
     written = emit(
         spec,
-        bootstrap or local_broker(),
+        broker(bootstrap),
         delays,
         silent_us=silent_us,
         every_s=None if once else every_us / 1e6,
@@ -316,7 +316,7 @@ class _Log:
         self._spec, self._path = spec, path
         self.bootstrap = ""
         if path is None:
-            self.bootstrap = bootstrap or local_broker()
+            self.bootstrap = broker(bootstrap)
             self._ends = end_offsets(self.bootstrap, spec.source.topic)
 
     def read(self, *, again: bool = False) -> Iterable[Entry]:

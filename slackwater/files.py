@@ -132,7 +132,7 @@ def verify(
     def read_log() -> Iterator[LogRecord]:
         if input_ is not None:
             return read_events(input_, spec.source)
-        return read_topics(bootstrap or local_broker(), spec.source)
+        return read_topics(broker(bootstrap), spec.source)
 
     if table is not None:
         found = read_tables(table, spec, run)
@@ -155,10 +155,16 @@ def _as_run(spec: Pipeline, run: str) -> Pipeline:
     return runs.as_accepted(stack.endpoints(only=[]), spec, run)
 
 
-def local_broker() -> str:
-    """The broker of the local stack."""
-    from infra import stack
+def broker(bootstrap: str | None) -> str:
+    """The broker that is meant: the given one, that of the Kafka settings, or the local stack's.
 
+    Args:
+        bootstrap: as it was given; Kafka settings hold for it, too.
+    """
+    from infra import kafka_settings, stack
+
+    if bootstrap is not None:
+        return kafka_settings.use_addresses(bootstrap)
     return stack.endpoints(only=["kafka"]).kafka_bootstrap
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 import tempfile
 import traceback
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -52,6 +54,22 @@ for module in (
     module.register(app)
 chaos_run.register(chaos.chaos)
 chaos_nightly.register(chaos.chaos)
+
+
+@app.callback()
+def common(
+    kafka: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yml", help="How to reach a Kafka cluster of your own: docs/kafka.md."
+        ),
+    ] = None,
+) -> None:
+    """Take what every command shares."""
+    if kafka is not None:
+        from infra import kafka_settings
+
+        kafka_settings.choose(kafka)
 
 
 def main() -> None:

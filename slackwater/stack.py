@@ -32,7 +32,11 @@ def up(
         list[str] | None, typer.Argument(help="kafka, spark, airflow; by default all three.")
     ] = None,
 ) -> None:
-    """Start Kafka, Spark and Airflow on this machine, each on the loopback address."""
+    """Start Kafka, Spark and Airflow on this machine, each on the loopback address.
+
+    Spark and Airflow want a secret of yours. Kafka wants none: whoever has an account on this
+    machine can read and write its topics; with `--kafka FILE` a cluster of yours is used instead.
+    """
     from infra import stack
 
     if unknown := [name for name in only or () if name not in stack.PARTS]:

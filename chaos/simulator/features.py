@@ -212,7 +212,7 @@ def _log(case: Case) -> Iterator[Feature]:
     for lane in case.lanes:
         for event in lane:
             control = event.get("control")
-            if control is None:
+            if not isinstance(control, dict):
                 continue
             if "bound" in control:
                 yield "control", "bound on" if "on" in control else "bound"

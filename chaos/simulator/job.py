@@ -20,7 +20,7 @@ from chaos.simulator.delivery import SENT_AGAIN, chunks_of, raw
 from chaos.simulator.history import History
 from chaos.simulator.sink import Ends, Item
 from chaos.simulator.spelling import DEAD, METRICS, Tables, names, spelling
-from chaos.simulator.start import compare
+from chaos.simulator.start import Stand, compare
 from chaos.simulator.state import StateDamaged, Task
 from windowing.errors import RedeliveredOffset
 from windowing.lane import Lane
@@ -166,7 +166,7 @@ class Job:
         self._took_effect("old checkpoint restored")
         self._cluster.restart()
         # A job starts by running again what the tables hold, as their plans say.
-        for ends in compare(self.planned, at, names(self._pipeline), self.sink.plans).follow:
+        for ends in self._compare().follow:
             self.planned.append(ends)
             self._finish_batch(Step(order=step.order + 2))
 
@@ -177,11 +177,13 @@ class Job:
         copy = self.sink.lose(name)
         self._took_effect("table lost")
         self._cluster.restart()
-        stand = compare(self.planned, self.commits, tables, self.sink.plans)
-        if name in stand.behind:
+        if name in self._compare().behind:
             self.sink.put_back(name, copy)
         else:
             self.history.skipped.append(f"table {name!r} was lost")
+
+    def _compare(self) -> Stand:
+        return compare(self.planned, self.commits, names(self._pipeline), self.sink.plans)
 
     def _plan(self, begin: Ends, end: Ends, step: Step) -> None:
         """Write the offsets of the next batch ahead, if nobody has."""

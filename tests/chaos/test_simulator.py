@@ -15,9 +15,12 @@ from chaos.guilty import GUILTY
 from chaos.simulator.case import Case, Event, Failure, FailureKind, Record, Step, record
 from chaos.simulator.checks import Check, clean, judge
 from chaos.simulator.history import History, Line, Metric
+from chaos.simulator.job import Job
 from chaos.simulator.parts import Parts
+from chaos.simulator.refusals import refused
 from chaos.simulator.run import draw_case, run_case
 from chaos.simulator.simulate import replay, simulate
+from chaos.simulator.start import Stand
 from chaos.simulator.state import StateDamaged, StateFiles
 from slackwater.main import app
 from windowing.semantics import evaluate
@@ -100,12 +103,71 @@ def test_one_failure_of_each_kind_takes_effect_and_changes_nothing(
         (Step(take=(2,), workers=3), "restart with other workers"),
         (Step(take=(2,), move=1), "tasks moved"),
         (Step(take=(2,), damage=1), "state file damaged"),
+        (Step(take=(2,), restore=1), "old checkpoint restored"),
+        (Step(take=(2,), lose_table=0), "table lost"),
+        (Step(take=(2,), lose_table=1), "table lost"),
+        (Step(take=(2,), lose_table=2), "table lost"),
+        (Step(take=(2,), rival="plans first"), "second driver plans first"),
+        (Step(take=(2,), rival="same batch"), "second driver on the same batch"),
+        (Step(take=(2,), rival="same batch", order=1), "second driver on the same batch"),
     ],
 )
 def test_one_fault_between_batches_takes_effect_and_changes_nothing(step: Step, fault: str) -> None:
-    result = run_case(case(Step(take=(2,)), step), Parts())
-    assert result.faults[fault] == 1
+    for tables in (False, True):
+        one = msgspec.structs.replace(case(Step(take=(2,)), step), tables=tables, compact_after=1)
+        result = run_case(one, Parts())
+        assert result.faults[fault] == 1
+        assert not result.findings
+
+
+@pytest.mark.parametrize("step", [Step(take=(2,), rewind=1), Step(take=(2,), twice=1)])
+def test_where_a_redelivery_is_an_error_it_is_refused_and_what_was_planned_goes_on(
+    step: Step,
+) -> None:
+    strict = msgspec.structs.replace(case(Step(take=(2,)), step), strict=True)
+    result = run_case(strict, Parts())
+    assert result.faults["redelivery refused"] == 1
     assert not result.findings
+
+
+class _BlindJob(Job):
+    """Compares nothing when it starts."""
+
+    def _compare(self) -> Stand:
+        return Stand((), ())
+
+
+@pytest.mark.parametrize(
+    ("step", "check"),
+    [
+        (Step(take=(1,), restore=1), "conservation"),
+        (Step(take=(2,), lose_table=0), "nothing skipped"),
+    ],
+)
+def test_a_job_that_does_not_compare_is_convicted(step: Step, check: Check) -> None:
+    parts = Parts("blind", job=_BlindJob)
+    plan = (Step(take=(2,)), step)
+    assert check in {finding.check for finding in run_case(case(*plan), parts).findings}
+    assert not run_case(case(*plan), Parts()).findings
+
+
+OVERFLOW = PIPELINE.replace("{g: string}", "{g: string, v: int}").replace("count", "sum(v)")
+
+
+@pytest.mark.parametrize(("value", "stops"), [(2**62, True), (2**61, False)])
+def test_a_sum_that_leaves_64_bits_stops_the_run_and_nothing_else_does(
+    value: int, *, stops: bool
+) -> None:
+    events = [{"value": {"ts": ts, "g": "a", "v": value}} for ts in (1, 2, 12, 30)]
+    one = Case("by hand", "slackwater", OVERFLOW, (lane(*events),), (Step(take=(2,)),))
+    assert run_case(one, Parts()).findings == ()
+    pipeline, records = parse_pipeline(OVERFLOW), [[record(event) for event in one.lanes[0]]]
+    assert refused(pipeline, records[0]) == ("ResultOverflow" if stops else None)
+    # Neither an error where there is an answer, nor an answer where there is none.
+    broken = History(ends=[(4,)], commits=0, error="ValueError: ?", error_kind="ValueError")
+    assert [finding.check for finding in judge(pipeline, records, broken)] == ["no error"]
+    silent = {finding.check for finding in judge(pipeline, records, History(ends=[(4,)]))}
+    assert ("no error" in silent) == stops
 
 
 def test_rows_in_a_gap_between_windows_are_counted_as_applied() -> None:

@@ -16,9 +16,10 @@ from kafka import KafkaProducer
 
 from chaos.log import LogRecord, read_events, read_topic
 from jobs import flights
+from jobs.broker import BrokerError
 from jobs.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish
 from jobs.poison import POISON
-from jobs.topics import BrokerError, TopicError, create_topic, end_offsets
+from jobs.topics import TopicError, create_topic, end_offsets
 from windowing.whole_files import WriteError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-TOPIC = "s"
 Event = dict[str, Any]
 
 

@@ -41,14 +41,10 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
     source = document["source"]
     source["fields"] = {names.get(name, name): type_ for name, type_ in source["fields"].items()}
     source["event_time"]["field"] = names.get("ts", "ts")
-    source["disorder"] = _attributes(source["disorder"], names)
+    source["disorder"] = attributes(source["disorder"], names)
     for query in document["queries"].values():
         query["group_by"] = [names.get(name, name) for name in query["group_by"]]
-        query["window"] = re.sub(
-            r"(?<=[A-Z(] )(\w+)|(?<=rank\()\w+",
-            lambda found: names.get(found[0], found[0]),
-            query["window"],
-        )
+        query["window"] = _window(query["window"], names)
         query["aggregates"] = {
             name: _call(text, names) for name, text in query["aggregates"].items()
         }
@@ -56,7 +52,17 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
     return Case(text, tuple(tuple(_event(event, names) for event in lane) for lane in case.lanes))
 
 
-def _attributes(disorder: Any, names: Mapping[str, str]) -> Any:
+def _window(window: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(window, dict):
+        fields = {clause: window[clause] for clause in ("wattr", "pattr") if clause in window}
+        return window | {clause: names.get(name, name) for clause, name in fields.items()}
+    return re.sub(
+        r"(?<=[A-Z(] )(\w+)|(?<=rank\()\w+", lambda found: names.get(found[0], found[0]), window
+    )
+
+
+def attributes(disorder: Any, names: Mapping[str, str]) -> Any:
+    """A generator in which fields have other names."""
     if not isinstance(disorder, dict):
         return disorder
     changed = json.loads(json.dumps(disorder))

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.joins import join_cases
-from tests.strategies import Event, entry, interleavings
+from tests.strategies import Event, entry, interleavings, join_cases
 from tests.windowing.test_engine import defined, lines
 from windowing.batches import batches
 from windowing.local import LocalEngine, run

@@ -9,9 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.joins import join_cases
-from tests.strategies import KINDS, Case, Entry, cases, entry
-from tests.strategies.names import PLAIN, STRANGE, renamed
+from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
+from tests.strategies.names import PLAIN, STRANGE, attributes, renamed
 from tests.windowing.test_classes import check
 from tests.windowing.test_engine import defined, lines
 from tests.windowing.test_table_sink import written
@@ -34,15 +33,16 @@ def names(draw: st.DrawFn, *, windowed: bool) -> dict[str, str]:
     chosen = draw(
         st.lists(st.sampled_from([*PLAIN, *STRANGE]), min_size=5, max_size=5, unique=True)
     )
-    plain = st.lists(st.sampled_from(PLAIN), min_size=3, max_size=3, unique=True)
-    ts, p, g = draw(plain.filter(lambda three: not {*three} & {*chosen}))
+    plain = st.lists(st.sampled_from(PLAIN), min_size=4, max_size=4, unique=True)
+    ts, p, g, h = draw(plain.filter(lambda four: not {*four} & {*chosen}))
     found = {**dict(zip(_FIELDS, chosen, strict=True)), "ts": ts, "p": p}
-    return {**found, "g": g} if windowed else found
+    return {**found, "g": g, "h": h} if windowed else found
 
 
 def has_pattr(case: Case) -> bool:
-    """Whether some window names the field `g`; YAML breaks lines wherever it likes."""
-    return "PATTR g" in " ".join(case.pipeline.split())
+    """Whether some window names the field `g` or `h`; YAML breaks lines wherever it likes."""
+    text = " ".join(case.pipeline.split())
+    return any(named in text for named in ("PATTR g", "PATTR h", "pattr: g", "pattr: h"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,12 +75,13 @@ def test_joins_may_be_equal_in_any_field(data: st.DataObject) -> None:
         st.lists(st.sampled_from([*STRANGE, *PLAIN]), min_size=2, max_size=2, unique=True)
     )
     document = yaml.safe_load(case.pipeline)
-    called = {"l": {"k": one}, "r": {"s": other}}
+    called = {"l": {"g": one}, "r": {"s": other}}
     join = document["join"]
     for side, topic in (("left", "l"), ("right", "r")):
         source = join[side]["source"]
         mapping = called[topic]
         source["fields"] = {mapping.get(name, name): t for name, t in source["fields"].items()}
+        source["disorder"] = attributes(source["disorder"], mapping)
     join["equal"], join["where"] = {one: other}, []
     join["select"] = {"v": "left.v", "w": "right.w"}
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)

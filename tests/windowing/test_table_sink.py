@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from chaos.output import read_tables
 from chaos.verify import verify
-from tests.joins import join_cases
-from tests.strategies import KINDS, Case, Entry, cases, entry
+from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
 from windowing.batches import batches
 from windowing.errors import ArrivalOrder
 from windowing.local import LocalEngine

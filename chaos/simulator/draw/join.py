@@ -8,6 +8,7 @@ from typing import Any
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
 from chaos.simulator.draw.generators import draw_disorder
 from chaos.simulator.draw.queries import draw_late, draw_retention
+from chaos.simulator.draw.wish import Wish
 
 _SIDES = (
     ("left", "l", "ts", {"g": "string?", "h": "int?", "v": "int?"}),
@@ -17,12 +18,14 @@ _EQUAL: tuple[object, ...] = ([], [], ["g"], ["g"], {"g": "s"}, ["h"], ["g", "h"
 _WHERE = ("left.v < right.w", "left.v != right.w", "left.v >= 0", "right.s = 'a'", "left.v <= 1.5")
 
 
-def draw_join(rng: random.Random) -> dict[str, Any]:
+def draw_join(rng: random.Random, wish: Wish) -> dict[str, Any]:
     """Draw the document of a pipeline that joins two topics."""
     clock = draw_clock(rng)
     join: dict[str, Any] = {}
     for side, topic, time, fields in _SIDES:
         join[side] = {"source": _source(rng, clock, topic, time, fields)}
+        if wish.refusals and rng.random() < 0.15:
+            join[side]["source"]["dense"] = True
         window = rng.choice([None, 0, 2, 5, 12])
         if window is not None:
             join[side]["window"] = clock.us(window)
@@ -37,7 +40,7 @@ def draw_join(rng: random.Random) -> dict[str, Any]:
     every = clock.us(rng.choice([1, 3, 7]))
     document: dict[str, Any] = {"name": "simulated", "join": join, "late": draw_late(rng, every)}
     if document["late"]["policy"] == "update" or rng.random() < 0.7:
-        document["retention"] = draw_retention(rng, clock.us, windows=False)
+        document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
     return {**document, "shards": rng.choice([1, 1, 2, 3])}
 
 
@@ -55,6 +58,4 @@ def _source(
     }
     if rng.random() < 0.2:
         source["unknown_fields"] = "ignore"
-    if rng.random() < 0.15:
-        source["dense"] = True
     return source

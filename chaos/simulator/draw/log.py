@@ -9,7 +9,7 @@ from typing import Any
 from chaos.simulator.case import Event
 from chaos.simulator.draw.axis import Axis, number_axes, time_axis
 from chaos.simulator.draw.clock import spell
-from chaos.simulator.draw.values import draw_field, draw_poison, draw_raw
+from chaos.simulator.draw.values import draw_field, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
 from windowing.spec.disorder import Heartbeat, OrderedPer, Punctuation
 from windowing.spec.pipeline import Pipeline
@@ -124,15 +124,19 @@ def _content(
     # Where records promise nothing, control records have to.
     told = isinstance(source.disorder, Punctuation | Heartbeat) or _keyed(source)
     if rng.random() < (0.25 if told else 0.1):
-        return {"control": _control(rng, log, source, ts_us)}
-    if log.bad_values and rng.random() < 0.03:
-        return {"raw": draw_raw(rng)}
+        return _appended(rng, log, ts_us, {"control": _control(rng, log, source, ts_us)})
+    if log.bad_values and rng.random() < 0.04:
+        return rng.choice([{"raw": draw_raw(rng)}, {"control": draw_no_control(rng)}])
     time = source.event_time
     value: dict[str, Any] = {time.field: spell(ts_us, time.unit), **numbers}
     value |= _fields(rng, log, source, number)
     if log.bad_values and rng.random() < 0.07:
         value |= draw_poison(rng, source, log.units | frozenset(log.numbers))
-    event: Event = {"value": value}
+    return _appended(rng, log, ts_us, {"value": value})
+
+
+def _appended(rng: random.Random, log: _Log, ts_us: int, event: Event) -> Event:
+    """The event with the broker's time, if it has any; now and then that is before its own."""
     if rng.random() < 0.6:
         event["append_us"] = ts_us + rng.choice([0, 0, 0, 1, 9, 9, -3, -4]) * log.time.tick
     return event

@@ -37,7 +37,7 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
     """
     wish = wish or Wish()
     kind = rng.choice(wish.classes)
-    document = draw_join(rng) if kind == JOIN else _of_queries(rng, kind, wish)
+    document = draw_join(rng, wish) if kind == JOIN else _of_queries(rng, kind, wish)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
@@ -67,12 +67,12 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     }
     numbers = _over_a_number(rng, kinds, wish)
     number_keyed = _add_number(rng, source, names, clock) if any(numbers) else False
-    _extras(rng, source)
+    _extras(rng, source, wish)
     every = rng.choice([1, 1, 2, 3, 5, 7])
     # Some query always takes what the pipeline says, unless each has its own.
     late = draw_late(rng, clock.us(every), consistent="landmark" not in kinds)
     document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
-    document["retention"] = draw_retention(rng, clock.us, windows=False)
+    document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
     around = Setting(clock, lanes, every, late, document["retention"], keyed, number_keyed)
     document["queries"] = {
         f"q{place}": draw_query(rng, one, around, wish, number=number)
@@ -143,10 +143,10 @@ def draw_keyed_number(rng: random.Random) -> dict[str, Any]:
     return {"ordered_per": rng.choice(["g", {"attr": "g"}])}
 
 
-def _extras(rng: random.Random, source: dict[str, Any]) -> None:
+def _extras(rng: random.Random, source: dict[str, Any], wish: Wish) -> None:
     if rng.random() < 0.25:
         source["unknown_fields"] = rng.choice(["ignore", "dead_letter"])
-    if rng.random() < 0.2:
+    if wish.refusals and rng.random() < 0.2:
         source["dense"] = True
 
 

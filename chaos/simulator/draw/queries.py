@@ -87,7 +87,7 @@ def draw_query(
         "group_by": group_by,
         "aggregates": _aggregates(rng),
     }
-    _draw_late(rng, kind, around, query, number=number)
+    query |= _late_of(rng, kind, around, wish, number=number)
     if wish.wide and rng.random() < 0.45:
         query["accumulation"] = rng.choice(["discarding", "retracting", "accumulating"])
     early = kind in ORDER_FREE or kind in _IN_LOG_ORDER
@@ -139,12 +139,15 @@ def draw_late(
     return {"policy": rng.choice(["drop", "dead_letter"]), "mode": mode}
 
 
-def draw_retention(rng: random.Random, spell: Callable[[int], Any], *, windows: bool) -> Any:
+def draw_retention(
+    rng: random.Random, spell: Callable[[int], Any], wish: Wish, *, windows: bool
+) -> Any:
     """Draw how long windows take late records, and how much state there may be.
 
     Args:
         rng: decides.
         spell: spells so many ticks.
+        wish: says whether a shard may have more state than it may hold.
         windows: there are windows to count.
     """
     time = spell(rng.choice([0, 2, 3, 10, 15, 40, 1000]))
@@ -152,14 +155,15 @@ def draw_retention(rng: random.Random, spell: Callable[[int], Any], *, windows: 
     if windows and rng.random() < 0.3:
         kept = rng.choice([{"windows": rng.randint(0, 5)}, {**kept, "windows": rng.randint(0, 5)}])
     if rng.random() < 0.15:
-        kept["entries"] = rng.choice([12, 2000, 2000, 2000])
+        kept["entries"] = rng.choice([12 if wish.refusals else 2000, 2000, 2000, 2000])
     return time if list(kept) == ["time"] else kept
 
 
-def _draw_late(
-    rng: random.Random, kind: str, around: Setting, query: dict[str, Any], *, number: bool
-) -> None:
-    """Give a query a `late` and a `retention` of its own: by chance, or where it needs one."""
+def _late_of(
+    rng: random.Random, kind: str, around: Setting, wish: Wish, *, number: bool
+) -> dict[str, Any]:
+    """A `late` and a `retention` of a query's own: by chance, or where it needs one."""
+    query: dict[str, Any] = {}
 
     def spell(ticks: int) -> Any:
         return ticks * around.clock.tick_us if number else around.clock.us(ticks)
@@ -175,4 +179,5 @@ def _draw_late(
     # Where retention is a time, windows over a number need one of their own.
     if number or rng.random() < 0.35:
         windows = kind in ("sliding", "keyed sliding", "landmark")
-        query["retention"] = draw_retention(rng, spell, windows=windows)
+        query["retention"] = draw_retention(rng, spell, wish, windows=windows)
+    return query

@@ -28,6 +28,21 @@ _RAW = (
 )
 
 
+_NO_CONTROLS: tuple[Any, ...] = (
+    *(None, [], "end", 7, {}, {"bund": 7}, {"end": False}, {"end": 1}, {"end": True, "bound": 1}),
+    *({"bound": bound} for bound in ("5", True, 1.0, None, 2**63, -(2**63) - 1, 10**400)),
+    *({"bound": 1, "on": []}, {"bound": 1, "on": "g"}, {"bound": 1, "on": None}),
+    *({"now": 1, "seen": []}, {"now": 1, "seen": {"s/0": "1"}}, {"seen": {"s/0": None}}),
+    *({"now": "1"}, {"now": 2**63}, {"seen": 3}, {"now": 1, "then": 2}),
+    {"bound": 1, "on": {"g": "\ud800"}},
+)
+
+
+def draw_no_control(rng: random.Random) -> Any:
+    """Draw what stands where a control record should, and is none."""
+    return rng.choice(_NO_CONTROLS)
+
+
 def draw_raw(rng: random.Random) -> str:
     """Draw text that is hardly ever a value."""
     return rng.choice(_RAW)

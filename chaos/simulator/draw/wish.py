@@ -39,6 +39,8 @@ class Wish:
         records_max: the greatest number of records, unless the log is long.
         long: how often logs have hundreds of records, and plans dozens of batches.
         overflow: how often sums of ints may leave 64 bits.
+        refusals: sources may be dense, now and then with a hole, and shards may need more state
+            than they may hold.
         same_class: all queries are of one class.
     """
 
@@ -51,4 +53,5 @@ class Wish:
     records_max: int = 40
     long: float = 0.05
     overflow: float = 0.03
+    refusals: bool = True
     same_class: bool = False
