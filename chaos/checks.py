@@ -7,7 +7,7 @@ makes it unsupported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -92,12 +92,13 @@ def poison(sent: Sequence[Poisoned], output: Output) -> Check:
     return _check("poison", not missing, detail, tuple(missing))
 
 
-def progress(history: History, lanes: Sequence[str]) -> Check:
+def progress(history: History, lanes: Mapping[str, int | None]) -> Check:
     """No lane's progress or offsets fall, and no window is sent before all lanes have passed it.
 
     Args:
         history: with `progress` of lanes and `emitted` windows, by batch.
-        lanes: all lanes of the source: one that has said nothing yet holds every window back.
+        lanes: all lanes of the source, each with the progress that it joined at: None: one that was
+            there from the start, and holds every window back until it has said something.
     """
     wrong: list[str] = []
     for lane in lanes:
@@ -116,11 +117,11 @@ def progress(history: History, lanes: Sequence[str]) -> Check:
     return _check("progress", not wrong, detail, tuple(wrong))
 
 
-def _closed_early(history: History, lanes: Sequence[str]) -> tuple[list[str], int]:
+def _closed_early(history: History, lanes: Mapping[str, int | None]) -> tuple[list[str], int]:
     """Batches that sent a window whose end some lane had not reached."""
     steps = sorted(history.of("progress"), key=_batch)
     emitted = sorted(history.of("emitted"), key=_batch)
-    reached = dict.fromkeys(lanes, _NEVER)
+    reached = {lane: _NEVER if since is None else since for lane, since in lanes.items()}
     wrong, at = [], 0
     for batch in emitted:
         while at < len(steps) and steps[at]["batch"] <= batch["batch"]:

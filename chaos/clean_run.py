@@ -30,6 +30,8 @@ _READ_S: Final = 600.0
 class StateError(RuntimeError):
     """A clean run without an end, or a state that cannot be read."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Drained:

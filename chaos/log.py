@@ -12,29 +12,38 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from chaos.spelling import members
-from jobs.topics import BrokerError, await_broker, broker_error
+from chaos.envelope import read_line
+from chaos.lane_order import LaneOrder
+from jobs.broker import BrokerError, broker_error, hidden_topic
+from jobs.broker import consumer as make_consumer
 from windowing.spec.source import Source
 
 CONTROL_HEADER: Final = "slackwater-control"
 """The Kafka header that makes a record a control record; its bytes are the control as JSON."""
 
 _LOG_APPEND_TIME: Final = 1
-_INT64_MAX: Final = 2**63 - 1
 
 
 class LogError(RuntimeError):
     """The log cannot be read: no broker, no topic, no file, or no progress."""
 
+    exit_code = 1
 
-class EnvelopeError(LogError):
-    """A line of an EVENTS.jsonl file that is not an event.
+
+class EventsFileError(LogError):
+    """An EVENTS.jsonl file that cannot be read."""
+
+    exit_code = 2
+
+
+class EnvelopeError(EventsFileError):
+    """A line of an EVENTS.jsonl file that is not an event, or contradicts another one.
 
     Attributes:
         path: the file.
@@ -79,7 +88,7 @@ def committed_ends(bootstrap: str, topic: str) -> dict[int, int]:
     Raises:
         LogError: no broker answers, or the topic does not exist.
     """
-    with _reading(bootstrap) as consumer:
+    with _reading(bootstrap, topic) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         ends = consumer.end_offsets(lanes)
         return {lane.partition: ends[lane] for lane in lanes}
@@ -109,7 +118,7 @@ def read_topic(
         LogError: no broker answers, the topic or a partition does not exist, or an end is not
             reached although the reader waited `stall_s`.
     """
-    with _reading(bootstrap) as consumer:
+    with _reading(bootstrap, topic) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
         if ends is None:
             current = consumer.end_offsets(lanes)
@@ -186,43 +195,29 @@ def _control(found: list[bytes | None]) -> bytes | None:
 
 
 @contextmanager
-def _reading(bootstrap: str) -> Iterator[Any]:
+def _reading(bootstrap: str, topic: str) -> Iterator[Any]:
     """A consumer that is closed afterwards, and whose failures are one sentence."""
-    with closing(_consumer(bootstrap)) as consumer:
-        try:
-            yield consumer
-        except KafkaError as error:
-            raise _failed(bootstrap, error) from error
-
-
-def _consumer(bootstrap: str) -> Any:
     try:
-        return KafkaConsumer(
-            bootstrap_servers=await_broker(bootstrap),
-            isolation_level="read_committed",
-            group_id=None,
-            enable_auto_commit=False,
-            allow_auto_create_topics=False,
+        made = make_consumer(
+            bootstrap,
             max_poll_records=10_000,
             fetch_max_bytes=64 << 20,
             max_partition_fetch_bytes=16 << 20,
         )
     except BrokerError as error:
         raise LogError(str(error)) from error
-    except KafkaError as error:
-        raise _failed(bootstrap, error) from error
+    with closing(made) as consumer:
+        try:
+            yield consumer
+        except KafkaError as error:
+            raise LogError(str(broker_error(bootstrap, error, "read", topic))) from error
 
 
 def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
     partitions = consumer.partitions_for_topic(topic)
     if not partitions:
-        message = f"topic {topic!r} does not exist on {bootstrap}: create it, or correct its name"
-        raise LogError(message)
+        raise LogError(hidden_topic(bootstrap, topic))
     return [TopicPartition(topic, partition) for partition in sorted(partitions)]
-
-
-def _failed(bootstrap: str, error: KafkaError) -> LogError:
-    return LogError(str(broker_error(bootstrap, error)))
 
 
 def _stalled(
@@ -241,124 +236,57 @@ def _stalled(
 # --- from a file -----------------------------------------------------------------------------
 
 
-_ABSENT: Final = msgspec.Raw(b"")
+_LINE_BYTES_MAX: Final = 64 << 20
 
 
-class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One line of EVENTS.jsonl. Raw keeps spelling: 5000.0 is not 5000, 1e400 stays 1e400."""
-
-    source: str
-    partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-    offset: Annotated[int, msgspec.Meta(ge=0, le=_INT64_MAX)]
-    value: msgspec.Raw = _ABSENT
-    raw: msgspec.Raw = _ABSENT
-    control: msgspec.Raw = _ABSENT
-    append_us: (
-        Annotated[int, msgspec.Meta(ge=-_INT64_MAX - 1, le=_INT64_MAX)] | msgspec.UnsetType
-    ) = msgspec.UNSET
-
-
-_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
-
-
-def read_events(path: str | Path) -> Iterator[LogRecord]:
-    """Yield the records of an EVENTS.jsonl file in the order of its lines.
+def read_events(
+    path: str | Path, source: Source | None = None, *, again: bool = False
+) -> Iterator[LogRecord]:
+    """Yield the records of an EVENTS.jsonl file in the order of its lines, each of them once.
 
     A value keeps its bytes as they are spelled in the line, whatever they hold; `raw` text is
-    encoded as UTF-8, a lone surrogate as the three bytes that no UTF-8 decoder accepts.
+    encoded as UTF-8, a lone surrogate as the three bytes that no UTF-8 decoder accepts. What this
+    remembers, so that no line is passed over or taken twice, stands in `chaos.lane_order`.
+
+    Args:
+        path: the file.
+        source: whose log it must be; None: of any topics.
+        again: yield a redelivered record each time.
 
     Raises:
         EnvelopeError: a line is not an object with `source`, `partition`, `offset`, exactly one of
-            `value`, `raw` and `control`, and at most `append_us` besides.
-        LogError: the file cannot be opened.
+            `value`, `raw` and `control`, and at most `append_us` besides; or belongs to a lane that
+            the source has not; or goes back in its lane, and is no redelivery.
+        EventsFileError: the file cannot be read.
     """
-    file = Path(path)
-    decode = _ENVELOPE.decode
+    file, order = Path(path), LaneOrder()
+    for number, line in _lines(file):
+        try:
+            record = LogRecord(*read_line(line))
+            if source is not None:
+                _check_lane(record, source)
+            new = order.is_new(record)
+        except ValueError as error:
+            raise EnvelopeError(file, number, str(error)) from error
+        if new or again:
+            yield record
+
+
+def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers, none of them longer than a record can be."""
     try:
-        lines = file.open("rb")
+        with file.open("rb") as opened:
+            read = iter(lambda: opened.readline(_LINE_BYTES_MAX + 1), b"")
+            for number, line in enumerate(read, 1):
+                if len(line) > _LINE_BYTES_MAX:
+                    problem = f"longer than {_LINE_BYTES_MAX >> 20} MiB, which no record may be"
+                    raise EnvelopeError(file, number, problem)
+                yield number, line
     except OSError as error:
         message = f"cannot read the events file {file}: {error.strerror}"
-        raise LogError(message) from error
-    with lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                envelope = decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                envelope = _tolerant(line, file, number, error)
-            content, control = _content(envelope, file, number)
-            append_us = envelope.append_us
-            yield LogRecord(
-                envelope.source,
-                envelope.partition,
-                envelope.offset,
-                content,
-                control,
-                None if append_us is msgspec.UNSET else append_us,
-            )
+        raise EventsFileError(message) from error
 
 
-def _content(envelope: _Envelope, file: Path, number: int) -> tuple[bytes | None, bytes | None]:
-    """Return (value, control)."""
-    value, raw, control = envelope.value, envelope.raw, envelope.control
-    if (value is not _ABSENT) + (raw is not _ABSENT) + (control is not _ABSENT) != 1:
-        problem = 'exactly one of "value", "raw" and "control" must be given'
-        raise EnvelopeError(file, number, problem)
-    if value is not _ABSENT:
-        return bytes(value), None
-    if control is not _ABSENT:
-        # Whatever it is: one of no known shape is a dead letter, and no broken line.
-        return None, bytes(control)
-    spelled = bytes(raw)
-    if not spelled.startswith(b'"'):
-        problem = f'"raw" must be a string, not {_short(spelled)}'
-        raise EnvelopeError(file, number, problem)
-    return _text(spelled, file, number), None
-
-
-def _text(spelled: bytes, file: Path, number: int) -> bytes:
-    try:
-        text: str = json.loads(spelled)
-    except ValueError as error:
-        problem = f'"raw" is not a string of JSON: {error}'
-        raise EnvelopeError(file, number, problem) from error
-    return text.encode("utf-8", "surrogatepass")
-
-
-_NAMED: Final = {"source", "partition", "offset", "append_us"}
-
-
-def _tolerant(line: bytes, file: Path, number: int, reason: Exception) -> _Envelope:
-    """Read a line whose envelope may be sound although the strict decoder refused it.
-
-    A lone surrogate, a NaN or a byte that is no UTF-8 inside the value makes a bad value, which is
-    a dead letter; only a broken envelope stops the run.
-    """
-    if isinstance(reason, msgspec.ValidationError):
-        raise EnvelopeError(file, number, str(reason)) from reason
-    text = line.decode("utf-8", "surrogateescape")
-    try:
-        pieces = members(text)
-        outer = b",".join(
-            json.dumps(name).encode() + b":" + pieces[name].encode()
-            for name in pieces
-            if name in _NAMED
-        )
-        inner = {
-            name: msgspec.Raw(spelled.encode("utf-8", "surrogateescape"))
-            for name, spelled in pieces.items()
-            if name not in _NAMED
-        }
-        envelope = _ENVELOPE.decode(b"{" + outer + b"}")
-        if unknown := set(inner) - {"value", "raw", "control"}:
-            problem = f"unknown field {sorted(unknown)[0]!r}"
-            raise EnvelopeError(file, number, problem)
-    except (ValueError, RecursionError) as error:
-        closer = error if isinstance(error, msgspec.ValidationError) else reason
-        problem = f"not an event: {closer}"
-        raise EnvelopeError(file, number, problem) from error
-    return msgspec.structs.replace(envelope, **inner)
-
-
-def _short(spelled: bytes) -> str:
-    text = spelled.decode("utf-8", "replace")
-    return text if len(text) <= 40 else text[:40] + "…"
+def _check_lane(record: LogRecord, source: Source) -> None:
+    if source.number(record.source, record.partition) is None:
+        raise ValueError(source.refusal(record.source, record.partition))

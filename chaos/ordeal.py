@@ -42,6 +42,8 @@ STRIKING: Final = tuple(
 class OrdealError(RuntimeError):
     """What was asked for cannot be done to this job."""
 
+    exit_code = 1
+
 
 class Ordeal:
     """One run of a pipeline on a stack, with a topic and tables of its own.

@@ -39,6 +39,14 @@ RETRACT = "retract"
 class OutputError(ValueError):
     """The output cannot be read: no such file, table or run, or not in the format."""
 
+    exit_code = 2
+
+
+class DamagedOutput(OutputError):
+    """An output that was there and cannot be read any more."""
+
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Output:
@@ -153,8 +161,13 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
 
     Raises:
         OutputError: a table is missing or lacks a column; no such run, or several to choose from.
+        DamagedOutput: a table cannot be read.
     """
-    folder = Path(table_dir)
+    with _undamaged(Path(table_dir)):
+        return _read_tables(Path(table_dir), pipeline, run)
+
+
+def _read_tables(folder: Path, pipeline: Pipeline, run: str | None) -> Output:
     tables = {query.name: _open(folder, query.name) for query in pipeline.queries}
     dead, metrics = _open(folder, "dead_letters"), _open(folder, "metrics")
     run = _choose(run, folder, [*tables.values(), dead, metrics])
@@ -171,6 +184,17 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
         ordered=False,
         name=f"{folder} run {run}",
     )
+
+
+@contextmanager
+def _undamaged(folder: Path) -> Iterator[None]:
+    """Say that tables are damaged where they cannot be read, whoever finds out."""
+    try:
+        yield
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        said = next(iter(str(error).splitlines()), type(error).__name__)
+        msg = f"{folder}: a table is damaged, its log or one of its files: {said[:300]}"
+        raise DamagedOutput(msg) from error
 
 
 def _open(folder: Path, name: str) -> DeltaTable:

@@ -227,7 +227,11 @@ def _judge_output(
         _, read = committed_offsets(job.checkpoint)
         log = [one for one in siege.scene.log if one.offset < read.get(one.partition, 0)]
     verdict = with_records(verify(pipeline, log, output), pipeline, log)
-    lanes = [pipeline.source.lane(number) for number in range(pipeline.source.partitions)]
+    source = pipeline.source
+    lanes = {
+        source.lane(number): source.begins_at(number, source.event_time.field)
+        for number in range(source.partitions)
+    }
     found: list[Check] = []
     for name in plan.checks:
         match name:

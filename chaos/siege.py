@@ -17,8 +17,8 @@ from chaos.plan import Expected, Plan, Step
 from chaos.site import News, Site
 from chaos.target import Target
 from chaos.watch import JobFailed, Watch
+from jobs.broker import BrokerError
 from jobs.runs import committed_offsets
-from jobs.topics import BrokerError
 
 
 @dataclass

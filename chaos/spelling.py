@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
-_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+_BRACKETS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]')
 _DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 # Numbers are not converted: only where a value begins and ends is wanted.
 _SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)

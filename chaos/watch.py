@@ -18,6 +18,8 @@ _ASK_S: Final = 2.0
 class JobFailed(RuntimeError):
     """The job gave up, or was given up; it will commit no more batches."""
 
+    exit_code = 1
+
 
 @dataclass
 class Watch:

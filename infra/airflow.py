@@ -6,7 +6,6 @@ Airflow has its own Python environment (ADR 5), so nothing of it is imported her
 import base64
 import hashlib
 import json
-import os
 import secrets
 import subprocess
 from datetime import datetime
@@ -14,12 +13,13 @@ from pathlib import Path
 
 import httpx
 
-from infra import elsewhere
+from infra import elsewhere, kafka_settings
 from infra.daemon import Component, Daemon, Ports, shared_environment
 from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
 from infra.layout import AIRFLOW_VENV, ROOT, Layout
 from infra.ports import HOST
+from infra.private import write_private
 
 PORTS = {"airflow": 8080}
 """The port that Airflow likes best."""
@@ -75,6 +75,7 @@ def _daemon(layout: Layout, ports: Ports, service: str, arguments: tuple[str, ..
         check=lambda started: check(ports["airflow"], service, started),
         start_s=START_S,
         stop_s=15.0,
+        keeps=(kafka_settings.PREFIX,),  # its tasks call commands, which log in
     )
 
 
@@ -149,7 +150,7 @@ def password(layout: Layout) -> str:
 def login(endpoints: Endpoints) -> str:
     """Says who may log in, and where the password stands; never the password itself."""
     if elsewhere.is_named():
-        return f"{endpoints.airflow_user}, password: ${elsewhere.AIRFLOW_PASSWORD}"
+        return f"{endpoints.airflow_user}, password: see ${elsewhere.AIRFLOW_PASSWORD_FILE}"
     return f"{endpoints.airflow_user}, password: see {passwords_file(Layout(endpoints.state_dir))}"
 
 
@@ -167,7 +168,7 @@ def _secrets(layout: Layout) -> dict[str, str]:
             "session": secrets.token_hex(32),
             "jwt": secrets.token_hex(32),
         }
-        _write_private(path, json.dumps(fresh))
+        write_private(path, json.dumps(fresh))
         # Airflow would make the password itself, and print it to its log.
         write_password(layout, secrets.token_urlsafe(12))
     return json.loads(path.read_text())  # type: ignore[no-any-return]
@@ -175,16 +176,7 @@ def _secrets(layout: Layout) -> dict[str, str]:
 
 def write_password(layout: Layout, text: str) -> None:
     """Writes the file from which Airflow takes the password of its user."""
-    _write_private(passwords_file(layout), json.dumps({USER: text}) + "\n")
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-        out.write(text)
-    part.replace(path)
+    write_private(passwords_file(layout), json.dumps({USER: text}) + "\n")
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:

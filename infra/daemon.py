@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from infra import kafka_settings
 from infra.layout import PIPELINES_VARIABLE, ROOT, STATE_DIR_VARIABLE, Layout
 from infra.process import MARK
 
@@ -25,6 +26,7 @@ class Daemon:
         start_s: how long it may take to become healthy.
         stop_s: how long it may take to end after SIGTERM.
         cwd: its working folder.
+        keeps: prefixes of settings of the caller's that it gets, and no other daemon.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Daemon:
     start_s: float = 60.0
     stop_s: float = 10.0
     cwd: Path = ROOT
+    keeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,16 +60,23 @@ class Component:
         return tuple(daemon for stage in self.stages for daemon in stage)
 
 
-FOREIGN = ("AIRFLOW_", "SPARK_", "PYSPARK_", "KAFKA_")
-"""Settings of other installations, which must not leak into ours."""
+FOREIGN = ("AIRFLOW_", "SPARK_", "PYSPARK_", "KAFKA_", kafka_settings.PREFIX)
+"""Settings of other installations, which must not leak into ours, and logins to Kafka: a Spark
+daemon passes its environment on to every job."""
 
 
-def shared_environment(layout: Layout) -> dict[str, str]:
-    """Gives the environment that every daemon starts from: the caller's, cleaned, and our marks."""
+def shared_environment(layout: Layout, keeps: tuple[str, ...] = ()) -> dict[str, str]:
+    """Gives the environment that a daemon starts from: the caller's, cleaned, and our marks.
+
+    Args:
+        layout: the folders of the stack.
+        keeps: prefixes of what is kept nevertheless.
+    """
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(FOREIGN) and name not in ("VIRTUAL_ENV", "PYTHONHOME")
+        if (not name.startswith(FOREIGN) or name.startswith(keeps))
+        and name not in ("VIRTUAL_ENV", "PYTHONHOME")
     }
     loopback = "127.0.0.1,localhost"
     return kept | {

@@ -6,7 +6,9 @@ a cluster, as on the local stack.
 
 import os
 from collections.abc import Collection
+from pathlib import Path
 
+from infra import kafka_settings
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import STATE_DIR_VARIABLE, default_layout
@@ -26,8 +28,8 @@ SPARK_UI = "SLACKWATER_SPARK_UI"
 AIRFLOW = "SLACKWATER_AIRFLOW"
 """Base URL of Airflow."""
 
-AIRFLOW_PASSWORD = "SLACKWATER_AIRFLOW_PASSWORD"  # noqa: S105 - a name, not a password
-"""Password of Airflow's user `admin`."""
+AIRFLOW_PASSWORD_FILE = "SLACKWATER_AIRFLOW_PASSWORD_FILE"  # noqa: S105 - a name, not a password
+"""Names the file that holds the password of Airflow's user `admin`."""
 
 _NEEDED = {"kafka": (KAFKA,), "spark": (SPARK, SPARK_REST, SPARK_UI), "airflow": (AIRFLOW,)}
 
@@ -53,17 +55,29 @@ def endpoints(only: Collection[str], *, user: str, jars: str) -> Endpoints:
     if missing:
         text = f"{KAFKA} names a stack elsewhere, but {', '.join(missing)} is not set"
         raise InfraError(text)
+    users = kafka_settings.settings()
     return Endpoints(
-        kafka_bootstrap=_url(KAFKA),
+        kafka_bootstrap=users.bootstrap if users else _url(KAFKA),
         spark_master=_url(SPARK),
         spark_rest=_url(SPARK_REST),
         spark_ui=_url(SPARK_UI),
         airflow_url=_url(AIRFLOW),
         airflow_user=user,
-        airflow_password=os.environ.get(AIRFLOW_PASSWORD, ""),
+        airflow_password=_airflow_password() if "airflow" in only else "",
         state_dir=default_layout().state_dir,
         jars=jars,
     )
+
+
+def _airflow_password() -> str:
+    file = os.environ.get(AIRFLOW_PASSWORD_FILE)
+    if not file:
+        return ""
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        text = f"{AIRFLOW_PASSWORD_FILE}: {file} cannot be read ({error.strerror})"
+        raise InfraError(text) from error
 
 
 def _url(name: str) -> str:

@@ -72,6 +72,13 @@ class Layout:
         """Great Expectations' project of each pipeline, by the pipeline's name."""
         return self.state_dir / "quality"
 
+    def make_private(self) -> None:
+        """Makes the folders of data, which nobody else on this machine may enter."""
+        names = ("logs", "kafka", "spark", "airflow", "quality", "runs", "tables")
+        for folder in (self.state_dir / name for name in names):
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)
+
     def data_docs(self, pipeline: str) -> Path:
         """The folder of a pipeline's Data Docs; its first page is `index.html`."""
         return self.quality / pipeline / "gx" / "uncommitted" / "data_docs" / "local_site"

@@ -18,6 +18,9 @@ import psutil
 from infra.errors import InfraError
 
 POLL_S = 0.05
+PRIVATE = 0o077
+"""The umask of daemons, and of all that they start."""
+
 MARK = "SLACKWATER_DAEMON_OF"
 """Environment variable of every daemon and, by inheritance, of all that it starts: the state
 folder of its stack. It finds offspring that outlived its parent."""
@@ -93,6 +96,7 @@ def start(
                 env=dict(environment),
                 cwd=cwd,
                 start_new_session=True,
+                umask=PRIVATE,  # what it writes may hold records and logins
             )
     except OSError as error:
         text = f"cannot start {command[0]}: {error.strerror} ({error.filename or log})"
@@ -200,3 +204,19 @@ def _await_end(processes: Iterable[ProcessId], bound_s: float) -> list[ProcessId
         time.sleep(POLL_S)
         left = [process for process in left if is_alive(process)]
     return left
+
+
+def memory_of(pid: int) -> int:
+    """Sums the memory of a process and its offspring, in bytes; shared pages are shared out."""
+    total = 0
+    try:
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0
+    for member in family:
+        try:
+            total += member.memory_full_info().pss if psutil.LINUX else member.memory_info().rss
+        except psutil.Error:  # ended while we were counting
+            continue
+    return total

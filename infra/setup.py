@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra import jars
 from infra.layout import AIRFLOW_VENV, HOME, ROOT, STAMPS, UV, VENV, Layout
 
 REQUIREMENTS = ROOT / "infra" / "requirements"
@@ -27,7 +28,7 @@ POMS = ROOT / "infra" / "jvm"
 LOGS = Layout(HOME).logs
 PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
-LOCKS = ("uv", "main", "airflow")
+LOCKS = ("uv", "build", "main", "airflow")
 PACKAGES = ("chaos", "dags", "infra", "jobs", "slackwater", "windowing")
 
 
@@ -58,15 +59,20 @@ class Step:
 def steps() -> tuple[Step, ...]:
     """Lists what has to be installed, in an order that respects `after`."""
     poms = tuple(sorted(POMS.rglob("pom.xml")))
+    build = REQUIREMENTS / "build.txt"
     listed = [
         Step("uv", (REQUIREMENTS / "uv.txt",), UV, _install_uv),
-        Step("jvm", poms, HOME / "jvm", _install_jars),
+        Step("jvm", (*poms, jars.LOCK), HOME / "jvm", _install_jars),
         Step(
-            "python", (REQUIREMENTS / "main.txt",), VENV / "bin" / "python", _install_main, ("uv",)
+            "python",
+            (REQUIREMENTS / "main.txt", build),
+            VENV / "bin" / "python",
+            _install_main,
+            ("uv",),
         ),
         Step(
             "airflow",
-            (REQUIREMENTS / "airflow.txt",),
+            (REQUIREMENTS / "airflow.txt", build),
             AIRFLOW_VENV / "bin" / "airflow",
             _install_airflow,
             ("uv",),
@@ -93,11 +99,23 @@ def _install_uv(log: Path) -> None:
 def _install_jars(log: Path) -> None:
     target = HOME / "jvm"
     shutil.rmtree(target, ignore_errors=True)
-    fresh = HOME / "jvm.part"  # so that an interrupted download never looks complete
+    fresh = _fetch_jars(log)
+    if complaint := jars.complaint(fresh):
+        text = (
+            f"{complaint}: nothing was installed. Is the mirror sound? After a change of "
+            f"infra/jvm run `make lock`, and read what it changes in {jars.LOCK.relative_to(ROOT)}"
+        )
+        raise SetupError(text)
+    fresh.rename(target)
+
+
+def _fetch_jars(log: Path) -> Path:
+    """Has Maven resolve and fetch; gives the folder, in which an interrupted download may stand."""
+    fresh = HOME / "jvm.part"  # so that what is not whole, or not ours, never looks installed
     shutil.rmtree(fresh, ignore_errors=True)
     maven = ["mvn", "--batch-mode", "--strict-checksums", "--no-transfer-progress"]
     _run([*maven, "-f", str(POMS / "pom.xml"), f"-Djars={fresh}", "generate-resources"], log)
-    fresh.rename(target)
+    return fresh
 
 
 def _install_main(log: Path) -> None:
@@ -113,7 +131,9 @@ def _install_environment(target: Path, lock: Path, log: Path) -> None:
     if not python.exists():
         base = getattr(sys, "_base_executable", None) or sys.executable
         _run([str(UV), "venv", "--clear", "--python", base, str(target)], log)
-    _run([str(UV), "pip", "sync", "--python", str(python), "--require-hashes", str(lock)], log)
+    # What comes as source only is built by what is locked, too.
+    options = ["--require-hashes", "--build-constraints", str(REQUIREMENTS / "build.txt")]
+    _run([str(UV), "pip", "sync", "--python", str(python), *options, str(lock)], log)
 
 
 def _install_project(log: Path) -> None:
@@ -125,13 +145,14 @@ def _install_project(log: Path) -> None:
 
 
 def lock_requirements(log: Path) -> None:
-    """Resolves every `.in` file again into its lock file: versions and hashes, no addresses."""
+    """Resolves all again into lock files, of Python and of jars: hashes and no addresses."""
     log.parent.mkdir(parents=True, exist_ok=True)
     for name in LOCKS:
         source, lock = f"{name}.in", f"{name}.txt"
         command = [str(UV), "pip", "compile", "--generate-hashes", "--no-header", "--upgrade"]
         command += ["--python-version", ".".join(map(str, PYTHON_MIN)), source, "-o", lock]
         _run(command, log, cwd=REQUIREMENTS)
+    jars.write(_fetch_jars(log))
 
 
 def _run(command: list[str], log: Path, cwd: Path = ROOT) -> None:
@@ -169,11 +190,11 @@ def _tail(log: Path, lines: int = 8) -> str:
 # --- what must be there ------------------------------------------------------------------------
 
 
-def check_machine(*, jars: bool = True) -> None:
+def check_machine(*, maven: bool = True) -> None:
     """Looks for Python, Java and Maven.
 
     Args:
-        jars: whether jars are to be fetched, which takes Maven.
+        maven: whether jars are to be fetched, which takes it.
 
     Raises:
         SetupError: one of them is missing or too old; says which, and what to install.
@@ -192,7 +213,7 @@ def check_machine(*, jars: bool = True) -> None:
     if java < JAVA_MIN:
         text = f"Java {java} is too old: Kafka and Spark need 17 or newer. Set JAVA_HOME to one."
         raise SetupError(text)
-    if jars and shutil.which("mvn") is None:
+    if maven and shutil.which("mvn") is None:
         text = (
             "Maven is missing: it fetches Kafka and Spark's Kafka connector. "
             "Install it (Debian: apt-get install maven) and see that `mvn` is on the PATH."
@@ -273,7 +294,7 @@ def install(say: Callable[[str], None], only: Collection[str] = ()) -> int:
     todo = [step for step in wanted if not _is_done(step, stamps[step.name])]
     if not todo:
         return 0
-    check_machine(jars=any(step.name == "jvm" for step in todo))
+    check_machine(maven=any(step.name == "jvm" for step in todo))
     for folder in (STAMPS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
     _run_all(todo, stamps, say)
@@ -320,9 +341,10 @@ def main() -> int:
     began = time.monotonic()
     try:
         with _only_one():
-            ran = install(say, arguments.only)
+            # What is about to be locked anew need not fit what is locked now.
+            ran = install(say, ("uv",) if arguments.lock else arguments.only)
             if arguments.lock:
-                say("lock   resolving uv.in, main.in, airflow.in …")
+                say(f"lock   resolving {', '.join(LOCKS)} and the jars …")
                 lock_requirements(LOGS / "lock.log")
                 ran += install(say, arguments.only)
     except SetupError as error:

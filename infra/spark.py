@@ -5,10 +5,12 @@ from pathlib import Path
 
 import httpx
 
+from infra import spark_key
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, VENV, Layout
 from infra.ports import HOST
+from infra.private import write_private
 from infra.process import is_alive
 from infra.record import read
 from infra.setup import java_command
@@ -41,6 +43,9 @@ spark.driver.host                    {host}
 spark.driver.bindAddress             {bind}
 spark.jars                           {jars}
 spark.ui.showConsoleProgress         false
+# The pages, which anybody on this machine may read, end nothing and show no secret.
+spark.ui.killEnabled                 false
+spark.redaction.regex                (?i)secret|password|token|access[.]?key|jaas|keystore[.]key
 # A job that chaos shoots at for hours must not be given up after ten dead executors.
 spark.deploy.maxExecutorRetries      -1
 spark.deploy.retainedApplications    50
@@ -54,6 +59,21 @@ spark.driver.memory                  1g
 spark.executor.memory                1g
 spark.executor.cores                 2
 spark.cores.max                      4
+"""
+
+MASTER_SETTINGS = "master.conf"
+"""The master's settings: those of all, and the lock of its door."""
+
+_KEPT = """\
+# Master, workers, drivers and executors talk to those only who know the secret.
+spark.authenticate                   true
+spark.authenticate.secret            {key}
+"""
+
+_DOOR = """\
+# Whoever submits a program is this user: a shared machine's other users, and web pages, must not.
+spark.master.rest.filters            org.apache.spark.ui.JWSFilter
+spark.org.apache.spark.ui.JWSFilter.param.secretKey {key}
 """
 
 
@@ -85,6 +105,7 @@ def component(layout: Layout, ports: Ports) -> Component:
             *_spark_class("master.Master"),
             *("--host", HOST, "--port", str(ports["spark-master"])),
             *("--webui-port", str(ports["spark-ui"])),
+            *("--properties-file", str(layout.spark / "conf" / MASTER_SETTINGS)),
         ),
         environment=_environment(layout),
         check=lambda started: check_master(ports),
@@ -111,7 +132,7 @@ def _worker(layout: Layout, ports: Ports, number: int) -> Daemon:
 
 
 def check_master(ports: Ports) -> None:
-    """Asks the master's page and its submission server.
+    """Asks the master's page, and its submission server, which must not obey without a token.
 
     Raises:
         NotReady: one of them does not answer as it should.
@@ -120,9 +141,14 @@ def check_master(ports: Ports) -> None:
     if state != "ALIVE":
         text = f"the master is {state}"
         raise NotReady(text)
-    answer = _get(f"http://{HOST}:{ports['spark-rest']}/v1/submissions/status/none")
-    if answer.get("action") != "SubmissionStatusResponse":
-        text = f"the master's submission server answered {answer!r}"
+    url = f"http://{HOST}:{ports['spark-rest']}/v1/submissions/status/none"
+    try:
+        code = httpx.get(url, timeout=REQUEST_S, trust_env=False).status_code
+    except httpx.HTTPError as error:
+        text = f"{url} does not answer ({type(error).__name__})"
+        raise NotReady(text) from error
+    if code != httpx.codes.FORBIDDEN:
+        text = f"the master's submission server takes orders from anybody (it answered {code})"
         raise NotReady(text)
 
 
@@ -182,10 +208,13 @@ def _prepare(layout: Layout, ports: Ports) -> None:
         # in a stack that was stopped and is started again.
         shutil.rmtree(recovery, ignore_errors=True)
     rest = ports["spark-rest"]
-    write_defaults(layout.spark / "conf", HOST, bind=HOST, rest=rest, recovery=recovery)
+    key = spark_key.make(layout.state_dir)
+    write_defaults(layout.spark / "conf", HOST, bind=HOST, rest=rest, recovery=recovery, key=key)
 
 
-def write_defaults(folder: Path, host: str, *, bind: str, rest: int, recovery: Path) -> None:
+def write_defaults(
+    folder: Path, host: str, *, bind: str, rest: int, recovery: Path, key: str | None
+) -> None:
     """Writes the settings that the master, a worker and its drivers start from.
 
     Args:
@@ -194,13 +223,17 @@ def write_defaults(folder: Path, host: str, *, bind: str, rest: int, recovery: P
         bind: the address to listen on.
         rest: port of the master's submission server.
         recovery: where the master keeps what a successor must know.
+        key: the secret of master and workers; None where there are none, and Kubernetes guards.
     """
     folder.mkdir(parents=True, exist_ok=True)
     recovery.mkdir(parents=True, exist_ok=True)
     settings = _DEFAULTS.format(
         host=host, bind=bind, rest=rest, jars=connector_jars(), recovery=recovery
     )
-    (folder / "spark-defaults.conf").write_text(settings)
+    if key is not None:
+        settings += _KEPT.format(key=key)
+        write_private(folder / MASTER_SETTINGS, settings + _DOOR.format(key=key))
+    write_private(folder / "spark-defaults.conf", settings)
 
 
 def _any_worker_alive(layout: Layout) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+from infra import spark_key
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 
@@ -88,7 +89,7 @@ def submit(
         request = _request(
             endpoints, str(script), args, name=name, conf=conf or {}, supervise=supervise
         )
-        answer = _call("POST", f"{endpoints.spark_rest}/v1/submissions/create", request)
+        answer = _call(endpoints, "POST", f"{endpoints.spark_rest}/v1/submissions/create", request)
         if not answer.get("success"):
             del known[name]
             known.save()
@@ -145,7 +146,12 @@ def kill(endpoints: Endpoints, submission_id: str, *, wait_s: float = 20.0) -> b
     while (driver := status(endpoints, submission_id)).state in ALIVE:
         if driver.submission_id not in ordered:  # it may move to another worker meanwhile
             ordered.add(driver.submission_id)
-            _call("POST", f"{endpoints.spark_rest}/v1/submissions/kill/{driver.submission_id}", {})
+            _call(
+                endpoints,
+                "POST",
+                f"{endpoints.spark_rest}/v1/submissions/kill/{driver.submission_id}",
+                {},
+            )
         if time.monotonic() > until:
             text = f"driver {submission_id} is still alive {wait_s:.0f} s after the order to end it"
             raise InfraError(text)
@@ -208,10 +214,20 @@ def _request(
     }
 
 
-def _call(method: str, url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _call(
+    endpoints: Endpoints, method: str, url: str, body: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     try:
         with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:
-            answer = client.request(method, url, json=body).json()
+            given = spark_key.headers(endpoints.state_dir)
+            answered = client.request(method, url, json=body, headers=given)
+            if answered.status_code == httpx.codes.FORBIDDEN:
+                text = (
+                    f"the Spark master at {url} does not take our token: it was started with "
+                    f"another secret than {endpoints.state_dir / 'spark' / 'secret'}"
+                )
+                raise InfraError(text)
+            answer = answered.json()
     except (httpx.HTTPError, ValueError) as error:
         text = (
             f"the Spark master does not answer at {url} ({type(error).__name__}); "
@@ -222,7 +238,7 @@ def _call(method: str, url: str, body: Mapping[str, Any] | None = None) -> dict[
 
 
 def _drivers(endpoints: Endpoints) -> list[dict[str, Any]]:
-    page = _call("GET", f"{endpoints.spark_ui}/json/")
+    page = _call(endpoints, "GET", f"{endpoints.spark_ui}/json/")
     return [one for key in ("activedrivers", "completeddrivers") for one in page.get(key, [])]
 
 
@@ -293,7 +309,9 @@ def _follow(
 ) -> tuple[str, dict[str, Any]]:
     """Asks for a driver's status; where it has moved, for that of the driver that it is now."""
     while True:
-        answer = _call("GET", f"{endpoints.spark_rest}/v1/submissions/status/{submission_id}")
+        answer = _call(
+            endpoints, "GET", f"{endpoints.spark_rest}/v1/submissions/status/{submission_id}"
+        )
         if answer.get("driverState") != _MOVED:
             return submission_id, answer
         successor = _successor(endpoints, known, submission_id, _drivers(endpoints))

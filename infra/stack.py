@@ -10,19 +10,19 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import psutil
 
-from infra import airflow, elsewhere, kafka, spark
+from infra import airflow, elsewhere, kafka, kafka_settings, spark
 from infra.daemon import Daemon, Ports, shared_environment
 from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
 from infra.layout import Layout, default_layout
 from infra.ports import HOST, is_free, pick
-from infra.process import ProcessId, is_alive, marked, start, stop
+from infra.process import ProcessId, is_alive, marked, memory_of, start, stop
 from infra.record import Record, Running, only_one, read
 from infra.state_folder import claim
 
@@ -89,16 +89,21 @@ def up(
     Args:
         reporter: gets the news.
         only: names of the components wanted, of kafka, spark and airflow.
-        layout: where the state lies; by default as the environment says.
+        layout: where the state lies; by default as the environment says, and the broker is that
+            of the Kafka settings, where there are any.
 
     Raises:
         InfraError: a component did not become healthy; says which, why, and where its log is.
     """
     if layout is None and elsewhere.is_named():
         return endpoints(only=only)  # whoever set the variables has started it
+    if layout is None and kafka_settings.settings() is not None:
+        up(reporter, only=_local(only), layout=default_layout())
+        return endpoints(only=only)
     layout = layout or default_layout()
     news = _News(reporter)
     claim(layout)
+    layout.make_private()
     with only_one(layout):
         record = read(layout)
         with ThreadPoolExecutor(max_workers=len(PARTS)) as pool:
@@ -163,6 +168,10 @@ def endpoints(
     """
     if layout is None and elsewhere.is_named():
         return elsewhere.endpoints(only, user=airflow.USER, jars=spark.connector_jars())
+    users = kafka_settings.settings() if layout is None else None
+    if users is not None:
+        found = endpoints(layout=default_layout(), only=_local(only), check=check)
+        return replace(found, kafka_bootstrap=users.bootstrap, kafka_proxied="", kafka_proxy="")
     layout = layout or default_layout()
     record = read(layout)
     missing = sorted(name for name in only if not _has_run(name, record))
@@ -299,7 +308,7 @@ def _start_daemon(daemon: Daemon, layout: Layout, record: Record) -> None:
     if old is not None:
         stop([old.process], grace_s=daemon.stop_s)
     log = layout.logs / f"{daemon.name}.log"
-    environment = shared_environment(layout) | dict(daemon.environment)
+    environment = shared_environment(layout, daemon.keeps) | dict(daemon.environment)
     process = start(daemon.command, log=log, environment=environment, cwd=daemon.cwd)
     try:
         record.started(daemon.name, Running(process, _recipe(daemon), str(log)))
@@ -375,23 +384,12 @@ def _look(daemon: Daemon, running: Running | None, layout: Layout) -> DaemonStat
     except NotReady as reason:
         state, detail = "unwell", str(reason)
     pid = running.process.pid
-    return DaemonStatus(daemon.name, state, detail, pid, _memory(pid), time.time() - began, log)
+    return DaemonStatus(daemon.name, state, detail, pid, memory_of(pid), time.time() - began, log)
 
 
-def _memory(pid: int) -> int:
-    """Sums the memory of a process and its offspring, in bytes; shared pages are shared out."""
-    total = 0
-    try:
-        process = psutil.Process(pid)
-        family = [process, *process.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return 0
-    for member in family:
-        try:
-            total += member.memory_full_info().pss if psutil.LINUX else member.memory_info().rss
-        except psutil.Error:  # ended while we were counting
-            continue
-    return total
+def _local(only: Collection[str]) -> list[str]:
+    """Gives the components that are ours where Kafka is a cluster of the user's."""
+    return [name for name in only if name != "kafka"]
 
 
 def _has_run(name: str, record: Record) -> bool:

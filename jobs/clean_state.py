@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from jobs.file_run import own_session
 from jobs.pipeline import kafka_rows
+from jobs.runs import SECRETS_FOLDER
 from jobs.state import as_json, read_state
 from windowing.errors import WindowingError
 from windowing.spark.plan import emissions
@@ -46,7 +47,8 @@ def run_clean(
     Raises:
         StreamingQueryException: the run failed.
     """
-    raw = kafka_rows(spark, pipeline, bootstrap, max_offsets, end=ends)
+    secrets = checkpoint.with_name(f"{checkpoint.name}.{SECRETS_FOLDER}")
+    raw = kafka_rows(spark, pipeline, bootstrap, max_offsets, end=ends, secrets=secrets)
     writer = emissions(raw, pipeline).writeStream.format("noop").outputMode("append")
     writer = writer.option("checkpointLocation", str(checkpoint))
     writer.trigger(availableNow=True).start().awaitTermination()

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from windowing import errors
+from windowing.spec.user_aggregate import UserAggregateError
 
-_RAISED = re.compile(r"windowing\.errors\.(\w+): (.+)")
+_RAISED = re.compile(r"windowing\.(?:errors|spec\.user_aggregate)\.(\w+): (.+)")
 # A restart meets these again; each is said in Spark's or the system's own words.
 _FINAL_MARKS = (
     "offset was changed",
@@ -21,9 +22,14 @@ _STATE_MARKS = ("does not exist", "FileNotFoundException", "NoSuchFile", "Checks
 _GONE = re.compile(r"Could not read records in offset \[(\d+), (\d+)\) for topic partition (\S+)")
 
 
-def windowing_error(text: str) -> errors.WindowingError | None:
-    """The runtime's own error in the message of a failed query, if that is what it died of."""
+def windowing_error(text: str) -> errors.WindowingError | UserAggregateError | None:
+    """The error of the runtime, or of a user's class, in the message of a failed query.
+
+    None if it died of something else. Either comes again at every restart.
+    """
     for name, message in reversed(_RAISED.findall(text)):
+        if name == UserAggregateError.__name__:
+            return UserAggregateError(message.strip())
         kind = getattr(errors, name, None)
         if isinstance(kind, type) and issubclass(kind, errors.WindowingError):
             return kind(message.strip())

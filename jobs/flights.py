@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.metadata
 import io
 import json
-import os
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ import polars as pl
 from jobs.poison import POISON
 from jobs.producing import headers, send_all
 from jobs.topics import TopicError, last_records
+from windowing.whole_files import whole_file
 
 TOPIC = "flights"
 AIRPORTS = ("EWR", "JFK", "LGA")
@@ -36,6 +36,8 @@ _MINUTE_US = 60_000_000
 
 class FlightsError(RuntimeError):
     """The data set of the flights is not there, or not as expected."""
+
+    exit_code = 1
 
 
 def departures() -> pl.DataFrame:
@@ -203,18 +205,13 @@ def events_jsonl(path: str | Path, log: pl.DataFrame | None = None) -> int:
         path: where to.
         log: what to write; default: `flights()`. Records of other topics than the flights' have a
             `topic`.
+
+    Raises:
+        WriteError: it cannot be written.
     """
     log = flights() if log is None else log
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_event_lines(log))
-        os.replace(partial, target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        message = f"cannot write the events to {target}: {error.strerror}"
-        raise FlightsError(message) from error
+    with whole_file(Path(path)) as file:
+        file.writelines(line.encode() for line in _event_lines(log))
     return log.height
 
 

@@ -21,8 +21,10 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
+from jobs.broker import BrokerError, broker_error
+from jobs.broker import consumer as make_consumer
 from jobs.producing import control_of, send_all
-from jobs.topics import BrokerError, TopicError, broker_error, end_offsets, reader
+from jobs.topics import TopicError, end_offsets
 from windowing.control import Control, ControlError, read_control
 from windowing.spec import Pipeline
 from windowing.spec.disorder import Delays, Heartbeat
@@ -36,6 +38,8 @@ _STALL_S = 30.0
 
 class HeartbeatError(ValueError):
     """Nothing is known of a partition's delays."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -231,11 +235,11 @@ def watching(pipeline: Pipeline, bootstrap: str) -> Iterator[Watch]:
             f"{source.partitions}: correct the file"
         )
         raise HeartbeatError(msg)
-    consumer = reader(bootstrap)
+    consumer = make_consumer(bootstrap)
     try:
         yield Watch(pipeline, consumer)
     except KafkaError as error:
-        raise broker_error(bootstrap, error) from error
+        raise broker_error(bootstrap, error, "read", pipeline.source.topic) from error
     finally:
         consumer.close()
 

@@ -19,15 +19,21 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 from pyspark.sql.streaming import DataStreamWriter
 
+from infra import kafka_settings
+from infra.errors import InfraError
+from infra.kafka_settings import settings_for
+from infra.kafka_spelling import for_java
+from jobs.broker import Refused
 from jobs.checkpoint import examine
 from jobs.failures import final_reason, windowing_error
 from jobs.identity import Identity
+from jobs.kafka_failures import refusal
 from jobs.mend import mend
 from jobs.orphan import LOOK_S, Orphan, executors
 from jobs.owner import REFUSED_FILE, Owner
 from jobs.partitions import REFUSED_BATCH, look, pending
 from jobs.producing import CONTROL_HEADER
-from jobs.runs import FAILURE_FILE, application_name
+from jobs.runs import FAILURE_FILE, SECRETS_FOLDER, application_name
 from jobs.session import PARALLELISM, session
 from jobs.topics import TopicError
 from windowing.errors import (
@@ -53,6 +59,7 @@ def kafka_rows(
     *,
     first: Mapping[int, int] | None = None,
     end: Mapping[int, int] | None = None,
+    secrets: Path,
 ) -> DataFrame:
     """The topic as a stream of raw rows.
 
@@ -63,10 +70,12 @@ def kafka_rows(
         max_offsets: offsets per batch at the most, over all partitions; None for no limit.
         first: per lane, by its number, where to begin; None: at the topic's beginning.
         end: per lane, the first offset to be left out; None: all is read.
+        secrets: a folder that driver and executors see, for what a login needs.
     """
+    client = for_java(settings_for(bootstrap), secrets)
     reader = (
         spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap)
+        .options(**{f"kafka.{name}": value for name, value in client.items()})
         .option("subscribe", ",".join(part.topic for part in pipeline.source.parts))
         .option("startingOffsets", _starting(pipeline.source, first))
         .option("includeHeaders", "true")
@@ -183,7 +192,13 @@ def _run(args: argparse.Namespace, pipeline: Pipeline, identity: Identity) -> No
     spark = session(application_name(pipeline.name), parallelism=args.parallelism)
     sink = _sink(pipeline, args, identity.token_of)
     raw = kafka_rows(
-        spark, pipeline, args.bootstrap, args.max_offsets, first=args.first, end=args.end
+        spark,
+        pipeline,
+        args.bootstrap,
+        args.max_offsets,
+        first=args.first,
+        end=args.end,
+        secrets=checkpoint.parent / SECRETS_FOLDER,
     )
     stream = emissions(raw, pipeline).writeStream.queryName(pipeline.name).outputMode("append")
     stream = stream.option("checkpointLocation", str(checkpoint))
@@ -223,7 +238,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--parallelism", type=int, default=PARALLELISM)
     for name in ("--first", "--end"):
         parser.add_argument(name, type=_offsets)
+    parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
+    if args.kafka is not None:
+        kafka_settings.use(args.kafka)
     try:
         run(args)
     except StreamingQueryException as error:
@@ -231,6 +249,7 @@ def main(argv: list[str]) -> int:
             _step_back(args, second)
             return 0
         reason = final_reason(str(error), _written(args))
+        reason = reason or _refusal(args, str(error))
         if reason is None:
             raise
         _give_up(args, reason, str(error))
@@ -238,7 +257,14 @@ def main(argv: list[str]) -> int:
         _step_back(args, error)
     except (CheckpointDamaged, TokenMismatch, TopicError, UndeclaredPartition) as error:
         _give_up(args, str(error), "")
+    except (InfraError, Refused) as error:
+        _give_up(args, str(error), "")
     return 0
+
+
+def _refusal(args: argparse.Namespace, text: str) -> str | None:
+    topics = [part.topic for part in load_pipeline(args.pipeline).source.parts]
+    return refusal(text, settings_for(args.bootstrap), topics)
 
 
 def _written(args: argparse.Namespace) -> list[Path]:

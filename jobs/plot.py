@@ -14,6 +14,8 @@ from deltalake.exceptions import DeltaError
 from matplotlib import dates
 from matplotlib.figure import Figure
 
+from jobs.picture_file import save
+
 QUERY = "hourly"
 _WEEK = timedelta(days=7)
 _LINE = "#1f5f8b"
@@ -22,7 +24,9 @@ _COLUMNS = ["window_start", "window_end", "key", "revision", "values"]
 
 
 class PlotError(RuntimeError):
-    """There is nothing to draw, or nowhere to draw it to."""
+    """There is nothing to draw."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,8 @@ def plot(
             revised windows.
 
     Raises:
-        PlotError: the table is missing, has no rows of that run or that week, or the picture
-            cannot be written.
+        PlotError: the table is missing, or has no rows of that run or that week.
+        PictureError, WriteError: of `jobs.picture_file.save`.
     """
     windows = _final(_read(Path(table_dir) / QUERY, run))
     begin = start or _busiest_week(windows)
@@ -66,11 +70,7 @@ def plot(
         message = f"run {run!r} has no window between {begin:%Y-%m-%d} and a week later"
         raise PlotError(message)
     figure = _figure(week, begin)
-    try:
-        figure.savefig(png, dpi=130, facecolor="white")
-    except OSError as error:
-        message = f"cannot write the plot to {png}: {error.strerror}"
-        raise PlotError(message) from error
+    save(figure, Path(png), dpi=130)
     return Plotted(begin, week.height, int(week["revised"].sum()))
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
-from jobs.topics import await_broker, broker_error
+from jobs.broker import broker_error
+from jobs.broker import producer as make_producer
 
 CONTROL_HEADER = "slackwater-control"
 _NO_CONTROL = b"null"
@@ -20,33 +20,34 @@ _SETTLED_S = 90
 
 
 @contextmanager
-def sending(bootstrap: str) -> Iterator[Any]:
+def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
     """A producer whose retries neither repeat nor reorder; what was sent is settled at its close.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        topic: where to, for the words of an error.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
     """
-    try:
-        producer = KafkaProducer(
-            bootstrap_servers=await_broker(bootstrap),
-            acks="all",
-            enable_idempotence=True,
-            # Compressing is quicker than not: the client sums each batch's bytes in Python.
-            compression_type="gzip",
-            batch_size=256 << 10,
-            # What a topic takes is for the topic to say; the client's own limit is a megabyte.
-            max_request_size=_LARGEST_REQUEST,
-            linger_ms=50,
-            delivery_timeout_ms=60_000,
-        )
-    except KafkaError as error:
-        raise broker_error(bootstrap, error) from error
+    producer = make_producer(
+        bootstrap,
+        acks="all",
+        enable_idempotence=True,
+        # Compressing is quicker than not: the client sums each batch's bytes in Python.
+        compression_type="gzip",
+        batch_size=256 << 10,
+        # What a topic takes is for the topic to say; the client's own limit is a megabyte.
+        max_request_size=_LARGEST_REQUEST,
+        linger_ms=50,
+        delivery_timeout_ms=60_000,
+    )
     patience_s = None
     try:
         yield producer
     except KafkaError as error:
         patience_s = 0
-        raise broker_error(bootstrap, error) from error
+        raise broker_error(bootstrap, error, "write", topic) from error
     except BaseException:
         patience_s = 0
         raise
@@ -76,7 +77,7 @@ def send_all(
         BrokerError: no broker answers, or it refuses.
     """
     sent = 0
-    with sending(bootstrap) as producer:
+    with sending(bootstrap, topic) as producer:
         newest: dict[int, Any] = {}
         for partition, value, control in messages:
             # The client wants a key where there is no value.

@@ -33,6 +33,8 @@ _END = b'{"end":true}'
 class PunctuateError(ValueError):
     """What was asked for cannot be punctuated."""
 
+    exit_code = 2
+
 
 def step_of(pipeline: Pipeline) -> int:
     """The largest step, in microseconds, of which all that closes a window is a multiple.

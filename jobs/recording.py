@@ -16,6 +16,7 @@ from windowing.lane import check_lane
 from windowing.pack import DATA, END, RawRows, pack
 from windowing.spec import Pipeline
 from windowing.values import ValueRules
+from windowing.whole_files import whole_file
 
 _CHUNK_ROWS = 50_000
 
@@ -127,18 +128,16 @@ def write_events(
         path: where to.
         log: what to write.
         told: called now and then with how many lines there are.
+
+    Raises:
+        WriteError: it cannot be written.
     """
-    partial = path.with_name(path.name + ".partial")
     lines = 0
-    try:
-        with partial.open("wb") as file:
-            for lines, entry in enumerate(log, 1):
-                file.write(event_line(entry) + b"\n")
-                if told and lines % 5_000 == 0:
-                    told(lines)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        for lines, entry in enumerate(log, 1):
+            file.write(event_line(entry) + b"\n")
+            if told and lines % 5_000 == 0:
+                told(lines)
     return lines
 
 

@@ -7,6 +7,7 @@ rows are in the pipeline's table under the run's name.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,18 +15,25 @@ from pathlib import Path
 from infra import spark, spark_rest
 from infra.endpoints import Endpoints
 from infra.errors import NotReady
+from infra.kafka_settings import settings_for
+from infra.kafka_spelling import hand_over
 from windowing.spec import Pipeline, PipelineError, load_pipeline
 from windowing.spec.joining import with_lanes
 from windowing.spec.names import RUN_MAX, check_name
 from windowing.spec.source import Source
 
 FAILURE_FILE = "failure.json"
+SECRETS_FOLDER = "kafka"
+"""In a run's folder: how its job reaches a cluster that wants a login; for our eyes only."""
+
 _NOTE_FILE = "run.json"
 _SCRIPT = "jobs/pipeline.py"
 
 
 class RunError(RuntimeError):
     """A run that does not exist, or that cannot be what was asked for."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -114,6 +122,10 @@ def submit(
     checkpoint, table = folder / "checkpoint", table_of(endpoints, pipeline)
     args = [str(copied), "--run", run, "--bootstrap", endpoints.kafka_bootstrap]
     args += ["--checkpoint", str(checkpoint), "--table", str(table)]
+    settings = settings_for(endpoints.kafka_bootstrap)
+    if settings.is_more:
+        # By a file, which outlives this process: the master starts a dead driver again.
+        args += ["--kafka", str(hand_over(settings, folder / SECRETS_FOLDER))]
     if max_offsets is not None:
         args += ["--max-offsets", str(max_offsets)]
     if available_now:
@@ -215,6 +227,8 @@ def stop(endpoints: Endpoints, pipeline: Pipeline, keep: str | None = None) -> l
         if run in (driver.name, keep) or driver.state not in spark_rest.ALIVE:
             continue
         spark_rest.kill(endpoints, driver.submission_id)
+        # A job that was ended for good needs its login no more.
+        shutil.rmtree(folder_of(endpoints, pipeline, run) / SECRETS_FOLDER, ignore_errors=True)
         stopped.append(run)
     return stopped
 

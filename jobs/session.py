@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -44,4 +46,9 @@ def session(
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    # pyspark would answer Ctrl-C in its own way; what a signal means is for the program to say.
+    answer = signal.getsignal(signal.SIGINT)
+    made = builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, answer)
+    return made

@@ -8,37 +8,30 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 
-from jobs.topics import BrokerError, TopicError, await_broker, broker_error
+from jobs.broker import BrokerError, described, refusals
+from jobs.broker import admin as admin_client
+from jobs.topics import TopicError
 
 _GONE_S = 30.0
 """How long a broker may take to carry out what it was told about a topic."""
 
 
-def admin_client(bootstrap: str) -> Any:
-    """A client that asks and changes; to be closed.
-
-    Raises:
-        BrokerError: no broker answers.
-    """
-    return KafkaAdminClient(bootstrap_servers=await_broker(bootstrap))
-
-
 @contextlib.contextmanager
-def asking(bootstrap: str) -> Iterator[Any]:
+def asking(bootstrap: str, doing: str, topic: str) -> Iterator[Any]:
     """A client for a block, and one sentence for what it raises.
+
+    Args:
+        bootstrap: of the broker.
+        doing: what is asked, as ACLs call it.
+        topic: of which topic.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
     """
-    try:
-        with closing(admin_client(bootstrap)) as admin:
-            yield admin
-    except KafkaError as error:
-        raise broker_error(bootstrap, error) from error
+    with refusals(bootstrap, doing, topic), closing(admin_client(bootstrap)) as admin:
+        yield admin
 
 
 def ids_of(admin: Any, names: list[str]) -> dict[str, str]:
@@ -46,19 +39,17 @@ def ids_of(admin: Any, names: list[str]) -> dict[str, str]:
 
     Raises:
         TopicError: a topic does not exist.
+        TopicAuthorizationFailedError: we may not ask.
     """
-    try:
-        described = {topic["name"]: topic for topic in admin.describe_topics(names)}
-    except UnknownTopicOrPartitionError:
-        described = {}
+    found = described(admin, names)
     for name in names:
-        if not described.get(name, {}).get("partitions"):
+        if name not in found:
             msg = (
                 f"topic {name!r} does not exist: if it was deleted, the run cannot go on; create "
                 "it with `slackwater topics PIPELINE.yml` and start a new run"
             )
             raise TopicError(msg)
-    return {name: str(described[name]["topic_id"]) for name in names}
+    return {name: str(found[name]["topic_id"]) for name in names}
 
 
 def compacted(admin: Any, names: list[str]) -> dict[str, bool | None]:
@@ -67,9 +58,9 @@ def compacted(admin: Any, names: list[str]) -> dict[str, bool | None]:
     None: it does not tell us, who may not ask for a topic's settings.
     """
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    described = admin.describe_configs(resources, config_filter="all")["topic"]
+    told = admin.describe_configs(resources, config_filter="all")["topic"]
     # Of what may not be seen, the broker shows nothing at all.
-    policies = {name: described[name].get("cleanup.policy", {}).get("value") for name in names}
+    policies = {name: told[name].get("cleanup.policy", {}).get("value") for name in names}
     return {name: policy and "compact" in policy.split(",") for name, policy in policies.items()}
 
 
@@ -80,7 +71,7 @@ def topic_id(bootstrap: str, name: str) -> str:
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with asking(bootstrap) as admin:
+    with asking(bootstrap, "describe", name) as admin:
         return ids_of(admin, [name])[name]
 
 
@@ -90,7 +81,7 @@ def delete_topic(bootstrap: str, name: str) -> None:
     Raises:
         BrokerError: no broker answers, or it keeps the topic.
     """
-    with asking(bootstrap) as admin:
+    with asking(bootstrap, "delete", name) as admin:
         admin.delete_topics([name])
         until_s = time.monotonic() + _GONE_S
         while name in admin.list_topics():
@@ -106,7 +97,7 @@ def clean_by(bootstrap: str, name: str, policy: str) -> None:
     Raises:
         BrokerError: no broker answers, or it keeps the policy.
     """
-    with asking(bootstrap) as admin:
+    with asking(bootstrap, "alterConfigs", name) as admin:
         configs = {"cleanup.policy": policy}
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs=configs)])
         until_s = time.monotonic() + _GONE_S

@@ -8,11 +8,12 @@ from contextlib import closing
 from typing import Any
 
 from kafka import TopicPartition
-from kafka.errors import KafkaError
+from kafka.errors import AuthorizationError, KafkaError
 
 from jobs.agreement import Topic
+from jobs.broker import BrokerError, Refused, broker_error
+from jobs.broker import consumer as make_consumer
 from jobs.topic_admin import admin_client, asking, compacted, ids_of
-from jobs.topics import BrokerError, broker_error, reader
 from windowing.spec.source import Source
 
 _PATIENCE_S = 120.0
@@ -27,8 +28,9 @@ def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
         BrokerError: no broker answers.
         TopicError: a topic does not exist.
     """
-    with asking(bootstrap) as admin, closing(reader(bootstrap)) as consumer:
-        names = [part.topic for part in source.parts]
+    names = [part.topic for part in source.parts]
+    told = asking(bootstrap, "describe", ", ".join(names))
+    with told as admin, closing(make_consumer(bootstrap)) as consumer:
         ids, policies = ids_of(admin, names), compacted(admin, names)
         return {name: _topic(consumer, name, ids[name], policies[name]) for name in names}
 
@@ -50,7 +52,7 @@ class TopicIds:
         """The ids by name, as they are now; waits for a broker that is away.
 
         Raises:
-            BrokerError: no broker answers for long.
+            BrokerError: no broker answers for long, or it refuses.
             TopicError: a topic does not exist.
         """
         until_s = time.monotonic() + _PATIENCE_S
@@ -58,13 +60,21 @@ class TopicIds:
             try:
                 self._client = self._client or admin_client(self._bootstrap)
                 return ids_of(self._client, self._names)
+            except Refused:
+                self.close()
+                raise
             except (KafkaError, OSError, BrokerError) as error:
                 self.close()
+                if isinstance(error, AuthorizationError):
+                    raise self._said(error) from error
                 if time.monotonic() > until_s:
                     if isinstance(error, BrokerError):
                         raise
-                    raise broker_error(self._bootstrap, error) from error
+                    raise self._said(error) from error
                 time.sleep(1.0)
+
+    def _said(self, error: Exception) -> BrokerError:
+        return broker_error(self._bootstrap, error, "describe", ", ".join(self._names))
 
     def close(self) -> None:
         """Let the connection go."""

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import socket
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import (
-    KafkaConnectionError,
-    KafkaError,
-    KafkaTimeoutError,
-    TopicAlreadyExistsError,
-    UnknownTopicOrPartitionError,
-)
+from kafka.errors import TopicAlreadyExistsError
 
+from jobs.broker import admin, consumer, described, hidden_topic, refusals
 from windowing.spec.source import Source
 
 if TYPE_CHECKING:
     from windowing.spec import Pipeline
 
-BOOTSTRAP_S = 10.0
-"""How long to look for a broker, in seconds: a killed one is back within six."""
-
-
-class BrokerError(RuntimeError):
-    """No broker answers, or it refuses."""
-
 
 class TopicError(RuntimeError):
     """A topic is not as the pipeline needs it."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -45,13 +32,13 @@ class Topic:
         partitions: how many it has.
         created: True if this call made it.
         append_times: True if the broker stamps records itself when it appends them. Without
-            these times `max_ahead` cannot be judged.
+            these times `max_ahead` cannot be judged. None if we may not see how it is set.
     """
 
     name: str
     partitions: int
     created: bool
-    append_times: bool
+    append_times: bool | None
 
 
 def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
@@ -82,17 +69,17 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
         BrokerError: no broker answers.
         TopicError: the topic exists with another number of partitions.
     """
-    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
+    with refusals(bootstrap, "create", name), closing(admin(bootstrap)) as client:
         created = False
-        if _partitions(admin, name) == 0:
+        if _partitions(client, bootstrap, name) == 0:
             configs = {"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}
             wanted = {"num_partitions": partitions, "replication_factor": -1, "configs": configs}
             try:
-                admin.create_topics({name: wanted}, wait_for_metadata=True)
+                client.create_topics({name: wanted}, wait_for_metadata=True)
                 created = True
             except TopicAlreadyExistsError:
                 pass  # Someone else was quicker; whether theirs fits is judged below.
-        found = _partitions(admin, name)
+        found = _partitions(client, bootstrap, name)
         if found != partitions:
             message = (
                 f"topic {name!r} has {found} partitions, the pipeline declares {partitions}: the "
@@ -100,7 +87,7 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
                 f"records are late; {_way_out(name, found, partitions)}"
             )
             raise TopicError(message)
-        return Topic(name, found, created, _append_times(admin, name))
+        return Topic(name, found, created, _append_times(client, name))
 
 
 def _way_out(name: str, found: int, declared: int) -> str:
@@ -119,9 +106,9 @@ def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
-        lanes = _lanes(consumer, bootstrap, topic)
-        ends = consumer.end_offsets(lanes)
+    with refusals(bootstrap, "describe", topic), closing(consumer(bootstrap)) as reader:
+        lanes = _lanes(reader, bootstrap, topic)
+        ends = reader.end_offsets(lanes)
         return {lane.partition: ends[lane] for lane in lanes}
 
 
@@ -158,12 +145,12 @@ def last_records(bootstrap: str, topic: str) -> dict[int, tuple[int, Any]]:
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
-        lanes = _lanes(consumer, bootstrap, topic)
-        ends = consumer.end_offsets(lanes)
+    with refusals(bootstrap, "read", topic), closing(consumer(bootstrap)) as reader:
+        lanes = _lanes(reader, bootstrap, topic)
+        ends = reader.end_offsets(lanes)
         found: dict[int, tuple[int, Any]] = {}
         for lane in lanes:
-            record = _record_at(consumer, lane, ends[lane] - 1) if ends[lane] else None
+            record = _record_at(reader, lane, ends[lane] - 1) if ends[lane] else None
             found[lane.partition] = (ends[lane], record)
         return found
 
@@ -180,10 +167,10 @@ def offsets_at(bootstrap: str, topic: str, at_us: int) -> dict[int, int]:
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
-        lanes = _lanes(consumer, bootstrap, topic)
-        ends = consumer.end_offsets(lanes)
-        found = consumer.offsets_for_times(dict.fromkeys(lanes, -(-at_us // 1000)))
+    with refusals(bootstrap, "describe", topic), closing(consumer(bootstrap)) as reader:
+        lanes = _lanes(reader, bootstrap, topic)
+        ends = reader.end_offsets(lanes)
+        found = reader.offsets_for_times(dict.fromkeys(lanes, -(-at_us // 1000)))
         return {lane.partition: found[lane].offset if found[lane] else ends[lane] for lane in lanes}
 
 
@@ -196,15 +183,15 @@ def records_from(bootstrap: str, topic: str, partition: int, first: int, count: 
         BrokerError: no broker answers.
         TopicError: the topic does not exist.
     """
-    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
-        _lanes(consumer, bootstrap, topic)
+    with refusals(bootstrap, "read", topic), closing(consumer(bootstrap)) as reader:
+        _lanes(reader, bootstrap, topic)
         lane = TopicPartition(topic, partition)
-        end = min(first + count, consumer.end_offsets([lane])[lane])
-        consumer.assign([lane])
-        consumer.seek(lane, first)
+        end = min(first + count, reader.end_offsets([lane])[lane])
+        reader.assign([lane])
+        reader.seek(lane, first)
         found: list[Any] = []
-        while consumer.position(lane) < end:
-            found += consumer.poll(timeout_ms=500).get(lane, [])
+        while reader.position(lane) < end:
+            found += reader.poll(timeout_ms=500).get(lane, [])
         return [record for record in found if record.offset < end]
 
 
@@ -215,10 +202,10 @@ def delete_before(bootstrap: str, topic: str, partition: int, offset: int) -> in
         BrokerError: no broker answers, or the offset lies beyond the partition's end.
     """
     lane = TopicPartition(topic, partition)
-    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
-        admin.delete_records({lane: offset})
-    with _broker(bootstrap), closing(reader(bootstrap)) as consumer:
-        return int(consumer.beginning_offsets([lane])[lane])
+    with refusals(bootstrap, "delete", topic), closing(admin(bootstrap)) as client:
+        client.delete_records({lane: offset})
+    with refusals(bootstrap, "describe", topic), closing(consumer(bootstrap)) as reader:
+        return int(reader.beginning_offsets([lane])[lane])
 
 
 def add_partitions(bootstrap: str, topic: str, partitions: int) -> None:
@@ -227,8 +214,8 @@ def add_partitions(bootstrap: str, topic: str, partitions: int) -> None:
     Raises:
         BrokerError: no broker answers, or the topic is not there, or has as many already.
     """
-    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
-        admin.create_partitions({topic: partitions})
+    with refusals(bootstrap, "alter", topic), closing(admin(bootstrap)) as client:
+        client.create_partitions({topic: partitions})
 
 
 def allow_records_of(bootstrap: str, topic: str, bytes_: int) -> None:
@@ -238,115 +225,36 @@ def allow_records_of(bootstrap: str, topic: str, bytes_: int) -> None:
         BrokerError: no broker answers.
     """
     limit = {"max.message.bytes": str(bytes_)}
-    with _broker(bootstrap), closing(_admin(bootstrap)) as admin:
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=limit)])
+    with refusals(bootstrap, "alterConfigs", topic), closing(admin(bootstrap)) as client:
+        client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=limit)])
 
 
-def await_broker(bootstrap: str) -> str:
-    """Return `bootstrap` as soon as one of its addresses takes a connection.
-
-    To be called before a client is made: a client of kafka-python whose constructor fails leaves
-    a thread behind that tries for ever.
-
-    Raises:
-        BrokerError: it is no list of `host:port`, or nothing answers for `BOOTSTRAP_S`.
-    """
-    until_s = time.monotonic() + BOOTSTRAP_S
-    addresses = [_address(bootstrap, one) for one in bootstrap.split(",")]
-    while True:
-        for address in addresses:
-            try:
-                socket.create_connection(address, timeout=2).close()
-            except OSError as error:
-                refused = error
-            else:
-                return bootstrap
-        if time.monotonic() > until_s:
-            raise BrokerError(
-                f"no Kafka broker answers on {bootstrap} ({refused.strerror or refused}): start "
-                "one with `slackwater up`, or correct the address"
-            )
-        time.sleep(0.2)
-
-
-def reader(bootstrap: str) -> Any:
-    """Return a consumer of committed records that joins no group and commits nothing.
-
-    Raises:
-        BrokerError: no broker answers.
-    """
-    return KafkaConsumer(
-        bootstrap_servers=await_broker(bootstrap),
-        isolation_level="read_committed",
-        group_id=None,
-        enable_auto_commit=False,
-        allow_auto_create_topics=False,
-    )
-
-
-def broker_error(bootstrap: str, error: Exception) -> BrokerError:
-    """Return one sentence for what a Kafka client raised, with a hint."""
-    if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
-        return BrokerError(
-            f"the Kafka broker on {bootstrap} does not answer ({type(error).__name__}): look at "
-            "`slackwater status`, then try again"
-        )
-    return BrokerError(f"the Kafka broker on {bootstrap} refused: {type(error).__name__}: {error}")
-
-
-def _address(bootstrap: str, one: str) -> tuple[str, int]:
-    host, _, port = one.strip().rpartition(":")
-    if not host or not port.isdecimal():
-        raise BrokerError(
-            f"{bootstrap!r} is no address of a Kafka broker: give host:port, such as 127.0.0.1:9092"
-        )
-    return host, int(port)
-
-
-def _record_at(consumer: Any, lane: Any, offset: int) -> Any | None:
-    consumer.assign([lane])
-    consumer.seek(lane, offset)
-    while consumer.position(lane) <= offset:
-        for record in consumer.poll(timeout_ms=500, max_records=1).get(lane, []):
+def _record_at(reader: Any, lane: Any, offset: int) -> Any | None:
+    reader.assign([lane])
+    reader.seek(lane, offset)
+    while reader.position(lane) <= offset:
+        for record in reader.poll(timeout_ms=500, max_records=1).get(lane, []):
             return record if record.offset == offset else None
     return None
 
 
-def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
-    partitions = consumer.partitions_for_topic(topic)
+def _lanes(reader: Any, bootstrap: str, topic: str) -> list[Any]:
+    partitions = reader.partitions_for_topic(topic)
     if not partitions:
-        message = (
-            f"topic {topic!r} does not exist on {bootstrap}: create it with "
-            "`slackwater topics PIPELINE.yml`"
-        )
-        raise TopicError(message)
+        raise TopicError(hidden_topic(bootstrap, topic))
     return [TopicPartition(topic, partition) for partition in sorted(partitions)]
 
 
-def _admin(bootstrap: str) -> Any:
-    return KafkaAdminClient(bootstrap_servers=await_broker(bootstrap))
-
-
-def _partitions(admin: Any, name: str) -> int:
+def _partitions(client: Any, bootstrap: str, name: str) -> int:
     """Return the number of partitions; 0 if there is no such topic."""
-    try:
-        described = admin.describe_topics([name])
-    except UnknownTopicOrPartitionError:
-        return 0
-    return sum(len(topic["partitions"]) for topic in described if topic["name"] == name)
+    with refusals(bootstrap, "describe", name):
+        return len(described(client, [name]).get(name, {}).get("partitions", ()))
 
 
-def _append_times(admin: Any, name: str) -> bool:
-    described = admin.describe_configs(
+def _append_times(client: Any, name: str) -> bool | None:
+    described = client.describe_configs(
         [ConfigResource(ConfigResourceType.TOPIC, name)], config_filter="all"
     )
-    return bool(described["topic"][name]["message.timestamp.type"]["value"] == "LogAppendTime")
-
-
-@contextmanager
-def _broker(bootstrap: str) -> Iterator[None]:
-    """Turn what the client raises, when no broker is there, into one sentence."""
-    try:
-        yield
-    except KafkaError as error:
-        raise broker_error(bootstrap, error) from error
+    found = described["topic"].get(name) or {}
+    kind = found.get("message.timestamp.type")
+    return None if kind is None else bool(kind["value"] == "LogAppendTime")

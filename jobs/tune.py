@@ -40,6 +40,8 @@ _GRID = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 class TuneError(ValueError):
     """The log or the pipeline gives nothing to choose from."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Cost:

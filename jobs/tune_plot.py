@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from jobs.picture_file import save
 from jobs.tune import Cost, Tuning
 
 _COLOURS = {"time": "#1f5f8b", "rows": "#d1495b", "punctuation": "#2a9d5c"}
@@ -21,6 +22,9 @@ def draw(tuning: Tuning, name: str, png: Path) -> None:
         tuning: what was found.
         name: of the pipeline.
         png: the file.
+
+    Raises:
+        PictureError, WriteError: of `jobs.picture_file.save`.
     """
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     lags, late, missing = figure.subplots(1, 3)
@@ -31,7 +35,7 @@ def draw(tuning: Tuning, name: str, png: Path) -> None:
     for axes in (lags, late, missing):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(color="#e5e5e5", linewidth=0.7)
-    figure.savefig(png, dpi=110, facecolor="white")
+    save(figure, png, dpi=110)
 
 
 def _lags(axes: Any, tuning: Tuning) -> None:

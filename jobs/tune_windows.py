@@ -29,6 +29,8 @@ _NO_WINDOWS: Ints = np.empty(0, dtype=np.int64)
 class UnitError(ValueError):
     """Rows are counted as they arrive, and a unit arrives in two lanes."""
 
+    exit_code = 1
+
 
 def grid_of(query: Query) -> Window:
     """The windows by which a record is late or not: its own, or what closes right behind it."""

@@ -8,20 +8,16 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from jobs.picture_file import PictureError, format_of, save
 from windowing.spec.evaluation import evaluation_of
 from windowing.spec.explain import title
 from windowing.spec.first_windows import BY_RECORD, example_step, first_windows, speller
 from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.window import WindowClass
 
-FORMATS = (".png", ".svg")
 _SHOWN = 6
 _BAR, _RECORD = "#1f5f8b", "#d1495b"
 _WIDTH, _TITLE_HEIGHT, _BAR_HEIGHT = 9.0, 0.9, 0.28
-
-
-class PictureError(ValueError):
-    """A file that no picture can be written to."""
 
 
 def draw_windows(pipeline: Pipeline, path: Path) -> None:
@@ -32,11 +28,10 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
         path: the file to write, PNG or SVG by its ending.
 
     Raises:
-        PictureError: another ending, or a file that cannot be written.
+        PictureError: another ending, or nothing to draw.
+        WriteError: the file cannot be written.
     """
-    if path.suffix.lower() not in FORMATS:
-        msg = f"{path}: a picture is written as .png or .svg: give the file one of these endings"
-        raise PictureError(msg)
+    format_of(path)
     undrawn = WindowClass.SESSION, WindowClass.JOIN
     queries = [query for query in pipeline.queries if query.window.kind not in undrawn]
     if not queries:
@@ -47,14 +42,8 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
     panels = figure.subplots(len(queries), squeeze=False)[:, 0]
     for axes, query in zip(panels, queries, strict=True):
         _draw(axes, query, pipeline)
-    # Without them an SVG is another file each time.
-    metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-    try:
-        with mpl.rc_context({"svg.hashsalt": pipeline.name}):
-            figure.savefig(path, dpi=120, metadata=metadata)
-    except OSError as error:
-        msg = f"{path}: the picture cannot be written: {error}"
-        raise PictureError(msg) from None
+    with mpl.rc_context({"svg.hashsalt": pipeline.name}):
+        save(figure, path, dpi=120)
 
 
 def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slackwater.console import FAILED, say
+
+if TYPE_CHECKING:
+    from chaos.order_freedom import CounterExample
+    from windowing.spec.fields import Kind
 
 
 def register(app: typer.Typer) -> None:
@@ -23,18 +28,35 @@ def check_aggregate(
         typer.Option(help="Type of a field of update: int, float, string; by its annotations."),
     ] = None,
     attempts: Annotated[int, typer.Option(min=1, help="How many ways to merge are tried.")] = 2000,
+    within: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="A class that takes longer fails.")
+    ] = 120,
 ) -> None:
     """Search for records on which the merge of a user's aggregate shows its order."""
-    from chaos.order_freedom import counter_example, kinds_of
+    from slackwater.limited import limited
     from windowing.spec.fields import parse_field_type
 
     reference = reference.removeprefix("python:")
-    kinds = [parse_field_type(name).kind for name in takes] if takes else kinds_of(reference)
-    found = counter_example(reference, kinds, attempts=attempts)
+    try:
+        kinds = [parse_field_type(name).kind for name in takes or ()]
+    except ValueError as error:
+        msg = f"--takes {error}"
+        raise typer.BadParameter(msg) from None
+    kinds, found = limited(within, f"python:{reference}", _search, reference, kinds, attempts)
     if found is None:
         say(f"{reference}: no counter-example in {attempts} attempts with {', '.join(kinds)}")
         return
-    say(f"{reference}: the result depends on how states are merged")
+    say(f"{reference}: {found.verdict}")
     for line in found.lines():
         say(line)
     raise typer.Exit(FAILED)
+
+
+def _search(
+    reference: str, kinds: list[Kind], attempts: int
+) -> tuple[Sequence[Kind], CounterExample | None]:
+    """The types of the fields, and what was found."""
+    from chaos.order_freedom import counter_example, kinds_of
+
+    taken = kinds or kinds_of(reference)
+    return taken, counter_example(reference, taken, attempts=attempts)

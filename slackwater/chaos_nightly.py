@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, complain, end_politely, say, tell
+from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, complain, say, tell
 
 if TYPE_CHECKING:
     from chaos.nightly.verdicts import PartVerdict
@@ -58,7 +58,6 @@ def nightly(
     except ReportFolderError as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
-    end_politely()
     order = [part.name for part in parts]
 
     def done(verdict: PartVerdict) -> None:

@@ -14,10 +14,11 @@ from slackwater.console import (
     UNKNOWN,
     USAGE,
     complain,
-    end_politely,
     say,
     tell,
 )
+from slackwater.ending import when_interrupted
+from slackwater.own_stack import killed_when_interrupted
 
 if TYPE_CHECKING:
     from chaos.cuts.run import CutsReport
@@ -64,8 +65,12 @@ def run(
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
     state_folder.claim(layout)
     folders = _folders(plans, report, layout.state_dir / "reports", seed)
-    end_politely()
-    found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
+    left = "containers that are not gone in a second go on: `docker ps` shows them"
+    with (
+        killed_when_interrupted(layout.state_dir),
+        when_interrupted(lambda: tell(left) if stack == "containers" else None),
+    ):
+        found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
     if len(plans) > 1:
         place = folders[0].parent
         write_contents(place)

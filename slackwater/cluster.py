@@ -8,10 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
-from slackwater.console import FAILED, PASSED, bar, err, say
+from slackwater.console import FAILED, PASSED, bar, err, say, tell
+from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
+from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
     from windowing.spec import Pipeline
@@ -46,6 +49,7 @@ def produce(
     from infra import stack
     from jobs import flights, weather
 
+    check_places({"--output": output}, {})
     by_topic = {flights.TOPIC: flights.flights()} if data is Data.flights else weather.logs()
     if output is not None:
         log = by_topic[flights.TOPIC] if data is Data.flights else weather.merged(by_topic)
@@ -90,8 +94,7 @@ def topics(
     if accept_partitions:
         _accept(spec, run)
         return
-    bootstrap = stack.endpoints(only=["kafka"]).kafka_bootstrap
-    for topic in create_topics(spec, bootstrap):
+    for topic in create_topics(spec, stack.endpoints(only=["kafka"]).kafka_bootstrap):
         made = "created" if topic.created else "there already"
         say(f"{topic.name}: {topic.partitions} partitions, {made}")
 
@@ -171,17 +174,18 @@ def progress(
     from jobs.topics import lane_ends
     from windowing.spec import load_pipeline
 
+    wanted = None if until is None else _offsets(until)
     spec = load_pipeline(pipeline)
     endpoints = stack.endpoints(only=["kafka", "spark"])
     gave_up = False
     if run is not None and not ends:
         spec = runs.as_accepted(endpoints, spec, run)
         gave_up = runs.failure(runs.find(endpoints, spec, run)) is not None
-    if until is None:
+    if wanted is None:
         # What a job gave up for is said below, be it a partition that nobody declared.
         target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
     else:
-        target = {int(lane): int(end) for lane, end in json.loads(until).items()}
+        target = wanted
     if ends:
         say(json.dumps({str(lane): end for lane, end in target.items()}))
         return
@@ -211,13 +215,30 @@ def progress(
     raise typer.Exit(FAILED if found.state == "FAILED" else PASSED)
 
 
+def _offsets(text: str) -> dict[int, int]:
+    """Offsets by lane, as JSON.
+
+    Raises:
+        BadParameter: it is something else.
+    """
+    try:
+        found = msgspec.json.decode(text, type=dict[int, int])
+    except (msgspec.MsgspecError, UnicodeError):
+        found = {-1: -1}
+    if any(lane < 0 or end < 0 for lane, end in found.items()):
+        msg = f'--until {text}: give the offset of each partition as JSON, as {{"0": 100}}'
+        raise typer.BadParameter(msg)
+    return found
+
+
 def stop(pipeline: PipelineFile) -> None:
     """End the pipeline's running jobs; their checkpoints stay."""
     from infra import stack
     from jobs import runs
     from windowing.spec import load_pipeline
 
-    stopped = runs.stop(stack.endpoints(only=["spark"]), load_pipeline(pipeline))
+    spec = load_pipeline(pipeline)
+    stopped = runs.stop(stack.endpoints(only=["spark"]), spec)
     say(f"stopped: {', '.join(stopped) or 'nothing was running'}")
 
 
@@ -259,7 +280,9 @@ def plot(
     from jobs.plot import plot as draw
     from windowing.spec import load_pipeline
 
-    table = runs.table_of(stack.endpoints(only=["kafka"]), load_pipeline(pipeline))
+    check_picture("--png", png, {"the pipeline": pipeline})
+    spec = load_pipeline(pipeline)
+    table = runs.table_of(stack.endpoints(only=["kafka"]), spec)
     drawn = draw(table, run, png)
     say(f"{png}: {drawn.windows} windows from {drawn.start}, {drawn.revised} of them revised")
 
@@ -272,5 +295,7 @@ def demo(
     """Start the stack, deploy the flights, break the job twice, and prove the answer."""
     from slackwater.demo import Demo
 
-    verdict = Demo(max_offsets, err).run()
+    left = "the stack and the demo's job go on: `slackwater down` ends them"
+    with when_interrupted(lambda: tell(left)):
+        verdict = Demo(max_offsets, err).run()
     raise typer.Exit(verdict)

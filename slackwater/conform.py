@@ -75,8 +75,11 @@ def conform(
             say(verdict.line())
         ok = all(verdict.difference is None for verdict in verdicts)
         passed, failed = passed + ok, failed + (not ok)
+    if not passed and not failed:
+        complain(f"{file} holds no case: give a file of them, one a line")
+        raise typer.Exit(USAGE)
     say(f"{passed} passed, {failed} failed")
-    raise typer.Exit(FAILED if failed or not passed else PASSED)
+    raise typer.Exit(FAILED if failed else PASSED)
 
 
 def _spl(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:

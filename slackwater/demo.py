@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from chaos import faults
 from chaos.log import read_topic
@@ -26,7 +27,7 @@ from infra.errors import InfraError
 from jobs import flights, runs
 from jobs.plot import plot
 from jobs.topics import create_topics
-from slackwater.console import FAILED, PASSED, UNKNOWN, bar
+from slackwater.console import FAILED, PASSED, UNKNOWN, bar, plain
 from slackwater.stack import report
 from windowing.spec import Pipeline, load_pipeline
 
@@ -64,7 +65,11 @@ class Demo:
             try:
                 watch = self._deploy(pipeline, endpoints, name)
             except faults.FaultDidNotApply as error:
-                self.console.print(f"[red]unknown:[/] a fault did not take effect: {error}")
+                self.console.print(
+                    Text.assemble(
+                        ("unknown:", "red"), " a fault did not take effect: ", plain(str(error))
+                    )
+                )
                 return UNKNOWN
         table = runs.table_of(endpoints, pipeline)
         with self._step("verify against the definition, beside the quality checks"):
@@ -81,7 +86,7 @@ class Demo:
 
     @contextmanager
     def _step(self, title: str) -> Iterator[None]:
-        self.console.rule(f"[bold]{title}", align="left")
+        self.console.rule(Text(title, "bold"), align="left")
         began = time.monotonic()
         yield
         took = time.monotonic() - began
@@ -125,14 +130,14 @@ class Demo:
         before = _batches(checkpoint)
         watch.until(lambda: _batches(checkpoint) >= before + 2, "two batches")
         struck = faults.strike(fault, _batches(checkpoint))
-        self.console.print(f"  [red]{struck.name}[/]: {struck.evidence}")
+        self.console.print(Text.assemble("  ", (struck.name, "red"), f": {plain(struck.evidence)}"))
         watch.until(lambda: _batches(checkpoint) > struck.batches, "the next batch")
         struck = struck.recovered(time.time())
         self.console.print(f"  next batch committed after {struck.recovered_s:.1f} s")
         self.faults.append(struck)
 
     def _summary(self, pipeline: Pipeline, verdict: Verdict, output: Output) -> None:
-        self.console.rule("[bold]summary", align="left")
+        self.console.rule(Text("summary", "bold"), align="left")
         for conservation in verdict.conservation:
             self._tell("records", str(conservation))
         for query in pipeline.queries:
@@ -146,10 +151,10 @@ class Demo:
         for fault in self.faults:
             text = f"{fault.evidence}; next batch after {fault.recovered_s:.1f} s"
             self._tell("fault", f"{fault.name}: {text}")
-        mark = "[bold green]proved[/]" if verdict.ok else "[bold red]DIFFERS[/]"
-        self._tell("verdict", f"{mark}: {verdict.lines()[-1]}")
+        mark = ("proved", "bold green") if verdict.ok else ("DIFFERS", "bold red")
+        self._tell("verdict", Text.assemble(mark, f": {verdict.lines()[-1]}"))
         if not verdict.ok:
-            self.console.print("\n".join(verdict.lines()), soft_wrap=True, markup=False)
+            self.console.print(plain("\n".join(verdict.lines())), soft_wrap=True)
 
     def _places(self, pipeline: Pipeline, endpoints: Endpoints, table: Path, picture: Path) -> None:
         self._tell("Airflow", f"{endpoints.airflow_url}/dags/{pipeline.name}")
@@ -162,8 +167,9 @@ class Demo:
             self._tell("time", f"{took:6.1f} s  {title}")
         self._tell("time", f"{sum(took for _, took in self.steps):6.1f} s  in all")
 
-    def _tell(self, label: str, text: str) -> None:
-        self.console.print(f"{label:<13} {text}", soft_wrap=True)
+    def _tell(self, label: str, text: str | Text) -> None:
+        shown = text if isinstance(text, Text) else plain(text)
+        self.console.print(Text.assemble(f"{label:<13} ", shown), soft_wrap=True)
 
 
 class _DagWatch:

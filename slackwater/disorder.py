@@ -11,12 +11,13 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from slackwater.console import USAGE, bar, complain, err, say
-from slackwater.files import PipelineFile, local_broker
+from slackwater.console import USAGE, bar, complain, say, tell
+from slackwater.files import PipelineFile, broker
+from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
     from jobs.heartbeat import Beat
@@ -83,7 +84,7 @@ def heartbeat(
         signal.signal(number, lambda *_: stop.set())
     written = emit(
         spec,
-        bootstrap or local_broker(),
+        broker(bootstrap),
         delays,
         silent_us=silent_us,
         every_s=None if once else every_us / 1e6,
@@ -91,7 +92,7 @@ def heartbeat(
         told=lambda beat: _tell_beat(spec, beat),
         by_clock=clock,
     )
-    err.print(f"{written} bounds written")
+    tell(f"{written} bounds written")
 
 
 def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> Delays | None:
@@ -153,6 +154,7 @@ def punctuate(
     if (input_ is None) != (output is None) or topic != (to is not None) or topic == bool(input_):
         complain("give --input FILE and --output FILE, or --topic and --to TOPIC")
         raise typer.Exit(USAGE)
+    check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
     log = _Log(spec, input_, bootstrap)
     step_us = step_of(spec) if every is None else _length_us("--every", every, minimum_us=1)
     with bar("reading") as shown:
@@ -219,6 +221,7 @@ def tune(
     if topic == (input_ is not None):
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
+    check_picture("--png", png, {"the pipeline": pipeline, "--input": input_})
     log = _Log(spec, input_, bootstrap)
     with bar("reading") as shown:
         recording = record(spec, shown.track(log.read(), task_id=shown.task_ids[0]))
@@ -278,19 +281,23 @@ def trace(
     from slackwater.single import load_single
     from windowing.semantics.trace import trace as lines
 
+    check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
     spec = load_single(pipeline)
     with bar("tracing") as shown, _opened(output) as file:
-        log = _Log(spec, input_, None).read()
+        log = _Log(spec, input_, None).read(again=True)
         for line in shown.track(lines(spec, log), task_id=shown.task_ids[0]):
-            file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+            file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
 @contextmanager
-def _opened(output: Path | None) -> Iterator[TextIO]:
+def _opened(output: Path | None) -> Iterator[BinaryIO]:
+    from windowing.whole_files import whole_file
+
     if output is None:
-        yield sys.stdout
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
-    with output.open("w", encoding="utf-8", newline="\n") as file:
+    with whole_file(output) as file:
         yield file
 
 
@@ -309,16 +316,16 @@ class _Log:
         self._spec, self._path = spec, path
         self.bootstrap = ""
         if path is None:
-            self.bootstrap = bootstrap or local_broker()
+            self.bootstrap = broker(bootstrap)
             self._ends = end_offsets(self.bootstrap, spec.source.topic)
 
-    def read(self) -> Iterable[Entry]:
-        """The log, from its beginning."""
+    def read(self, *, again: bool = False) -> Iterable[Entry]:
+        """The log, from its beginning; what a file delivers again only if that is asked for."""
         from chaos.log import read_events, read_topic
         from windowing.batches import checked
 
         if self._path is not None:
-            return checked(read_events(self._path), self._spec)
+            return checked(read_events(self._path, self._spec.source, again=again), self._spec)
         topic = self._spec.source.topic
         return checked(read_topic(self.bootstrap, topic, ends=self._ends), self._spec)
 

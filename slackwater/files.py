@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
+from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
@@ -54,13 +55,19 @@ def run(
     """Run a pipeline over a file of events and write its rows and dead letters."""
     from chaos.log import read_events
     from windowing import batches as cut
-    from windowing.output import write_output
+    from windowing.counts import Counts, check_counts
+    from windowing.output import dead_letter_path, write_output
     from windowing.spec import load_pipeline
     from windowing.spec.user_code import check_user_code
 
+    inputs = {"the pipeline": pipeline, "--input": input_}
+    check_places({"--output": output}, inputs)
+    check_places(
+        {"the file of dead letters": dead_letter_path(output)}, {**inputs, "--output": output}
+    )
     spec = load_pipeline(pipeline)
     check_user_code(spec, str(pipeline))
-    entries = cut.checked(read_events(input_), spec)
+    entries = cut.checked(read_events(input_, spec.source), spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
     with bar(f"{spec.name} on {engine}") as progress:
@@ -71,7 +78,12 @@ def run(
         else:
             from windowing.local import run as run_engine
         result = run_engine(spec, counted)
+    counts = {query.name: result.counts.get(query.name, Counts()) for query in spec.queries}
+    for name, found in counts.items():
+        check_counts(name, found, result.dead_letters)
     write_output(output, result.rows, result.dead_letters)
+    for name, found in counts.items():
+        say(f"{name}: {found}")
 
 
 def verify(
@@ -119,8 +131,8 @@ def verify(
 
     def read_log() -> Iterator[LogRecord]:
         if input_ is not None:
-            return read_events(input_)
-        return read_topics(bootstrap or local_broker(), spec.source)
+            return read_events(input_, spec.source)
+        return read_topics(broker(bootstrap), spec.source)
 
     if table is not None:
         found = read_tables(table, spec, run)
@@ -143,10 +155,16 @@ def _as_run(spec: Pipeline, run: str) -> Pipeline:
     return runs.as_accepted(stack.endpoints(only=[]), spec, run)
 
 
-def local_broker() -> str:
-    """The broker of the local stack."""
-    from infra import stack
+def broker(bootstrap: str | None) -> str:
+    """The broker that is meant: the given one, that of the Kafka settings, or the local stack's.
 
+    Args:
+        bootstrap: as it was given; Kafka settings hold for it, too.
+    """
+    from infra import kafka_settings, stack
+
+    if bootstrap is not None:
+        return kafka_settings.use_addresses(bootstrap)
     return stack.endpoints(only=["kafka"]).kafka_bootstrap
 
 
@@ -161,6 +179,7 @@ def explain(
     from windowing.spec import load_pipeline
     from windowing.spec.explain import explain as lines
 
+    check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
     for line in lines(spec):
         say(line)

@@ -1,11 +1,19 @@
-"""The command `slackwater`: every subcommand, and what an error looks like."""
+"""The command `slackwater`: every subcommand, and what an error looks like.
+
+An error that a user can act on has `exit_code`, and its text is the sentence that the user reads;
+whatever else is raised is our mistake, is said in one sentence, too, and kept in a file.
+"""
 
 from __future__ import annotations
 
-import importlib
 import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 from slackwater import (
     aggregates,
@@ -21,7 +29,8 @@ from slackwater import (
     stack,
     state,
 )
-from slackwater.console import FAILED, USAGE, complain
+from slackwater.console import FAILED, PASSED, complain, tell
+from slackwater.ending import Interrupted, is_interrupted, supervised
 
 app = typer.Typer(
     help="Windowed streaming pipelines whose results are a pure function of the log.",
@@ -46,66 +55,86 @@ for module in (
 chaos_run.register(chaos.chaos)
 chaos_nightly.register(chaos.chaos)
 
-# Errors that a user can act on, and the exit code that each deserves. By name, so that a command
-# imports only the parts that it uses.
-_USAGE_ERRORS = (
-    "windowing.spec.PipelineError",
-    "windowing.errors.BrokenEnvelope",
-    "windowing.spec.user_aggregate.UserAggregateError",
-    "chaos.log.EnvelopeError",
-    "chaos.conform.wid_case.CaseError",
-    "jobs.heartbeat.HeartbeatError",
-    "jobs.punctuate.PunctuateError",
-    "jobs.window_picture.PictureError",
-    "windowing.semantics.trace.TraceError",
-)
-_FAILURES = (
-    "windowing.errors.WindowingError",
-    "windowing.semantics.log.BadLogError",
-    "windowing.semantics.definition.IntSumError",
-    "windowing.semantics.landmark.EndlessLandmarkError",
-    "windowing.semantics.units.ArrivalOrderError",
-    "chaos.log.LogError",
-    "chaos.output.OutputError",
-    "chaos.replay.run.ReplayError",
-    "infra.errors.InfraError",
-    "jobs.flights.FlightsError",
-    "jobs.partitions.PartitionsError",
-    "jobs.plot.PlotError",
-    "jobs.runs.RunError",
-    "jobs.topics.BrokerError",
-    "jobs.topics.TopicError",
-    "jobs.tune.TuneError",
-    "jobs.tune_windows.UnitError",
-    "builtins.OSError",
-)
+
+@app.callback()
+def common(
+    kafka: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yml", help="How to reach a Kafka cluster of your own: docs/kafka.md."
+        ),
+    ] = None,
+) -> None:
+    """Take what every command shares."""
+    if kafka is not None:
+        from infra import kafka_settings
+
+        kafka_settings.choose(kafka)
 
 
 def main() -> None:
-    """Run the command line; errors that a user can act on are one sentence, not a stack trace."""
+    """Run the command line in a process of its own; end within two seconds of being told to."""
+    supervised(run)
+
+
+def run() -> int:
+    """Run the command line; gives the exit code. An error is a sentence, not a stack trace."""
+    for stream in (sys.stdout, sys.stderr):
+        # A character that the terminal's encoding lacks is shown by its number.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        app()
-    except KeyboardInterrupt:
-        complain("interrupted")
-        sys.exit(130)
-    except Exception as error:
-        if _is_one_of(error, _USAGE_ERRORS):
-            complain(str(error))
-            sys.exit(USAGE)
-        if _is_one_of(error, _FAILURES):
-            complain(str(error))
-            sys.exit(FAILED)
+        code = app(standalone_mode=False)
+    except BaseException as error:
+        if is_interrupted() or isinstance(error, KeyboardInterrupt):  # polars raises this one
+            raise Interrupted from error
+        if isinstance(error, Exception):
+            return said(error)
         raise
+    return code if isinstance(code, int) else PASSED
 
 
-def _is_one_of(error: Exception, names: tuple[str, ...]) -> bool:
-    for name in names:
-        module, _, kind = name.rpartition(".")
-        if module in sys.modules:
-            found = getattr(importlib.import_module(module), kind, None)
-            if found is not None and isinstance(error, found):
-                return True
-    return False
+def said(error: Exception) -> int:
+    """Say what an error is; gives the exit code that it deserves."""
+    if isinstance(error, TyperException):
+        return _said_of_usage(error)
+    code = getattr(error, "exit_code", None)
+    if isinstance(code, int):
+        complain(str(error))
+        return code
+    if isinstance(error, OSError):
+        place = "" if error.filename is None else f"{error.filename}: "
+        complain(f"{place}{error.strerror or error}")
+        return FAILED
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    complain(
+        f"{type(error).__name__} at {last.filename}:{last.lineno}: {error or 'it says no more'}; "
+        f"this is a mistake of ours: {_kept(error)} holds what led to it"
+    )
+    return FAILED
+
+
+def _said_of_usage(error: TyperException) -> int:
+    """Say what is wrong with the command line itself."""
+    context, text = getattr(error, "ctx", None), error.format_message()
+    if text.strip():  # of no arguments at all, the help has been printed
+        if context is not None:
+            tell(context.get_usage().strip())
+        complain(text)
+    return error.exit_code
+
+
+def _kept(error: Exception) -> str:
+    """The file in which a stack trace is kept."""
+    with tempfile.NamedTemporaryFile(
+        "w",
+        prefix="slackwater-error-",
+        suffix=".txt",
+        delete=False,
+        encoding="utf-8",
+        errors="backslashreplace",
+    ) as file:
+        file.write("".join(traceback.format_exception(error)))
+    return file.name
 
 
 if __name__ == "__main__":

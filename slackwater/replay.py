@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, USAGE, complain, end_politely, err, say, tell
+from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
+from slackwater.ending import when_interrupted
 from slackwater.files import Engine
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ def replay(
     ] = None,
 ) -> None:
     """Run a range of the log again: in other ways, or by a changed pipeline in its shadow."""
-    end_politely()
     if shadow is not None:
         _shadow(pipeline or _of_that_name(shadow), shadow, engine, input_, (from_, to), report)
         return
@@ -74,12 +74,14 @@ def replay(
     from infra import stack
     from slackwater.single import load_single
 
-    endpoints = stack.endpoints(only=["kafka", "spark"])
     topic = load_single(pipeline).source.topic
+    endpoints = stack.endpoints(only=["kafka", "spark"])
     first, end = (_offsets(text, endpoints.kafka_bootstrap, topic) for text in (from_, to))
-    found = run_again(
-        pipeline, endpoints, trials, seed=seed, first=first, end=end, production=run, news=tell
-    )
+    left = "a trial's job that is not ended in a second holds the cluster: its page can kill it"
+    with when_interrupted(lambda: tell(left)):
+        found = run_again(
+            pipeline, endpoints, trials, seed=seed, first=first, end=end, production=run, news=tell
+        )
     for result in found.results:
         say(f"{result.trial}: {result.verdict.lines()[-1]}")
         if not result.verdict.ok:
@@ -134,7 +136,9 @@ def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, st
 
     if input_ is not None:
         first, end = (_offsets(text) for text in range_)
-        return cut_range(read_events(input_), range(pipeline.source.partitions), first, end)
+        return cut_range(
+            read_events(input_, pipeline.source), range(pipeline.source.partitions), first, end
+        )
     from infra import stack
 
     bootstrap, topic = stack.endpoints(only=["kafka"]).kafka_bootstrap, pipeline.source.topic
@@ -162,17 +166,18 @@ def _show(windows: Contrast) -> None:
     """The first windows that differ, as a table on the terminal."""
     from rich.table import Table
 
-    table = Table("query", "window (UTC)", "key", "", "what", windows.before, windows.after)
+    sides = map(plain, (windows.before, windows.after))
+    table = Table("query", "window (UTC)", "key", "", "what", *sides)
     for pair in windows.differing[:_SHOWN]:
         place = (pair.place.query, pair.place.extent, pair.place.key, pair.change.value)
         for name, before, after in pair.differing or [("an earlier revision", "", "")]:
             told = ("–" if value is None else str(value) for value in (before, after))
-            table.add_row(*place, name, *told)
+            table.add_row(*map(plain, (*place, name, *told)))
             place = ("", "", "", "")
     if windows.differing:
         err.print(table)
     if (more := len(windows.differing) - _SHOWN) > 0:
-        err.print(f"and {more:,} more: --report DIR writes all of them")
+        tell(f"and {more:,} more: --report DIR writes all of them")
 
 
 def _of_that_name(new_file: Path) -> Path:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from slackwater.console import FAILED, PASSED, err
+from slackwater.console import FAILED, PASSED, err, plain, tell
+from slackwater.ending import when_interrupted
 
 if TYPE_CHECKING:
     from infra.endpoints import Endpoints
@@ -21,7 +23,8 @@ def register(app: typer.Typer) -> None:
 
 def report(component: str, message: str, seconds: float) -> None:
     """Print one piece of news of a start or a stop."""
-    err.print(f"  {seconds:6.1f} s  [cyan]{component:<8}[/] {message}")
+    name = (f"{plain(component):<8}", "cyan")
+    err.print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"))
 
 
 def up(
@@ -29,21 +32,29 @@ def up(
         list[str] | None, typer.Argument(help="kafka, spark, airflow; by default all three.")
     ] = None,
 ) -> None:
-    """Start Kafka, Spark and Airflow on this machine, each on the loopback address."""
+    """Start Kafka, Spark and Airflow on this machine, each on the loopback address.
+
+    Spark and Airflow want a secret of yours. Kafka wants none: whoever has an account on this
+    machine can read and write its topics; with `--kafka FILE` a cluster of yours is used instead.
+    """
     from infra import stack
 
-    _tell(stack.up(report, only=only or tuple(stack.PARTS)))
+    if unknown := [name for name in only or () if name not in stack.PARTS]:
+        msg = f"{unknown[0]!r} is no part of the stack: name some of {', '.join(stack.PARTS)}"
+        raise typer.BadParameter(msg)
+    with when_interrupted(lambda: tell("what has started goes on: `slackwater down` ends it")):
+        _tell(stack.up(report, only=only or tuple(stack.PARTS)))
 
 
 def _tell(endpoints: Endpoints) -> None:
     """Print where the stack answers."""
     from infra import airflow
 
-    err.print(f"Kafka   {endpoints.kafka_bootstrap or '-'}")
-    err.print(f"Spark   {endpoints.spark_ui or '-'}")
-    err.print(f"Airflow {endpoints.airflow_url or '-'}")
+    tell(f"Kafka   {endpoints.kafka_bootstrap or '-'}")
+    tell(f"Spark   {endpoints.spark_ui or '-'}")
+    tell(f"Airflow {endpoints.airflow_url or '-'}")
     if endpoints.airflow_url:
-        err.print(f"login   {airflow.login(endpoints)}", soft_wrap=True)
+        tell(f"login   {airflow.login(endpoints)}")
 
 
 def down() -> None:
@@ -51,7 +62,7 @@ def down() -> None:
     from infra import stack
 
     stopped = stack.down(report)
-    err.print(f"{stopped} processes stopped")
+    tell(f"{stopped} processes stopped")
 
 
 def status() -> None:
@@ -64,12 +75,12 @@ def status() -> None:
         colour = {"healthy": "green", "stopped": "dim"}.get(one.state, "red")
         memory = f"{one.memory_bytes / 2**20:.0f} MiB" if one.memory_bytes else ""
         runs = f"{one.uptime_s / 60:.0f} min" if one.pid else ""
-        pid, state = str(one.pid or ""), f"[{colour}]{one.state}[/]"
-        table.add_row(one.name, state, pid, memory, runs, str(one.log))
+        pid, state = str(one.pid or ""), Text(one.state, colour)
+        table.add_row(plain(one.name), state, pid, memory, runs, plain(str(one.log)))
     err.print(table)
     for one in found:
         if one.detail:
-            err.print(f"{one.name}: {one.detail}")
+            tell(f"{one.name}: {one.detail}")
     _tell(stack.endpoints(only=(), check=False))
     unwell = any(one.state in ("unwell", "dead") for one in found)
     raise typer.Exit(FAILED if unwell else PASSED)

@@ -11,7 +11,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from slackwater.console import USAGE, complain, err, say
+from slackwater.console import USAGE, complain, err, plain, say
 from slackwater.files import PipelineFile
 
 _ROWS_SHOWN = 10
@@ -86,15 +86,16 @@ def _show(line: dict[str, Any]) -> None:
     title = f"{line['part']}: {line['table']}, {len(rows)} rows"
     if len(rows) > _ROWS_SHOWN:
         title += f", the first {_ROWS_SHOWN} of them"
-    table = Table(title=title, title_justify="left", box=SIMPLE)
+    table = Table(title=plain(title), title_justify="left", box=SIMPLE)
     for name in rows[0] if rows else ():
-        table.add_column(name.removeprefix("="), no_wrap=True)
+        table.add_column(plain(name.removeprefix("=")), no_wrap=True)
     for row in rows[:_ROWS_SHOWN]:
         table.add_row(*(_cell(value) for value in row.values()))
-    Console(highlight=False, width=None if err.is_terminal else _WIDTH).print(table)
+    width = None if err.is_terminal else _WIDTH
+    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
 
 
 def _cell(value: object) -> str:
     if value == _LEAST_US:
         return "-∞"
-    return "ended" if value == _ENDED_US else str(value)
+    return "ended" if value == _ENDED_US else plain(str(value))

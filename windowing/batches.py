@@ -9,7 +9,6 @@ from typing import Protocol
 from windowing.errors import BrokenEnvelope
 from windowing.pack import RawRows
 from windowing.spec import Pipeline
-from windowing.spec.pipeline import Source
 
 
 class Entry(Protocol):
@@ -44,23 +43,14 @@ def checked(entries: Iterable[Entry], pipeline: Pipeline) -> Iterator[Entry]:
     """Pass entries on that belong to the pipeline's source.
 
     Raises:
-        BrokenEnvelope: another source or partition; with the number of the entry, which in a
-            file is its line.
+        BrokenEnvelope: another source or partition; with the number of the entry.
     """
     source = pipeline.source
     for number, entry in enumerate(entries, start=1):
         if source.number(entry.source, entry.partition) is None:
-            msg = f"line {number}: {_foreign(source, entry)}"
+            msg = f"record {number} of the log: {source.refusal(entry.source, entry.partition)}"
             raise BrokenEnvelope(msg)
         yield entry
-
-
-def _foreign(source: Source, entry: Entry) -> str:
-    if any(part.topic == entry.source for part in source.parts):
-        return source.undeclared(f"{entry.source}/{entry.partition}")
-    return (
-        f"source {entry.source!r}, partition {entry.partition}: the pipeline reads {source.lanes}"
-    )
 
 
 def batches(

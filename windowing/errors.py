@@ -9,6 +9,8 @@ from __future__ import annotations
 class WindowingError(Exception):
     """Base of the runtime's errors; the message ends with what an operator does next."""
 
+    exit_code = 1
+
 
 class RedeliveredOffset(WindowingError):
     """A record whose offset the lane has passed already, on an engine that never resends."""
@@ -48,6 +50,8 @@ class StateFull(WindowingError):
 
 class BrokenEnvelope(WindowingError):
     """An entry of a log that is no event of the pipeline's source."""
+
+    exit_code = 2
 
 
 class ArrivalOrder(WindowingError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from windowing.counts import Counts, count
 from windowing.lane import Lane, check_lane
 from windowing.output import dead_letters_of, rows_of
 from windowing.pack import RawRows, pack
@@ -23,11 +24,13 @@ class Output:
         rows: results, in the order of emission.
         early: provisional rows of windows that were open then; they are outside the promise.
         dead_letters: records that nothing took.
+        counts: what became of the records of each query.
     """
 
     rows: list[Row] = field(default_factory=list)
     early: list[Row] = field(default_factory=list)
     dead_letters: list[DeadLetter] = field(default_factory=list)
+    counts: dict[str, Counts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class LocalEngine:
             self.output.early += early
         for data in emission.dead_letters:
             self.output.dead_letters += dead_letters_of(self._pipeline, data)
+        for data in emission.metrics:
+            count(self.output.counts, data)
 
 
 def run(pipeline: Pipeline, batches: Iterable[Mapping[int, RawRows]]) -> Output:

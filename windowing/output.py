@@ -13,6 +13,7 @@ from windowing.frames import from_bytes, to_bytes
 from windowing.shard import Emission
 from windowing.spec import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_lines, row_lines
+from windowing.whole_files import whole_files
 
 # Kinds of emitted frames.
 RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
@@ -101,16 +102,16 @@ def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
 
 
 def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadLetter]) -> None:
-    """Write OUT.jsonl and, beside it, OUT.dead.jsonl."""
-    _write(output, row_lines(rows))
-    _write(dead_letter_path(output), dead_letter_lines(dead_letters))
+    """Write OUT.jsonl and, beside it, OUT.dead.jsonl: both, or none.
+
+    Raises:
+        WriteError: they cannot be written; what stood there before still does.
+    """
+    with whole_files(output, dead_letter_path(output)) as (out, dead):
+        out.writelines(line.encode() + b"\n" for line in row_lines(rows))
+        dead.writelines(line.encode() + b"\n" for line in dead_letter_lines(dead_letters))
 
 
 def dead_letter_path(output: Path) -> Path:
     """The file of dead letters beside an output file: `OUT.dead.jsonl` for `OUT.jsonl`."""
     return output.with_name(output.name.removesuffix(".jsonl") + ".dead.jsonl")
-
-
-def _write(path: Path, lines: Iterable[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)

@@ -43,6 +43,8 @@ CaseFunction = Literal["count", "sum", "mean", "min", "max", "first", "last", "c
 class CaseError(ValueError):
     """A line that is no case."""
 
+    exit_code = 2
+
 
 class Case(BaseModel):
     """One case as it stands in the file.

@@ -9,6 +9,8 @@ from pathlib import Path
 class QualityError(RuntimeError):
     """The checks could not be made: the folder of the Data Docs cannot be used."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class QualityResult:

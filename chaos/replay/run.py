@@ -37,6 +37,8 @@ _POLL_S: Final = 0.5
 class ReplayError(RuntimeError):
     """A range that cannot be replayed, or a trial that did not come to its end."""
 
+    exit_code = 1
+
 
 @dataclass(frozen=True)
 class Range:

@@ -144,6 +144,8 @@ def record(event: Event) -> Record:
 class CaseError(ValueError):
     """A file that holds no case."""
 
+    exit_code = 2
+
 
 def write_case(case: Case, path: Path) -> None:
     """Write a case as JSON."""

@@ -43,6 +43,7 @@ class Parts:
         shard: makes a shard.
         state, sink, cluster, job: the platform.
         wish: what its cases shall have, such as the class of windows that a defect lives in.
+        strict: redeliveries may be drawn as errors, also for an engine that is not ours.
         lair: of the pipelines that may be drawn, those in which a planted defect can show.
     """
 
@@ -54,4 +55,5 @@ class Parts:
     cluster: type[Cluster] = Cluster
     job: type[Job] = Job
     wish: Wish = field(default_factory=Wish)
+    strict: bool = False
     lair: Callable[[Pipeline], bool] = anywhere

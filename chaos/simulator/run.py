@@ -57,7 +57,7 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
         plan,
         compact_after=rng.choice([1, 1, 2, 3, 4, 8]),
         # A defect that forgets what it has seen shall be told by its rows, and not by the error.
-        strict=parts.name == OWN and rng.random() < 0.25,
+        strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
         tables=rng.random() < 0.4,
     )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
+from chaos.deaf import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
 from chaos.simulator.checks import CHECKS, Check, Finding
 from chaos.simulator.pairs import summary
@@ -187,7 +188,10 @@ def _results(
         return
     with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         try:
-            futures = [pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges]
+            with deaf_children():
+                futures = [
+                    pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges
+                ]
             for future in as_completed(futures):
                 yield future.result()
         finally:

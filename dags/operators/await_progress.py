@@ -11,7 +11,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from dags.operators.command import CommandError, run_quietly
+from dags.operators.command import USAGE_ERROR, CommandError, run_quietly
 from dags.operators.links import SparkDriverLink
 from dags.operators.progress import Progress, progress_arguments
 from dags.operators.run_command import CommandTask
@@ -20,8 +20,6 @@ from dags.operators.targets import Ends, fixed_ends
 
 PATIENCE_S = 180
 """How long the question may go unanswered: the broker or the master may be starting again."""
-
-USAGE_ERROR = 2
 
 
 class ProgressTrigger(BaseTrigger):

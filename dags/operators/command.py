@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from dags.operators import kafka_connection
 from infra.layout import PIPELINES_VARIABLE
 
 ROOT_VARIABLE = "SLACKWATER_ROOT"
@@ -26,6 +27,9 @@ ROOT_VARIABLE = "SLACKWATER_ROOT"
 
 COMMAND_VARIABLE = "SLACKWATER_COMMAND"
 """Replaces `$SLACKWATER_ROOT/.venv/bin/slackwater`, in the shell's spelling."""
+
+USAGE_ERROR = 2
+"""The exit code of a command that was told something wrong."""
 
 STOP_SECONDS = 10
 """How long a command may take to end after SIGTERM, before SIGKILL."""
@@ -116,7 +120,7 @@ class Command:
             self._process = process = subprocess.Popen(
                 line,
                 cwd=project_root(),
-                env=environment(),
+                env=environment() | kafka_connection.login(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -126,6 +130,8 @@ class Command:
             )
         except OSError as error:
             raise _not_started(line, error) from None
+        except kafka_connection.ConnectionUnusable as error:
+            raise CommandError(str(error), USAGE_ERROR) from None
         stdout: list[str] = []
         stderr: list[str] = []
         # Two pipes: read in turn, the one that waits could fill up and stop the command.
@@ -166,13 +172,15 @@ async def run_quietly(arguments: Sequence[str]) -> Output:
         process = await asyncio.create_subprocess_exec(
             *line,
             cwd=project_root(),
-            env=environment(),
+            env=environment() | await kafka_connection.login_later(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
     except OSError as error:
         raise _not_started(line, error) from None
+    except kafka_connection.ConnectionUnusable as error:
+        raise CommandError(str(error), USAGE_ERROR) from None
     try:
         stdout, stderr = await process.communicate()
     finally:

@@ -1,36 +1,52 @@
 """Starts one of Airflow's services in its container: `airflow_start scheduler`.
 
 `init` makes the data base and the one user's password instead, and ends. Settings are those of the
-local stack (infra/airflow.py); addresses and secrets come as AIRFLOW__… from the environment.
+local stack (infra/airflow.py); addresses come as AIRFLOW__… from the environment, secrets by files.
 """
 
 import os
 import sys
+from pathlib import Path
 
 from infra import airflow
-from infra.elsewhere import AIRFLOW_PASSWORD
-from infra.layout import AIRFLOW_VENV, default_layout
+from infra.images.secrets import needed, offer_tables
+from infra.layout import AIRFLOW_VENV, Layout
 
 COMMAND = str(AIRFLOW_VENV / "bin" / "airflow")
+
+_SECRETS = {
+    "CORE__FERNET_KEY": "airflow_fernet_key",
+    "API__SECRET_KEY": "airflow_secret_key",
+    "API_AUTH__JWT_SECRET": "airflow_jwt_secret",
+}
 
 
 def environment() -> dict[str, str]:
     """Gives Airflow's settings; what the container was given goes first."""
-    layout = default_layout()
+    home = _home()
     settings = {
         **airflow.SETTINGS,
-        "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(airflow.passwords_file(layout)),
-        "LOGGING__BASE_LOG_FOLDER": str(layout.logs / "airflow"),
+        "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(airflow.passwords_file(home)),
+        "LOGGING__BASE_LOG_FOLDER": str(home.airflow / "logs"),
     }
+    settings |= {name: needed(file) for name, file in _SECRETS.items()}
+    login = f"airflow:{needed('postgres_airflow')}"
+    settings["DATABASE__SQL_ALCHEMY_CONN"] = f"postgresql+psycopg2://{login}@postgres/airflow"
     return {f"AIRFLOW__{name}": value for name, value in settings.items()} | dict(os.environ)
+
+
+def _home() -> Layout:
+    """Airflow's folder: in its containers alone, and not below the state that jobs share."""
+    return Layout(Path(os.environ["AIRFLOW_HOME"]).parent)
 
 
 def main(arguments: list[str]) -> None:
     """Becomes the service, or what makes the data base."""
     given = environment()
     if arguments == ["init"]:
-        airflow.write_password(default_layout(), os.environ[AIRFLOW_PASSWORD])
+        airflow.write_password(_home(), needed("airflow_password"))
         arguments = ["db", "migrate"]
+    offer_tables()
     os.execve(COMMAND, [COMMAND, *arguments], given)  # noqa: S606 - an argument list, no shell
 
 

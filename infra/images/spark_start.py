@@ -11,7 +11,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from infra import spark
+from infra import spark, spark_key
+from infra.images.secrets import offer_tables
 from infra.layout import default_layout
 
 CONF = Path("/tmp/spark/conf")  # noqa: S108 - a container's own; nobody else is in it
@@ -29,7 +30,8 @@ def command(arguments: list[str], host: str) -> list[str]:
     match arguments:
         case ["master"]:
             daemon = ["org.apache.spark.deploy.master.Master", "--webui-port", str(UI_PORT)]
-            return [spark.spark_class(), *daemon, "--host", host, "--port", "7077"]
+            settings = ["--properties-file", str(CONF / spark.MASTER_SETTINGS)]
+            return [spark.spark_class(), *daemon, "--host", host, "--port", "7077", *settings]
         case ["worker", master]:
             # On the shared volume, where `slackwater` looks for the logs of drivers.
             work = default_layout().spark / f"work-{host}"
@@ -75,8 +77,12 @@ def main(arguments: list[str]) -> None:
     host = socket.gethostname()
     everywhere = "0.0.0.0"  # noqa: S104 - on the containers' own network
     recovery = SCRATCH / "recovery"
-    spark.write_defaults(CONF, host, bind=everywhere, rest=REST_PORT, recovery=recovery)
+    # The state folder is the cluster's: whoever comes first makes the secret there.
+    daemon = arguments[:1] in (["master"], ["worker"])
+    key = spark_key.make(default_layout().state_dir) if daemon else None
+    spark.write_defaults(CONF, host, bind=everywhere, rest=REST_PORT, recovery=recovery, key=key)
     os.environ.update(spark.environment(host, conf=CONF, scratch=SCRATCH))
+    offer_tables()
     program = command(arguments, host)
     os.execvp(program[0], program)  # noqa: S606 - an argument list, no shell
 

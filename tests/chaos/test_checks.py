@@ -35,7 +35,7 @@ def emitted(batch: int, end_us: int) -> tuple[float, str, dict]:
 
 
 def outcome(*lines: tuple[float, str, dict]) -> Check:
-    return checks.progress(history(*lines), ["t/0", "t/1"])
+    return checks.progress(history(*lines), {"t/0": None, "t/1": None})
 
 
 def test_a_window_is_sent_when_all_lanes_have_passed_it() -> None:
@@ -59,6 +59,13 @@ def test_a_window_that_is_sent_before_the_slowest_lane_has_passed_it_is_guilty()
 
 def test_a_window_that_is_sent_before_a_lane_has_said_anything_is_guilty() -> None:
     assert outcome(step(0, "t/0", 100, 0, 4), emitted(0, 10)).outcome is Outcome.failed
+
+
+def test_a_lane_that_joined_counts_from_where_it_joined() -> None:
+    """It holds back what ends behind that, and nothing before."""
+    for end_us, expected in ((20, Outcome.passed), (21, Outcome.failed)):
+        told = history(step(0, "t/0", 100, 0, 4), emitted(0, end_us))
+        assert checks.progress(told, {"t/0": None, "t/1": 20}).outcome is expected
 
 
 def test_a_window_that_waits_for_the_next_batch_of_its_lane_must_not_be_sent_now() -> None:

@@ -1,6 +1,7 @@
 """The verifier on tiny histories, most of which must be found guilty."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -516,3 +517,25 @@ def test_tables_of_another_pipeline(tmp_path: Path) -> None:
     other = parse_pipeline(PIPELINE.replace("sum: sum(x)", "total: sum(x)"))
     with pytest.raises(OutputError, match="the pipeline has n, total"):
         read_tables(tmp_path, other)
+
+
+@pytest.mark.parametrize("harm", ["log garbled", "log cut off", "file gone", "file garbled"])
+def test_a_damaged_table_is_named(tmp_path: Path, harm: str) -> None:
+    pipeline = load_pipeline(DATA / "tumbling" / "pipeline.yml")
+    log = list(read_events(DATA / "tumbling" / "events.jsonl"))
+    query = pipeline.queries[0].name
+    write_tables(tmp_path, pipeline, evaluate(pipeline, log))
+    (commit, *_) = sorted((tmp_path / query / "_delta_log").glob("*.json"))
+    (data, *_) = sorted((tmp_path / query).glob("*.parquet"))
+    match harm:
+        case "log garbled":
+            commit.write_bytes(b"\x00garbage\xff")
+        case "log cut off":
+            commit.write_bytes(commit.read_bytes()[:40])
+        case "file gone":
+            data.unlink()
+        case "file garbled":
+            data.write_bytes(b"\x00garbage\xff")
+    with pytest.raises(OutputError, match=re.escape(str(tmp_path))) as caught:
+        read_tables(tmp_path, pipeline)
+    assert caught.value.exit_code in (1, 2)

@@ -127,8 +127,7 @@ def test_the_run_is_green_in_the_browser(
     composed: Composed,
     browser: webdriver.Chrome,  # noqa: F811 - the fixture
 ) -> None:
-    lines = (ROOT / ".env").read_text(encoding="utf-8").splitlines()
-    password = dict(line.split("=", 1) for line in lines)["AIRFLOW_PASSWORD"]
+    password = (ROOT / ".secrets" / "airflow_password").read_text(encoding="utf-8")
     log_in(browser, composed.airflow, USER, password)
     browser.get(f"{composed.airflow}/dags/flight_delays/runs")
     shows(browser, "Success")

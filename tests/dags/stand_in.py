@@ -40,6 +40,9 @@ def record(arguments):
             json.dumps({"arguments": arguments, "task_pid": os.getppid(), "stdin": stdin}),
             file=calls,
         )
+    login = {name: value for name, value in os.environ.items() if "_KAFKA" in name}
+    with (HOME / "logins.jsonl").open("a") as logins:
+        print(json.dumps(login), file=logins)
 
 
 def submit(arguments):

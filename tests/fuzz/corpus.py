@@ -23,7 +23,7 @@ MEGABYTES = 300.0
 
 def entries(kind: str) -> list[Path]:
     """The inputs of a kind."""
-    return sorted(path for path in (FOLDER / kind).iterdir() if path.suffix == ".bin")
+    return sorted((FOLDER / kind).glob("*.bin"))
 
 
 def every(kind: str) -> pytest.MarkDecorator:
@@ -42,6 +42,7 @@ def kept(kind: str, contents: bytes) -> Iterator[None]:
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{type(error).__name__}:{Path(last.filename).name}:{last.name}"
             digest = hashlib.sha256(where.encode()).hexdigest()[:8]
+            (FOLDER / kind).mkdir(exist_ok=True)
             (FOLDER / kind / f"{type(error).__name__}-{digest}.bin").write_bytes(contents)
         raise
 

@@ -10,17 +10,17 @@ from chaos.cuts.plan import load_cuts_plan
 from chaos.expectations import read_block
 from chaos.plan import kind_of, load_plan
 from tests.fuzz.corpus import every, try_one
-from tests.fuzz.mutations import yaml_files
+from tests.fuzz.mutations import Recorded, yaml_files
 from windowing.spec import PipelineError, load_pipeline
 from windowing.spec.explain import explain
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "data" / "pipelines"
-PIPELINES = [
+PIPELINES = Recorded(
     path.read_bytes()
     for path in sorted([*RECORDED.glob("*/pipeline.yml"), *(ROOT / "pipelines").glob("*.yml")])
-]
-PLANS = [path.read_bytes() for path in sorted((ROOT / "chaos" / "plans").rglob("*.yml"))]
+)
+PLANS = Recorded(path.read_bytes() for path in sorted((ROOT / "chaos" / "plans").rglob("*.yml")))
 FEW = settings(max_examples=settings.default.max_examples * 4)
 
 
@@ -74,12 +74,12 @@ def test_plans_that_once_failed(entry: Path) -> None:
 
 
 @FEW
-@given(yaml_files(PIPELINES, [yaml.safe_load(seed) for seed in PIPELINES]))
+@given(yaml_files(PIPELINES, Recorded(map(yaml.safe_load, PIPELINES))))
 def test_pipeline_files(contents: bytes) -> None:
     try_one("pipelines", read_as_pipeline, contents)
 
 
 @FEW
-@given(yaml_files(PLANS, [yaml.safe_load(seed) for seed in PLANS]))
+@given(yaml_files(PLANS, Recorded(map(yaml.safe_load, PLANS))))
 def test_plans(contents: bytes) -> None:
     try_one("plans", read_as_plan, contents)

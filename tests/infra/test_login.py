@@ -23,4 +23,4 @@ def test_the_password_is_in_the_environment_elsewhere(
     endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLACKWATER_KAFKA", "kafka:9092")
-    assert airflow.login(endpoints) == "admin, password: $SLACKWATER_AIRFLOW_PASSWORD"
+    assert airflow.login(endpoints) == "admin, password: see $SLACKWATER_AIRFLOW_PASSWORD_FILE"

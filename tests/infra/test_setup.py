@@ -1,9 +1,11 @@
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from infra import layout, setup
+from infra import jars, layout, setup
 from infra.setup import SetupError, Step
 
 
@@ -58,7 +60,7 @@ def test_missing_maven_is_one_sentence_and_a_hint(machine: Path) -> None:
     (machine / "mvn").unlink()
     with pytest.raises(SetupError, match=r"Maven is missing: .* apt-get install maven"):
         setup.check_machine()
-    setup.check_machine(jars=False)
+    setup.check_machine(maven=False)
 
 
 # --- stamps ------------------------------------------------------------------------------------
@@ -147,6 +149,49 @@ def test_the_lock_files_hold_versions_and_hashes_and_no_addresses() -> None:
         assert all("==" in line and line.endswith("\\") for line in pinned)
         assert text.count("--hash=sha256:") >= len(pinned)
         assert "://" not in text
+
+
+def test_every_jar_is_locked_and_another_one_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = layout.HOME / "jvm"
+    assert jars.complaint(installed) == ""
+    lines = jars.LOCK.read_text().splitlines()
+    assert len(lines) == len(list(installed.glob("*/*.jar"))) > 90
+    monkeypatch.setattr(setup, "HOME", tmp_path)
+    first, last = sorted(installed.glob("*/*.jar"))[:: len(lines) - 1]
+
+    def fetched(change: Callable[[Path], object]) -> str:
+        """What the set-up says where Maven brings the jars, and one of them is changed."""
+
+        def bring(command: list[str], log: Path) -> None:
+            shutil.copytree(installed, tmp_path / "jvm.part")
+            change(tmp_path / "jvm.part")
+
+        monkeypatch.setattr(setup, "_run", bring)
+        with pytest.raises(SetupError) as caught:
+            setup._install_jars(tmp_path / "log")
+        assert not (tmp_path / "jvm").exists()
+        return str(caught.value)
+
+    place, name = first.relative_to(installed), first.name
+    said = fetched(lambda folder: (folder / place).write_bytes(b"PK evil"))
+    assert f"{name} is not the jar that is locked (SHA-256 " in said
+    assert f"{name} is locked and missing" in fetched(lambda folder: (folder / place).unlink())
+    more = last.relative_to(installed).with_name("extra.jar")
+    assert "extra.jar is not locked" in fetched(lambda folder: (folder / more).write_bytes(b""))
+
+
+def test_what_builds_packages_is_locked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(setup, "_run", lambda command, log: ran.append(command))
+    setup._install_environment(tmp_path, tmp_path / "main.txt", tmp_path / "log")
+    install = ran[-1]
+    constraints = Path(install[install.index("--build-constraints") + 1])
+    assert "setuptools==" in constraints.read_text()
+    assert "--require-hashes" in install
 
 
 def test_the_second_run_of_the_real_set_up_says_nothing() -> None:

@@ -4,8 +4,11 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import httpx
+import psutil
 import pytest
 
 from infra import process, spark_rest, stack
@@ -161,3 +164,50 @@ def test_a_dead_master_is_one_sentence(tmp_path: Path) -> None:
         spark_rest.submit(endpoints, "/x.py", [], name="x")
     with pytest.raises(InfraError, match="Spark master does not answer"):
         spark_rest.find_driver(endpoints, "x") or spark_rest.list_drivers(endpoints)
+
+
+# --- who may give orders -------------------------------------------------------------------------
+
+
+def test_orders_without_the_token_are_refused(cluster: tuple[Endpoints, Layout]) -> None:
+    endpoints, layout = cluster
+    create = f"{endpoints.spark_rest}/v1/submissions/create"
+    body = {"action": "CreateSubmissionRequest", "appResource": "file:/tmp/evil.py"}
+    # As a page in a browser would send it, and as somebody who guesses a token.
+    page = {"Origin": "null", "Content-Type": "text/plain"}
+    forged = {"Authorization": "Bearer eyJhbGciOiJIUzI1NiJ9.e30.AAAA"}
+    unsigned = {"Authorization": "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0."}
+    for headers in ({}, page, forged, unsigned):
+        answer = httpx.post(create, json=body, headers=headers, trust_env=False)
+        assert answer.status_code == 403
+    for order in ("kill/x", "killall", "clear"):
+        url = f"{endpoints.spark_rest}/v1/submissions/{order}"
+        assert httpx.post(url, trust_env=False).status_code == 403
+    assert spark_rest.status(endpoints, "none").state == "UNKNOWN"
+    secret = layout.spark / "secret"
+    assert secret.stat().st_mode & 0o077 == 0
+    other = replace(endpoints, state_dir=layout.state_dir / "other")
+    with pytest.raises(InfraError, match="does not take our token"):
+        spark_rest.status(other, "none")
+
+
+def test_nobody_else_can_look_into_what_daemons_write(cluster: tuple[Endpoints, Layout]) -> None:
+    _, layout = cluster
+    for folder in (layout.logs, layout.spark):
+        assert folder.stat().st_mode & 0o077 == 0
+    for path in (layout.spark / "conf").iterdir():
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def test_the_secret_is_on_no_command_line_and_no_page(cluster: tuple[Endpoints, Layout]) -> None:
+    endpoints, layout = cluster
+    secret = (layout.spark / "secret").read_text()
+    lines = []
+    for one in psutil.process_iter(["cmdline"]):
+        lines += one.info["cmdline"] or []
+    assert not [line for line in lines if secret in line]
+    page = httpx.get(endpoints.spark_ui, trust_env=False).text
+    assert secret not in page
+    assert "/kill/" not in page
+    for log in layout.logs.glob("*.log"):
+        assert secret not in log.read_text(errors="replace")

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from jobs.checkpoint import examine
-from jobs.failures import final_reason
+from jobs.failures import final_reason, windowing_error
 from windowing.errors import CheckpointDamaged
+from windowing.spec.user_aggregate import UserAggregateError
 
 
 @pytest.fixture
@@ -73,3 +74,19 @@ def test_a_full_disk_is_said_with_the_places_that_may_be_full(tmp_path: Path) ->
     assert re.fullmatch(
         rf"No space left on device; {tmp_path} has \d+ bytes left: make room, then submit .*", said
     )
+
+
+def test_what_a_users_class_does_is_final_and_said_in_its_words() -> None:
+    said = "python:mine:Aggregate: update(0, 7) failed: ZeroDivisionError: division by zero"
+    text = f"""[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted:
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "windowing/spec/user_aggregate.py", line 106, in call
+ZeroDivisionError: division by zero
+
+The above exception was the direct cause of the following exception:
+
+windowing.spec.user_aggregate.UserAggregateError: {said}
+
+\tat org.apache.spark.api.python.BasePythonRunner"""
+    assert final_reason(text) == said
+    assert isinstance(windowing_error(text), UserAggregateError)

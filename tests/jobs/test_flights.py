@@ -16,9 +16,11 @@ from kafka import KafkaProducer
 
 from chaos.log import LogRecord, read_events, read_topic
 from jobs import flights
+from jobs.broker import BrokerError
 from jobs.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish
 from jobs.poison import POISON
-from jobs.topics import BrokerError, TopicError, create_topic, end_offsets
+from jobs.topics import TopicError, create_topic, end_offsets
+from windowing.whole_files import WriteError
 
 ROOT = Path(__file__).resolve().parents[2]
 MINUTE_US = 60_000_000
@@ -193,7 +195,7 @@ def test_the_file_holds_the_log(tmp_path: Path, log: pl.DataFrame) -> None:
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path, log: pl.DataFrame) -> None:
-    with pytest.raises(FlightsError, match=r"cannot write the events to .*No such file"):
+    with pytest.raises(WriteError, match=r"events.jsonl: cannot be written: No such file"):
         events_jsonl(tmp_path / "nowhere" / "events.jsonl", log.head(1))
 
 

@@ -6,10 +6,11 @@ import uuid
 
 import pytest
 
+from jobs.broker import BrokerError
 from jobs.producing import send_all
 from jobs.topic_admin import clean_by, delete_topic, topic_id
 from jobs.topic_facts import TopicIds, topics_of
-from jobs.topics import BrokerError, TopicError, create_topic, delete_before
+from jobs.topics import TopicError, create_topic, delete_before
 from tests.jobs.test_topics import pipeline
 
 

@@ -4,7 +4,8 @@ import uuid
 
 import pytest
 
-from jobs.topics import BrokerError, Topic, TopicError, create_topics, end_offsets
+from jobs.broker import BrokerError
+from jobs.topics import Topic, TopicError, create_topics, end_offsets
 from windowing.spec import Pipeline, parse_pipeline
 
 PIPELINE = """

@@ -127,7 +127,7 @@ def test_another_source_of_a_class_is_another_pipeline(monkeypatch: pytest.Monke
     text = PIPELINE.replace("TEXT", f"python:{SWING}(v)")
     before = parse_pipeline(text).fingerprint
     assert parse_pipeline(text).fingerprint == before
-    monkeypatch.setattr("windowing.spec.pipeline.source_digest", lambda _: "another")
+    monkeypatch.setattr("windowing.spec.user_aggregate.source_digest", lambda _: "another")
     assert parse_pipeline(text).fingerprint != before
 
 

@@ -198,7 +198,7 @@ def test_a_name_has_a_longest_length(place: str) -> None:
         parse_pipeline(NAMES[place].replace("NAME", "x" * (most + 1)))
 
 
-@pytest.mark.parametrize("name", ["metrics", "dead_letters", "commits"])
+@pytest.mark.parametrize("name", ["metrics", "dead_letters", "commits", "tokens"])
 @pytest.mark.parametrize("sink", ["", "sink: {table: t}\n", "sink: {postgres: t}\n"])
 def test_a_query_cannot_be_called_as_a_table_of_the_sink(name: str, sink: str) -> None:
     text = NAMES["queries.NAME"].replace("NAME", name) + sink

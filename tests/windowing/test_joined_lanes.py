@@ -19,6 +19,7 @@ from tests.joins import join_cases
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
 from windowing.batches import batches
 from windowing.errors import ArrivalOrder, CheckpointMismatch, UndeclaredPartition
+from windowing.idle import IdleLanes
 from windowing.local import LocalEngine, Output
 from windowing.semantics import evaluate
 from windowing.semantics.log import BadLogError
@@ -249,6 +250,23 @@ def test_a_case_by_hand() -> None:
     assert second.output.dead_letters == whole.dead
 
 
+def test_a_landmark_window_that_only_the_joining_closes() -> None:
+    """Lane 0 ends at 5, lane 1 joined at 25: windows 0 and 1 close by that, window 2 by its 35."""
+    grown = pipeline_of(
+        2,
+        "{s/1: {lane: 1, at: {ts: 25}}}",
+        window="RANGE LANDMARK SLIDE 10 us WATTR ts",
+    )
+    end = entry({"source": "s", "partition": 0, "offset": 1, "control": {"end": True}})
+    log = [*events((0, 0, 5)), end, *events((1, 0, 35))]
+    engine = LocalEngine(grown)
+    for one in log:
+        fed(grown, [one], engine)
+    rows = {row.window_id: row.records for row in engine.output.rows}
+    assert rows == {0: 1, 1: 1, 2: 1}
+    assert sorted(row_lines(engine.output.rows)) == sorted(row_lines(evaluate(grown, log).rows))
+
+
 def test_a_record_that_lies_behind_the_run_is_refused() -> None:
     """Joining at 24 would let a record at 24 into nothing new, and one at 9 into what was sent."""
     first = fed(pipeline_of(1), events((0, 0, 5), (0, 1, 25)))
@@ -268,6 +286,15 @@ def test_a_source_that_has_ended_takes_no_lane() -> None:
     second.restore(first.snapshot())
     with pytest.raises(CheckpointMismatch, match="the run is at its end"):
         fed(grown, events((1, 0, 30)), second)
+
+
+def test_a_lane_that_joined_is_silent_from_its_joining_on() -> None:
+    store = MemoryStore()
+    assert IdleLanes(10, 1).silent(store, {0}, 100) == frozenset()
+    grown = IdleLanes(10, 2)
+    assert grown.silent(store, {0}, 109) == frozenset()
+    assert grown.silent(store, {0}, 118) == frozenset()
+    assert grown.silent(store, {0}, 119) == {1}
 
 
 def test_state_is_extended_by_lanes_that_joined_and_by_nothing_else() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any, ClassVar
 
 
@@ -85,6 +87,59 @@ class Failing(InOrder):
 
     def result(self, state: list[int]) -> int:  # type: ignore[override]
         return 1 // 0
+
+
+class PlainIntSum:
+    """Adds integers, which is free of order as far as 64 bits go."""
+
+    returns: ClassVar[str] = "int"
+
+    def init(self) -> int:
+        return 0
+
+    def update(self, state: int, value: int) -> int:
+        return state + value
+
+    def merge(self, left: int, right: int) -> int:
+        return left + right
+
+    def result(self, state: int) -> int:
+        return state
+
+
+class FailingMerge(PlainIntSum):
+    """Can only be folded."""
+
+    def merge(self, left: int, right: int) -> int:
+        raise NotImplementedError
+
+
+class Endless(PlainIntSum):
+    """Loops for ever, in a call that hears nothing."""
+
+    def update(self, state: int, value: int) -> int:
+        return sum(range(10**15))
+
+
+class Quitting(PlainIntSum):
+    """Ends its process."""
+
+    def merge(self, left: int, right: int) -> int:
+        os._exit(7)
+
+
+class Leaving(PlainIntSum):
+    """Asks its process to end."""
+
+    def update(self, state: int, value: int) -> int:
+        sys.exit(7)
+
+
+class Misspelt(PlainIntSum):
+    """Has an annotation that names nothing."""
+
+    def update(self, state: int, value: integer) -> int:  # type: ignore[name-defined]  # noqa: F821
+        return state + value
 
 
 class Odd(InOrder):

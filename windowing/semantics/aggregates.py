@@ -27,6 +27,8 @@ Known = int | float | str
 class IntSumError(ArithmeticError):
     """A sum of ints leaves 64 bits: the run stops, as it has no right answer to give."""
 
+    exit_code = 1
+
 
 def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Value:
     """Compute one aggregate over one field; nulls are skipped, and nothing left gives null.

@@ -23,6 +23,8 @@ from windowing.spec.window import Window
 class EndlessLandmarkError(ValueError):
     """A log with more landmark windows than anyone can list."""
 
+    exit_code = 1
+
 
 def extent(window: Window, wid: int) -> tuple[int, int]:
     """Return start and end of window `wid`, half-open, in the attribute's unit."""

@@ -11,6 +11,8 @@ from windowing.spec.pipeline import Source
 class BadLogError(ValueError):
     """What was given is not a log of this pipeline: a foreign lane, or broken order."""
 
+    exit_code = 1
+
 
 class LogEntry(Protocol):
     """One record of the log.
@@ -78,6 +80,10 @@ def _check_redelivery(first: LogEntry | None, again: LogEntry, place: str, previ
     if first is None:
         msg = f"{place} comes after offset {previous}: records of a lane must come in offset order"
         raise BadLogError(msg)
-    if (first.value, first.control) != (again.value, again.control):
+    if (first.value, first.control, first.append_us) != (
+        again.value,
+        again.control,
+        again.append_us,
+    ):
         msg = f"{place} stands twice in the log with different contents"
         raise BadLogError(msg)

@@ -23,6 +23,8 @@ from windowing.spec.pipeline import Pipeline, Query
 class TraceError(ValueError):
     """A pipeline that no trace can be made of."""
 
+    exit_code = 2
+
 
 def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
     """Give one line for each record of a log, in the order of the log.

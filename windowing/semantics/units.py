@@ -128,6 +128,8 @@ def group_of(query: Query, item: Item) -> Key:
 class ArrivalOrderError(ValueError):
     """E_ARRIVAL_ORDER: rows are counted as they arrive, and a unit arrives in two lanes."""
 
+    exit_code = 1
+
     code = "E_ARRIVAL_ORDER"
 
 

@@ -1,6 +1,7 @@
 """What a pipeline is: the pipeline file and the window language, validated and frozen.
 
-Depends on pydantic and PyYAML alone, so that Airflow can read pipelines while it parses DAGs.
+Depends on pydantic, PyYAML and croniter alone, so that Airflow can read pipelines while it parses
+DAGs. Reading a file costs little whatever stands in it, and runs no code of a user.
 """
 
 from windowing.spec.errors import PipelineError, Problem, WindowError

@@ -51,6 +51,8 @@ class Problem:
 class PipelineError(ValueError):
     """A pipeline file that cannot be used; lists the problems that were found."""
 
+    exit_code = 2
+
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
         told = [str(problem) for problem in problems[:_PROBLEMS_MAX]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, cast, get_args
 
@@ -226,6 +226,17 @@ def _parse_user(name: str, text: str, reference: str, given: Sequence[str]) -> A
         msg = f"{text!r}: a class needs the fields of its update, as python:{reference}(delay)"
         raise ValueError(msg)
     return Aggregate(name, "python", given[0], tuple(given[1:]), user=reference)
+
+
+def with_code(aggregate: Aggregate) -> Aggregate:
+    """An aggregate with the digest of its class's source, which is imported for it.
+
+    Raises:
+        UserAggregateError: the class cannot be used.
+    """
+    if aggregate.user is None:
+        return aggregate
+    return replace(aggregate, code=user_aggregate.source_digest(aggregate.user))
 
 
 def _split(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
@@ -33,13 +32,13 @@ from windowing.spec.emission import (
 )
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.field_names import check_field_name
-from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate, with_code
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
 from windowing.spec.limits import check_lengths, check_postgres_origin
 from windowing.spec.names import PipelineName, QueryName
 from windowing.spec.postgres_names import check_postgres_names
-from windowing.spec.query import Kept, Query, QueryFile, Sink
+from windowing.spec.query import Kept, Query, QueryFile
 from windowing.spec.rules import (
     check_gaps,
     check_joined,
@@ -49,8 +48,8 @@ from windowing.spec.rules import (
     check_step,
 )
 from windowing.spec.schedule import Schedule
+from windowing.spec.sink import Sink
 from windowing.spec.source import EventTime, Source, SpecModel, known_fields
-from windowing.spec.user_aggregate import source_digest
 from windowing.spec.window import parse_window
 from windowing.spec.yaml_lines import line_of
 
@@ -166,7 +165,10 @@ class Pipeline(SpecModel):
         return {self._fingerprint(source.as_of(number)): number for number in lanes}
 
     def _fingerprint(self, source: Source) -> str:
-        queries = tuple(_with_code(query) for query in self.queries)
+        queries = tuple(
+            query.model_copy(update={"aggregates": tuple(map(with_code, query.aggregates))})
+            for query in self.queries
+        )
         decisive = repr((source, self.shards, queries))
         if source.joined_lanes:
             decisive += repr(source.joined_lanes)
@@ -281,18 +283,6 @@ def _resolve(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
         entries_max=retention.entries,
         early=early,
         accumulation=query.accumulation or pipeline.accumulation,
-    )
-
-
-def _with_code(query: Query) -> Query:
-    """A query whose aggregates of users have the digests of their classes' sources."""
-    aggregates = tuple(
-        replace(one, code=source_digest(one.user)) if one.user else one for one in query.aggregates
-    )
-    return (
-        query
-        if aggregates == query.aggregates
-        else query.model_copy(update={"aggregates": aggregates})
     )
 
 

@@ -1,15 +1,14 @@
-"""Queries and sinks of a pipeline: as they stand in the file, and with all defaults applied."""
+"""Queries of a pipeline: as they stand in the file, and with all defaults applied."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from windowing.spec.emission import Accumulation, Early, Retention, parse_retention
 from windowing.spec.fields import Aggregate
 from windowing.spec.late import Late
-from windowing.spec.names import SchemaName, TableName
 from windowing.spec.source import SpecModel
 from windowing.spec.window import Window, WindowClass
 
@@ -64,27 +63,3 @@ class Query(SpecModel):
         by_session = self.window.kind is WindowClass.SESSION
         retracting = self.accumulation == "retracting"
         return (*(["op"] if retracting else []), *(["absorbed_by"] if by_session else []))
-
-
-class Sink(SpecModel):
-    """Where rows go: one of these.
-
-    Attributes:
-        table: Delta tables in a folder of this name under the tables' folder.
-        postgres: PostgreSQL tables in a schema of this name.
-    """
-
-    table: TableName | None = None
-    postgres: SchemaName | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Sink:
-        if (self.table is None) == (self.postgres is None):
-            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
-            raise ValueError(msg)
-        return self
-
-    @property
-    def name(self) -> str:
-        """The name of the folder or schema."""
-        return self.table or self.postgres or ""

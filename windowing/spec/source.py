@@ -271,6 +271,12 @@ class Source(SpecModel):
         """The lanes in words, for messages."""
         return ", ".join(f"{p.topic}/0 to {p.topic}/{p.partitions - 1}" for p in self.parts)
 
+    def refusal(self, topic: str, partition: int) -> str:
+        """What is wrong with a record of a lane that is none of these, in a sentence."""
+        if any(part.topic == topic for part in self.parts):
+            return self.undeclared(f"{topic}/{partition}")
+        return f"source {topic!r}, partition {partition}: the pipeline reads {self.lanes}"
+
     def undeclared(self, lane: str) -> str:
         """What is wrong with a partition of its topics that is none of the lanes, in a sentence."""
         return (

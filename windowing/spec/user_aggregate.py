@@ -52,6 +52,12 @@ class UserAggregate(Protocol):
 class UserAggregateError(ValueError):
     """A class of a user that cannot be found, is no aggregate, or does what it must not do."""
 
+    exit_code = 2
+
+
+class BeyondInt64(UserAggregateError):
+    """An integer in a state or a result that leaves 64 bits: a run stops there."""
+
 
 @cache
 def load(reference: str) -> UserAggregate:
@@ -128,7 +134,7 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         return getattr(load(reference), method)(*arguments)
     except UserAggregateError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a class has no say in when a job ends
         given = ", ".join(map(repr, arguments))
         msg = f"python:{reference}: {method}({given}) failed: {type(error).__name__}: {error}"
         raise UserAggregateError(msg) from error
@@ -138,9 +144,13 @@ def check_plain(reference: str, state: State) -> None:
     """See that a state can be written out and read back as it is.
 
     Raises:
+        BeyondInt64: an integer in it leaves 64 bits.
         UserAggregateError: something in it is not a plain value.
     """
     for odd in _odd_parts(state):
+        if type(odd) is int:
+            msg = f"python:{reference}: its state holds {odd}, which does not fit 64 bits"
+            raise BeyondInt64(msg)
         msg = (
             f"python:{reference}: its state holds {odd!r}, a {type(odd).__name__}: use None, bool, "
             "int of 64 bits, float, str, list, and dict with str keys"
@@ -182,7 +192,7 @@ def checked_result(reference: str, value: object) -> int | float | str | None:
         case int() if returns == "int" and type(value) is not bool:
             if not INT64_MIN <= value <= INT64_MAX:
                 msg = f"python:{reference} gave {value}, which does not fit 64 bits"
-                raise UserAggregateError(msg)
+                raise BeyondInt64(msg)
             return value
         case str() if returns == "string":
             return value

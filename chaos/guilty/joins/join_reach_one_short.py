@@ -1,6 +1,6 @@
-"""A join whose windows end one instant before the distance that they allow.
+"""A join whose windows end one instant before the distance that they allow, looking back.
 
-Defect: `<` for `<=`: a partner exactly a window away is none.
+Defect: `<` for `<=`: a right record exactly a window before a left one is no partner.
 How one gets it: half-open windows everywhere else.
 Expected: pairs are missing.
 """
@@ -16,15 +16,17 @@ from windowing.emission.joins import JoinEmitter
 
 
 class ShortEmitter(JoinEmitter):
-    """Looks one microsecond less far."""
+    """Looks one microsecond less far back."""
 
     def _bounds(self) -> list[pl.Expr]:
-        bounds, ahead = super()._bounds(), pl.col("right:at") - pl.col("left:at")
-        if (back := self._reach["right"]) is not None:
-            bounds.append(ahead != -back)
-        if (on := self._reach["left"]) is not None:
-            bounds.append(ahead != on)
-        return bounds
+        true = self._reach
+        if true["right"] is None:
+            return super()._bounds()
+        self._reach = {**true, "right": true["right"] - 1}
+        try:
+            return super()._bounds()
+        finally:
+            self._reach = true
 
 
 GUILTY = guilty(planted("join_reach_one_short", ShortEmitter), "deterministic", lair=lair(join))

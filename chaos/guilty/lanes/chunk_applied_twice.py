@@ -13,6 +13,12 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import lanes_of
 from chaos.simulator.parts import Parts
 from windowing.lane import Lane, LaneState
+from windowing.spec.pipeline import Pipeline
+
+
+def with_holes(pipeline: Pipeline) -> bool:
+    """Offsets may have holes: of others, one that comes twice would be an error."""
+    return not pipeline.source.dense
 
 
 class CredulousLane(Lane):
@@ -27,4 +33,5 @@ GUILTY = guilty(
     "conservation",
     "deterministic",
     "dead letters",
+    lair=with_holes,
 )

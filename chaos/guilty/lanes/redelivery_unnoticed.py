@@ -7,6 +7,7 @@ Expected: the mistake is not named.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from chaos.guilty.guilt import guilty
@@ -26,4 +27,6 @@ class TolerantLane(PlantedLane):
         del value
 
 
-GUILTY = guilty(planted("redelivery_unnoticed", lane=TolerantLane), "nothing skipped")
+GUILTY = guilty(
+    replace(planted("redelivery_unnoticed", lane=TolerantLane), strict=True), "nothing skipped"
+)

@@ -2,7 +2,7 @@
 
 Defect: a shard's state is found by its place among the tasks, which a restart may change.
 How one gets it: a state store that is keyed by the number of a task in its stage.
-Expected: windows are sent by two shards, or by none.
+Expected: windows are sent by two shards, or by none; a file that is damaged is never read.
 """
 
 from chaos.guilty.guilt import guilty
@@ -21,5 +21,6 @@ class MixedFiles(StateFiles):
 GUILTY = guilty(
     Parts("state_of_another_shard", state=MixedFiles),
     "deterministic",
+    "nothing skipped",
     lair=lair(keyed, several_shards),
 )

@@ -3,6 +3,7 @@
 Defect: the lags of the records before are no part of the state.
 How one gets it: statistics that are kept per task.
 Expected: a lane's progress is not what its records say, and other with other cuts.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
 """
 
 from __future__ import annotations
@@ -26,5 +27,10 @@ class FreshAdaptive(Adaptive):
 
 
 GUILTY = guilty(
-    planted("adaptive_forgets", FreshAdaptive), "progress", lair=by_generator(disorder.Adaptive)
+    planted("adaptive_forgets", FreshAdaptive),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=by_generator(disorder.Adaptive),
 )

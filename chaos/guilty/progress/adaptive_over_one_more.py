@@ -3,6 +3,7 @@
 Defect: the oldest lag is let go one record too late.
 How one gets it: append first, compare the length afterwards, with the wrong sign.
 Expected: a lane's progress is not what its records say.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
 """
 
 from __future__ import annotations
@@ -31,5 +32,8 @@ class LongAdaptive(Adaptive):
 GUILTY = guilty(
     planted("adaptive_over_one_more", LongAdaptive),
     "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
     lair=by_generator(disorder.Adaptive),
 )

@@ -3,6 +3,7 @@
 Defect: the newest times are no part of the state.
 How one gets it: a generator that is made anew by each task.
 Expected: a lane's progress is not what its records say, and other with other cuts.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
 """
 
 from __future__ import annotations
@@ -26,5 +27,10 @@ class FreshRows(SlackRows):
 
 
 GUILTY = guilty(
-    planted("heap_not_kept", FreshRows), "progress", lair=by_generator(disorder.SlackRows)
+    planted("heap_not_kept", FreshRows),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=by_generator(disorder.SlackRows),
 )

@@ -3,6 +3,7 @@
 Defect: the n-th largest time for the (n + 1)-th.
 How one gets it: the size of a heap after the push for that before it.
 Expected: a lane's progress is not what its records say.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
 """
 
 from __future__ import annotations
@@ -29,5 +30,10 @@ class ShortRows(SlackRows):
 
 
 GUILTY = guilty(
-    planted("heap_one_short", ShortRows), "progress", lair=by_generator(disorder.SlackRows)
+    planted("heap_one_short", ShortRows),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=by_generator(disorder.SlackRows),
 )

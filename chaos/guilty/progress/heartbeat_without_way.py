@@ -3,6 +3,7 @@
 Defect: the bound that follows from an instant leaves out the longest delay.
 How one gets it: "the clock says 12:00, so all before 12:00 is here".
 Expected: a lane's progress is further than heartbeats say.
+Where later bounds of the batch have overtaken it, its rows show it.
 """
 
 from __future__ import annotations
@@ -25,5 +26,8 @@ class InstantHeartbeat(Heartbeat):
 GUILTY = guilty(
     planted("heartbeat_without_way", InstantHeartbeat),
     "progress",
+    "conservation",
+    "dead letters",
+    "deterministic",
     lair=by_generator(disorder.Heartbeat),
 )

@@ -3,6 +3,7 @@
 Defect: `{"bound": b, "on": …}` moves all keys.
 How one gets it: a reader of control records that passes over what it does not know.
 Expected: a lane's progress is further than was promised.
+Where later bounds of the batch have overtaken it, its rows show it.
 """
 
 from __future__ import annotations
@@ -31,5 +32,8 @@ class BroadClock(_AttributeClock):
 GUILTY = guilty(
     planted("keyed_bound_of_the_lane", BroadClock),
     "progress",
+    "conservation",
+    "dead letters",
+    "deterministic",
     lair=by_generator(disorder.Punctuation, disorder.OrderedPer),
 )

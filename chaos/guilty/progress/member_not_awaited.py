@@ -3,6 +3,7 @@
 Defect: a member that has said nothing yet holds nothing back.
 How one gets it: a minimum over a map that is filled as keys appear.
 Expected: a lane's progress is further than its members say.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
 """
 
 from __future__ import annotations
@@ -41,4 +42,11 @@ class ImpatientMembers(OrderedPer):
         return np.where(behind == np.iinfo(np.int64).max, true, behind)
 
 
-GUILTY = guilty(planted("member_not_awaited", ImpatientMembers), "progress", lair=of_members)
+GUILTY = guilty(
+    planted("member_not_awaited", ImpatientMembers),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=of_members,
+)

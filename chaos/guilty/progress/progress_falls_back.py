@@ -3,6 +3,7 @@
 Defect: an older record takes progress back.
 How one gets it: a field that is assigned where a maximum is meant.
 Expected: a lane goes back, or windows close late.
+Where later bounds of the batch have overtaken it, its rows show it.
 """
 
 from __future__ import annotations
@@ -32,4 +33,10 @@ class NewestClock(_AttributeClock):
         return replace(course, reached=state.reached)
 
 
-GUILTY = guilty(planted("progress_falls_back", NewestClock), "progress")
+GUILTY = guilty(
+    planted("progress_falls_back", NewestClock),
+    "progress",
+    "conservation",
+    "dead letters",
+    "deterministic",
+)

@@ -3,6 +3,7 @@
 Defect: a slack of L - l + s for L - l + 2 s: the error of the record that was seen is forgotten.
 How one gets it: the formula of a receiver with a clock, used without one.
 Expected: a lane's progress is further than its records say.
+Where later bounds of the batch have overtaken it, its rows show it.
 """
 
 from __future__ import annotations
@@ -26,5 +27,8 @@ class OnceHeartbeat(Heartbeat):
 GUILTY = guilty(
     planted("skew_counted_once", names={"windowing.progress:Heartbeat": OnceHeartbeat}),
     "progress",
+    "conservation",
+    "dead letters",
+    "deterministic",
     lair=by_generator(disorder.Heartbeat),
 )

@@ -3,6 +3,7 @@
 Defect: `ts - slack + 1`: a record exactly a slack late is late.
 How one gets it: a bound that is read as "all up to and with", turned into "all below".
 Expected: a lane's progress is not what its records say.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
 """
 
 from __future__ import annotations
@@ -29,4 +30,11 @@ class ShortSlack(SlackTime):
         return super().bounds(records, memory) + 1
 
 
-GUILTY = guilty(planted("slack_one_short", ShortSlack), "progress", lair=by_slack)
+GUILTY = guilty(
+    planted("slack_one_short", ShortSlack),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=by_slack,
+)

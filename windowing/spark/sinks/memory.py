@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from windowing.counts import count
 from windowing.frames import from_bytes
 from windowing.local import Output
-from windowing.output import DEAD_LETTER, EARLY, RESULT, Emitted, dead_letters_of, rows_of
+from windowing.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, dead_letters_of, rows_of
 from windowing.spark.sinks.tokens import Frames, TokenOf, token_of_frames
 from windowing.spec import Pipeline
 from windowing.token import Token, admit
@@ -56,3 +57,5 @@ class MemorySink:
                 self.output.early += early
             elif kind == DEAD_LETTER:
                 self.output.dead_letters += dead_letters_of(self._pipeline, data)
+            elif kind == METRIC:
+                count(self.output.counts, data)

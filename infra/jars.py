@@ -1,0 +1,54 @@
+"""The lock of the jars: which ones Maven may bring, byte for byte.
+
+Maven checks what it downloads against sums from the same place, so it would believe a mirror that
+lies; and it resolves what a jar needs in turn. So every jar's name and SHA-256 stand in
+`infra/jvm/jars.sha256`, as `sha256sum` writes them, and the set-up compares before anything is run.
+Standard library only: the set-up runs before anything is installed.
+"""
+
+import hashlib
+from pathlib import Path
+
+from infra.layout import ROOT
+
+LOCK = ROOT / "infra" / "jvm" / "jars.sha256"
+
+
+def complaint(folder: Path, lock: Path = LOCK) -> str:
+    """Says in what the jars of a folder are not those of the lock; empty if in nothing.
+
+    Args:
+        folder: has a folder of jars for each module of the POM.
+        lock: what they must be.
+    """
+    wanted = _read(lock)
+    found = _hashes(folder)
+    unknown, missing = sorted(found.keys() - wanted), sorted(wanted.keys() - found)
+    other = sorted(name for name in found.keys() & wanted if found[name] != wanted[name])
+    if other:
+        return (
+            f"{other[0]} is not the jar that is locked (SHA-256 {found[other[0]]} instead of "
+            f"{wanted[other[0]]})"
+        )
+    if unknown or missing:
+        what = f"{unknown[0]} is not locked" if unknown else f"{missing[0]} is locked and missing"
+        return f"{what}, of {len(unknown) + len(missing)} jars that differ"
+    return ""
+
+
+def write(folder: Path, lock: Path = LOCK) -> None:
+    """Locks the jars of a folder as they are."""
+    lines = [f"{digest}  {name}\n" for name, digest in sorted(_hashes(folder).items())]
+    lock.write_text("".join(lines), encoding="utf-8")
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {
+        str(jar.relative_to(folder)): hashlib.sha256(jar.read_bytes()).hexdigest()
+        for jar in folder.glob("*/*")
+    }
+
+
+def _read(lock: Path) -> dict[str, str]:
+    lines = lock.read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}

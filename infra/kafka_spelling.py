@@ -1,0 +1,191 @@
+"""Kafka settings as the clients spell them: kafka-python in memory, Java's by files.
+
+A Java client gets no secret, but where it stands (KIP-297): Spark shows, plans, ships and records
+options, and in none of them may a password appear.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from infra.errors import InfraError
+from infra.kafka_file import SECRET_NAME
+from infra.kafka_settings import KafkaSettings
+from infra.private import write_private
+
+SETTINGS_FILE = "settings.yml"
+"""The settings of a run, in its folder of secrets."""
+
+_PROVIDER = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
+_LOGIN_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+
+def for_python(settings: KafkaSettings, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as arguments of a client of kafka-python.
+
+    Properties that this client does not have are left to Spark's.
+
+    Args:
+        settings: of the cluster.
+        defaults: the client's own, by which it is known what it takes, and of which type.
+
+    Raises:
+        InfraError: a secret's file cannot be read, or a property's value has another type.
+    """
+    found: dict[str, Any] = {
+        "bootstrap_servers": settings.bootstrap.split(","),
+        "security_protocol": settings.protocol,
+    }
+    if settings.sasl is not None:
+        found["sasl_mechanism"] = settings.sasl.mechanism
+        found["sasl_plain_username"] = settings.sasl.username
+        found["sasl_plain_password"] = settings.sasl.secret()
+    if settings.tls is not None:
+        tls = settings.tls
+        found["ssl_check_hostname"] = tls.check_hostname
+        found["ssl_cafile"] = str(tls.ca) if tls.ca else None
+        found["ssl_certfile"] = str(tls.certificate) if tls.certificate else None
+        found["ssl_password"] = tls.secret()
+    for name, value in _properties(settings).items():
+        spelled = name.replace(".", "_")
+        if spelled in defaults:
+            found[spelled] = _typed(name, value, defaults[spelled])
+    return found
+
+
+def for_java(settings: KafkaSettings, folder: Path) -> dict[str, str]:
+    """The settings as properties of a Java client; secrets are written into files of a folder.
+
+    Args:
+        settings: of the cluster.
+        folder: made if needed, for our eyes only; whoever runs the client must see it.
+
+    Raises:
+        InfraError: a secret's file cannot be read, or the folder's name cannot be spelled.
+    """
+    secrets: dict[str, str] = {}
+    found = {"bootstrap.servers": settings.bootstrap, "security.protocol": settings.protocol}
+    if settings.sasl is not None:
+        found["sasl.mechanism"] = settings.sasl.mechanism
+        secrets["sasl.jaas.config"] = _jaas(settings)
+    if settings.tls is not None:
+        tls = settings.tls
+        if not tls.check_hostname:
+            found["ssl.endpoint.identification.algorithm"] = ""
+        if tls.ca is not None:
+            found |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(tls.ca)}
+        if tls.certificate is not None:
+            found |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(tls.certificate)}
+        password = tls.secret()
+        if password is not None:
+            secrets["ssl.key.password"] = password
+    for name, value in _properties(settings).items():
+        (secrets if SECRET_NAME.search(name) else found)[name] = value
+    if secrets:
+        _private(folder)
+        for name, value in secrets.items():
+            write_private(folder / name, value)
+            found[name] = f"${{secrets:{_spellable(folder)}:{name}}}"
+        found |= {"config.providers": "secrets", "config.providers.secrets.class": _PROVIDER}
+    return found
+
+
+def hand_over(settings: KafkaSettings, folder: Path) -> Path:
+    """Write the settings where a job finds them again after each restart; gives their file.
+
+    What came from the environment as a secret becomes a file of its own, which only we can read.
+
+    Args:
+        settings: of the cluster.
+        folder: the run's, for secrets.
+
+    Raises:
+        InfraError: a secret cannot be read.
+    """
+    _private(folder)
+    given: dict[str, Any] = {"bootstrap": settings.bootstrap}
+    if settings.sasl is not None:
+        given["sasl"] = {
+            "mechanism": settings.sasl.mechanism,
+            "username": settings.sasl.username,
+            "password_file": write_private(folder / "password", settings.sasl.secret()),
+        }
+    if settings.tls is not None:
+        tls = settings.tls
+        paths = {"ca": tls.ca, "certificate": tls.certificate}
+        given["tls"] = {
+            "check_hostname": tls.check_hostname,
+            **{name: str(path.absolute()) for name, path in paths.items() if path is not None},
+        }
+        password = tls.secret()
+        if password is not None:
+            given["tls"]["key_password_file"] = write_private(folder / "key_password", password)
+    plain, files = {}, {}
+    for name, value in _properties(settings).items():
+        if SECRET_NAME.search(name):
+            files[name] = write_private(folder / f"property.{name}", value)
+        else:
+            plain[name] = value
+    given |= {"properties": plain, "property_files": files}
+    text = yaml.safe_dump({"kafka": given}, sort_keys=False)
+    write_private(folder / SETTINGS_FILE, text)
+    return folder / SETTINGS_FILE
+
+
+def _private(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def _properties(settings: KafkaSettings) -> dict[str, str]:
+    """All free properties, those in files read."""
+    found = dict(settings.properties)
+    for name, file in settings.property_files.items():
+        try:
+            found[name] = file.read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, ValueError) as error:
+            text = f"the value of {name} in {file} cannot be read ({type(error).__name__})"
+            raise InfraError(text) from error
+    return found
+
+
+def _jaas(settings: KafkaSettings) -> str:
+    """The login as Java wants it."""
+    sasl = settings.sasl
+    assert sasl is not None  # noqa: S101 - asked for where there is one
+
+    def quoted(text: str) -> str:
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+
+    login = f"username={quoted(sasl.username)} password={quoted(sasl.secret())}"
+    return f"{_LOGIN_MODULES[sasl.mechanism]} required {login};"
+
+
+def _typed(name: str, value: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        if value not in ("true", "false"):
+            text = f"the client property {name} is {value!r}: it must be true or false"
+            raise InfraError(text)
+        return value == "true"
+    if isinstance(default, int | float):
+        try:
+            return type(default)(value)
+        except ValueError:
+            text = f"the client property {name} is {value!r}: it must be a number"
+            raise InfraError(text) from None
+    return value
+
+
+def _spellable(folder: Path) -> str:
+    text = str(folder.absolute())
+    if ":" in text or "}" in text:
+        msg = f"{text} has a `:` or a `}}`, which Kafka cannot read in a name: use another folder"
+        raise InfraError(msg)
+    return text

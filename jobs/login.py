@@ -1,0 +1,88 @@
+"""One login on a connection of its own, so that a refusal is heard.
+
+kafka-python takes a refused login for a lost connection, and tries again until its time is up. The
+requests are those of Kafka's protocol (ApiVersions 18, SaslHandshake 17, SaslAuthenticate 36) in
+their oldest versions, which every broker of these ten years answers.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Any
+
+from kafka.errors import SaslAuthenticationFailedError, UnsupportedSaslMechanismError
+from kafka.net.sasl import get_sasl_mechanism
+
+from infra.kafka_settings import KafkaSettings, Sasl
+
+_API_VERSIONS, _HANDSHAKE, _AUTHENTICATE = (18, 0), (17, 1), (36, 0)
+_CLIENT = b"slackwater"
+_LARGEST_ANSWER = 1 << 20
+
+
+def log_in(connection: socket.socket, host: str, settings: KafkaSettings) -> None:
+    """Log in on a fresh connection, or just have the broker answer where there is no login.
+
+    Args:
+        connection: to a broker, through TLS where that is wanted; not usable afterwards.
+        host: the broker's name.
+        settings: of the cluster.
+
+    Raises:
+        SaslAuthenticationFailedError: the broker does not accept it.
+        UnsupportedSaslMechanismError: nor the way to prove it.
+        OSError: the connection is lost, or the broker says nothing for the socket's time-out.
+        InfraError: the password cannot be read.
+    """
+    if settings.sasl is None:
+        _ask(connection, _API_VERSIONS, b"")
+        return
+    name = settings.sasl.mechanism.encode()
+    answer = _ask(connection, _HANDSHAKE, struct.pack(">h", len(name)) + name)
+    if _code(answer):
+        raise UnsupportedSaslMechanismError(settings.sasl.mechanism)
+    _authenticate(connection, host, settings.sasl)
+
+
+def _authenticate(connection: socket.socket, host: str, sasl: Sasl) -> None:
+    mechanism: Any = get_sasl_mechanism(sasl.mechanism)(
+        host=host,
+        sasl_mechanism=sasl.mechanism,
+        sasl_plain_username=sasl.username,
+        sasl_plain_password=sasl.secret(),
+        security_protocol="SASL_SSL",  # a warning of the clear is for the client itself to give
+    )
+    while not mechanism.is_done():
+        token = mechanism.auth_bytes()
+        answer = _ask(connection, _AUTHENTICATE, struct.pack(">i", len(token)) + token)
+        if _code(answer):
+            raise SaslAuthenticationFailedError(sasl.mechanism)
+        said = max(0, struct.unpack_from(">h", answer, 2)[0])
+        mechanism.receive(answer[8 + said :])
+
+
+def _ask(connection: socket.socket, request: tuple[int, int], body: bytes) -> bytes:
+    """Send a request, and give what stands in its answer behind the correlation id."""
+    head = struct.pack(">hhih", *request, 0, len(_CLIENT)) + _CLIENT
+    connection.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
+    (length,) = struct.unpack(">i", _exactly(connection, 4))
+    if not 4 <= length <= _LARGEST_ANSWER:
+        msg = "the answer is not Kafka's"
+        raise ConnectionError(msg)
+    return _exactly(connection, length)[4:]
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    found = b""
+    while len(found) < count:
+        piece = connection.recv(count - len(found))
+        if not piece:
+            msg = "the broker closed the connection"
+            raise ConnectionError(msg)
+        found += piece
+    return found
+
+
+def _code(answer: bytes) -> int:
+    return int(struct.unpack_from(">h", answer)[0])

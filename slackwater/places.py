@@ -1,0 +1,77 @@
+"""Where a command may write: in a folder that exists, and never over what it reads.
+
+Files are the same if they are one file on the disk, whatever names and links lead there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import typer
+
+
+def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """See that what will be written can be, and that nothing is lost by it.
+
+    Args:
+        outputs: files to be written, by what they are called in messages; None: not asked for.
+        inputs: files that are read.
+
+    Raises:
+        BadParameter: a file would be written over one that is read, or over another output; or
+            stands in no folder.
+    """
+    taken = {name: path for name, path in inputs.items() if path is not None}
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        for other, its in taken.items():
+            if _same(path, its):
+                msg = f"{name} {path} is the file of {other}, {its}: it would be lost; name another"
+                raise typer.BadParameter(msg)
+        _check_folder(name, path)
+        taken[name] = path
+
+
+def check_picture(name: str, picture: Path | None, inputs: Mapping[str, Path | None]) -> None:
+    """The same of a picture, whose ending must name a format that we write.
+
+    Raises:
+        BadParameter: as of `check_places`.
+        PictureError: it has another ending.
+    """
+    check_places({name: picture}, inputs)
+    if picture is not None:
+        from jobs.picture_file import format_of
+
+        format_of(picture)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names lead to one file, or to one place where a file would be made."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return not _is_no_file(one)
+    try:
+        return one.samefile(other) and not _is_no_file(one)
+    except OSError:
+        return False
+
+
+def _is_no_file(path: Path) -> bool:
+    """Whether there is a terminal, a pipe or the like, which nothing is lost in."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _check_folder(name: str, path: Path) -> None:
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        msg = f"{name} {path} is a folder: name a file in it"
+        raise typer.BadParameter(msg)
+    if not target.parent.is_dir():
+        msg = f"{name} {path}: there is no folder {target.parent}: make it first"
+        raise typer.BadParameter(msg)
+    if not os.access(target.parent, os.W_OK) and not _is_no_file(target):
+        msg = f"{name} {path}: nothing may be written into {target.parent}: name another place"
+        raise typer.BadParameter(msg)

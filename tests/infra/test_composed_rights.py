@@ -1,0 +1,78 @@
+"""What the composed stack gives to whom: the least, and secrets by files."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from infra.layout import ROOT
+
+COMPOSE = ROOT / "docker-compose.yml"
+FILES = (COMPOSE, ROOT / "infra" / "images" / "three-brokers.yml")
+
+
+def composed() -> dict[str, Any]:
+    return dict(yaml.safe_load(COMPOSE.read_text(encoding="utf-8")))
+
+
+def services() -> dict[str, dict[str, Any]]:
+    return dict(composed()["services"])
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda one: one.name)
+def test_every_container_is_confined(file: Any) -> None:
+    found = yaml.safe_load(file.read_text(encoding="utf-8"))["services"]
+    whole = {name: one for name, one in found.items() if "image" in one}
+    assert whole
+    for name, one in whole.items():
+        assert one["cap_drop"] == ["ALL"], name
+        assert one["security_opt"] == ["no-new-privileges:true"], name
+        assert one["read_only"] is True, name
+        assert "privileged" not in one, name
+        for port in one.get("ports", []):
+            assert port.startswith("127.0.0.1:"), name
+
+
+def test_no_secret_is_in_an_environment() -> None:
+    for name, one in services().items():
+        for variable, value in one.get("environment", {}).items():
+            is_file = variable.endswith(("_FILE", "PASSFILE"))
+            assert is_file or not re.search("PASSWORD|SECRET|KEY|CONN$", variable), name
+            assert "PASSWORD" not in str(value).upper() or is_file
+
+
+def test_each_gets_the_secrets_that_it_needs() -> None:
+    given = {name: set(one.get("secrets", ())) for name, one in services().items()}
+    assert {name for name, one in given.items() if "postgres_airflow" in one} == {
+        "postgres",
+        *(name for name in given if name.startswith("airflow-")),
+    }
+    tables = {"postgres", "spark-worker-1", "spark-worker-2", "airflow-scheduler"}
+    assert {name for name, one in given.items() if "postgres_slackwater" in one} == tables
+    logins = {name for name, one in given.items() if "airflow_password" in one}
+    assert logins == {"airflow-init", "demo"}
+    assert set.union(*given.values()) == set(composed()["secrets"])
+
+
+def test_jobs_do_not_see_airflows_folder() -> None:
+    for name, one in services().items():
+        mounts = [str(volume) for volume in one.get("volumes", [])]
+        if name.startswith("spark"):
+            assert not any("airflow" in mount for mount in mounts), name
+    stage = (ROOT / "infra" / "images" / "Dockerfile").read_text(encoding="utf-8")
+    assert "ENV AIRFLOW_HOME=/airflow" in stage
+
+
+def test_the_base_is_named_by_whoever_builds() -> None:
+    stage = (ROOT / "infra" / "images" / "Dockerfile").read_text(encoding="utf-8")
+    assert "\nARG BASE\n" in stage
+    assert re.search(r"RepoDigests", (ROOT / "infra" / "images" / "build").read_text())
+
+
+def test_made_secrets_are_never_committed() -> None:
+    assert ".secrets/" in (ROOT / ".gitignore").read_text().splitlines()
+    assert ".secrets" not in (ROOT / ".dockerignore").read_text()
+    assert (ROOT / ".dockerignore").read_text().splitlines()[1] == "*"

@@ -1,0 +1,173 @@
+"""`slackwater run`: both files or none, nothing overwritten that it reads, no record forgotten."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from slackwater.main import app
+from tests.slackwater.pipelines import written
+from windowing.counts import Counts, RecordsUnaccounted, check_counts
+from windowing.lane import Lane
+from windowing.spec.rows import DeadLetter
+from windowing.spec.user_aggregate import UserAggregateError
+
+SUMS = """\
+tens: read 6 = applied 4 + outside 0 + dropped 0 + dead 2
+gaps: read 6 = applied 2 + outside 3 + dropped 0 + dead 1
+lost: read 6 = applied 4 + outside 0 + dropped 1 + dead 1
+"""
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_it_says_what_became_of_every_record(tmp_path: Path, engine: str) -> None:
+    pipeline, events = written(tmp_path)
+    out = tmp_path / "out.jsonl"
+    ran = command("run", pipeline, "--input", events, "--output", out, "--engine", engine)
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout == SUMS
+    judged = command("verify", pipeline, "--input", events, "--output", out)
+    assert judged.exit_code == 0, judged.output
+    assert judged.stdout.startswith(SUMS)
+
+
+def test_a_run_without_a_record_says_so(tmp_path: Path) -> None:
+    pipeline, events = written(tmp_path, [])
+    ran = command("run", pipeline, "--input", events, "--output", tmp_path / "out.jsonl")
+    assert ran.exit_code == 0
+    assert "tens: read 0 = applied 0 + outside 0 + dropped 0 + dead 0" in ran.stdout
+
+
+def test_a_run_that_lost_a_record_fails_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = Lane._metrics
+
+    def forgetful(self, rows, reached, parts, redelivered):
+        import polars as pl
+
+        return metrics(self, rows, reached, parts, redelivered).with_columns(pl.col("read") + 1)
+
+    monkeypatch.setattr(Lane, "_metrics", forgetful)
+    pipeline, events = written(tmp_path)
+    ran = command("run", pipeline, "--input", events, "--output", tmp_path / "out.jsonl")
+    assert isinstance(ran.exception, RecordsUnaccounted)
+    assert ran.exception.exit_code == 1
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_counts_must_fit_the_dead_letters() -> None:
+    letters = [DeadLetter("t", 0, 1, None, "malformed"), DeadLetter("t", 0, 2, "other", "late")]
+    check_counts("q", Counts(read=2, applied=1, dead=1), letters)
+    with pytest.raises(RecordsUnaccounted, match="0 dead letters were written"):
+        check_counts("q", Counts(read=2, applied=1, dead=1), letters[1:])
+
+
+@pytest.mark.parametrize(
+    "way", ["itself", "another spelling", "a symlink", "a hard link", "a link to a folder"]
+)
+@pytest.mark.parametrize("victim", ["input", "pipeline", "input by the dead letters' name"])
+def test_it_never_writes_over_what_it_reads(tmp_path: Path, way: str, victim: str) -> None:
+    pipeline, events = written(tmp_path)
+    if victim.startswith("input by"):
+        events = events.rename(tmp_path / "log.dead.jsonl")
+    target = pipeline if victim == "pipeline" else events
+    given = tmp_path / "given.dead.jsonl"
+    match way:
+        case "itself":
+            given = target
+        case "another spelling":
+            given = tmp_path / "." / ".." / tmp_path.name / target.name
+        case "a symlink":
+            given.symlink_to(target)
+        case "a hard link":
+            os.link(target, given)
+        case "a link to a folder":
+            (tmp_path / "here").symlink_to(tmp_path)
+            given = tmp_path / "here" / target.name
+    if victim.startswith("input by"):
+        given = given.with_name(given.name.replace(".dead.jsonl", ".jsonl"))
+    before = {path: path.read_bytes() for path in tmp_path.glob("*.*")}
+    ran = command("run", pipeline, "--input", events, "--output", given)
+    assert ran.exit_code == 2, ran.output
+    assert "it would be lost" in re.sub(r"[\s│]+", " ", ran.output)
+    assert {path: path.read_bytes() for path in tmp_path.glob("*.*")} == before
+
+
+@pytest.mark.parametrize("victim", ["p.yml", "events.jsonl"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["punctuate", "--input", "events.jsonl", "--output"],
+        ["trace", "--input", "events.jsonl", "--output"],
+        ["tune", "--input", "events.jsonl", "--png"],
+        ["explain", "--picture"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_no_command_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], victim: str
+) -> None:
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    if "--input" not in arguments:
+        victim = "p.yml"
+    (tmp_path / "link.png").symlink_to(victim)
+    before = (tmp_path / victim).read_bytes()
+    ran = command(arguments[0], "p.yml", *arguments[1:], "link.png")
+    assert ran.exit_code == 2, ran.output
+    assert (tmp_path / victim).read_bytes() == before
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    pipeline, events = written(tmp_path)
+    (tmp_path / "out.dead.jsonl").touch()
+    (tmp_path / "out.jsonl").symlink_to("out.dead.jsonl")
+    ran = command("run", pipeline, "--input", events, "--output", tmp_path / "out.jsonl")
+    assert ran.exit_code == 2
+
+
+def test_no_room_leaves_the_old_files_and_says_so(tmp_path: Path) -> None:
+    pipeline, events = written(tmp_path)
+    out = tmp_path / "out.jsonl"
+    out.write_text("old\n")
+    (tmp_path / "out.dead.jsonl").symlink_to("/dev/full")
+    ran = command("run", pipeline, "--input", events, "--output", out)
+    assert isinstance(ran.exception, OSError)
+    assert "No space left on device" in str(ran.exception)
+    assert out.read_text() == "old\n"
+
+
+FAILING = """
+class Breaks:
+    returns = "int"
+    def init(self): return 0
+    def update(self, state, value: int): BODY
+    def merge(self, left, right): return left + right
+    def result(self, state): return state
+"""
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_what_a_users_class_does_is_its_own_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    (tmp_path / "breaking.py").write_text(FAILING.replace("BODY", "import sys; sys.exit(7)"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    pipeline, events = written(tmp_path)
+    text = pipeline.read_text().replace("all: sum(v)", "all: 'python:breaking:Breaks(v)'")
+    pipeline.write_text(text)
+    out = tmp_path / "out.jsonl"
+    ran = command("run", pipeline, "--input", events, "--output", out, "--engine", engine)
+    assert isinstance(ran.exception, UserAggregateError), ran.exception
+    assert str(ran.exception).startswith("python:breaking:Breaks: update(0, ")
+    assert str(ran.exception).endswith("failed: SystemExit: 7")
+    assert ran.exception.exit_code == 2
+    assert not out.exists()
