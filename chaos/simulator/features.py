@@ -54,7 +54,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "join": ("equal", "where", "a window on one side", "windows on both sides"),
     "source": (
         *("dense", "unknown fields ignored", "max_ahead", "min and max", "several lanes"),
-        *("idle lanes", "key may be null"),
+        *("idle lanes", "key may be null", "a lane joined"),
     ),
     "control": ("bound", "bound on", "now", "seen", "end"),
     "run": (
@@ -198,6 +198,7 @@ def _source(pipeline: Pipeline) -> Iterator[Feature]:
         "min and max": any(_bounded(part) for part in parts),
         "several lanes": source.partitions > 1,
         "idle lanes": source.idle_timeout_us is not None,
+        "a lane joined": bool(source.joined_lanes),
         "key may be null": any(source.fields[field].nullable for field in keys),
     }
     yield from (("source", name) for name, is_there in there.items() if is_there)

@@ -29,6 +29,8 @@ def draw_join(rng: random.Random, wish: Wish) -> dict[str, Any]:
         window = rng.choice([None, 0, 2, 5, 12])
         if window is not None:
             join[side]["window"] = clock.us(window)
+    if rng.random() < 0.3:
+        _let_a_lane_join(rng, join, clock)
     join |= {
         "kind": rng.choice(["inner", "left", "right", "full"]),
         "equal": rng.choice(_EQUAL),
@@ -42,6 +44,18 @@ def draw_join(rng: random.Random, wish: Wish) -> dict[str, Any]:
     if document["late"]["policy"] == "update" or rng.random() < 0.7:
         document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
     return {**document, "shards": rng.choice([1, 1, 2, 3])}
+
+
+def _let_a_lane_join(rng: random.Random, join: dict[str, Any], clock: Clock) -> None:
+    """Make the last lane of a side one that joined later, if the side has another."""
+    able = [place for place in _SIDES if join[place[0]]["source"]["partitions"] > 1]
+    if not able:
+        return
+    side, topic, time, _ = rng.choice(able)
+    lanes = sum(join[place[0]]["source"]["partitions"] for place in _SIDES)
+    last = join[side]["source"]["partitions"] - 1
+    at = {time: rng.randint(-3, 20) * clock.tick_us}
+    join[side]["source"]["joined"] = {f"{topic}/{last}": {"lane": lanes - 1, "at": at}}
 
 
 def _source(

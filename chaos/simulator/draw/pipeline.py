@@ -68,6 +68,11 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     numbers = _over_a_number(rng, kinds, wish)
     number_keyed = _add_number(rng, source, names, clock) if any(numbers) else False
     _extras(rng, source, wish)
+    if wish.wide and lanes > 1 and rng.random() < 0.15:
+        at = {"ts": rng.randint(-3, 20) * clock.tick_us}
+        if any(numbers):
+            at[NUMBER] = rng.randint(-3, 20) * clock.tick_us
+        source["joined"] = {names[-1]: {"lane": lanes - 1, "at": at}}
     every = rng.choice([1, 1, 2, 3, 5, 7])
     # Some query always takes what the pipeline says, unless each has its own.
     late = draw_late(rng, clock.us(every), consistent="landmark" not in kinds)
