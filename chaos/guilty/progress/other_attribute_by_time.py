@@ -40,6 +40,7 @@ class OneClock(_AttributeClock):
 GUILTY = guilty(
     planted("other_attribute_by_time", OneClock),
     "deterministic",
+    "closing",
     "conservation",
     "dead letters",
     lair=lair(another_attribute),

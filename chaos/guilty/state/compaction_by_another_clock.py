@@ -20,7 +20,8 @@ from windowing.spec.pipeline import Pipeline, Query
 
 def of_two_clocks(pipeline: Pipeline, _: Query) -> bool:
     """Queries differ in what closes them."""
-    return len({clock_of(query, pipeline.source) for query in pipeline.queries}) > 1
+    clocks = {clock_of(query, pipeline.source) for query in pipeline.queries}
+    return len(clocks) > 1 and all(clock.key is None for clock in clocks)
 
 
 class OneClockShard(PlantedShard):

@@ -38,5 +38,6 @@ GUILTY = guilty(
     planted("hash_of_the_lane", lane=SaltedLane),
     "exactly once",
     "deterministic",
+    "closing",
     lair=lair(keyed, several_lanes, several_shards),
 )

@@ -40,5 +40,6 @@ GUILTY = guilty(
     planted("hash_of_the_process", lane=SeededLane),
     "exactly once",
     "deterministic",
+    "closing",
     lair=lair(keyed, several_shards),
 )
