@@ -18,8 +18,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.joins import join_cases
-from tests.strategies import KINDS, Entry, cases, entry
+from tests.strategies import KINDS, Entry, cases, entry, join_cases
 from tests.windowing.test_classes import check
 from tests.windowing.test_engine import defined, lines
 from windowing import shard

@@ -15,8 +15,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.joins import join_cases
-from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
+from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings, join_cases
 from windowing.batches import batches
 from windowing.errors import ArrivalOrder, CheckpointMismatch, UndeclaredPartition
 from windowing.idle import IdleLanes
