@@ -25,7 +25,7 @@ from tests.slackwater.pipelines import event, written
 MARK = "SLACKWATER_TEST_MARK"
 WITHIN_S = 2.0
 # Starting interpreters and JVMs takes longest where others are at work.
-PATIENCE_S = 90.0
+PATIENCE_S = 240.0
 
 BLOCKING = """
 import signal, time
