@@ -15,8 +15,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.joins import join_cases
-from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
+from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings, join_cases
 from windowing.batches import batches
 from windowing.errors import ArrivalOrder, CheckpointMismatch, UndeclaredPartition
 from windowing.idle import IdleLanes
@@ -100,9 +99,10 @@ def live(
         left = [one for one in left if not any(one is other for other in taken)]
         sent += lines(engine.output)
         ahead = data.draw(st.sampled_from([0, 0, 0, 1, 20]))
+        timed = pipeline.source.event_time.field
         at = {field: us + ahead for field, us in highest(pipeline, engine).items()}
         assume(all(us < ENDED for us in at.values()))
-        grow(document, name, pipeline.source.partitions, at)
+        grow(document, name, pipeline.source.partitions, timed, at)
         if any(counted(query.window) for query in pipeline.queries):
             with pytest.raises(PipelineError, match="E_ARRIVAL_ORDER"):
                 parse_pipeline(yaml.safe_dump(document))
@@ -141,14 +141,14 @@ def shrink(source: Document, name: str) -> None:
         _GONE[name].append((named, named.pop(name)))
 
 
-def grow(document: Document, name: str, number: int, at: dict[str, int]) -> None:
+def grow(document: Document, name: str, number: int, timed: str, at: dict[str, int]) -> None:
     """Let a lane join, with what generators said of it."""
     source = sources_of(document)[name.rpartition("/")[0]]
     source["partitions"] += 1
     for named, value in _GONE[name]:
         named[name] = value
     attribute = source["event_time"]["field"]
-    own = {attribute if field in ("ts", "at") else field: us for field, us in at.items()}
+    own = {attribute if field == timed else field: us for field, us in at.items()}
     source.setdefault("joined", {})[name] = {"lane": number, "at": own}
 
 
