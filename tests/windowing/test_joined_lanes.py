@@ -39,6 +39,10 @@ _BATCH_ROWS = st.sampled_from([1, 3, 8, 50])
 Document = dict[str, Any]
 
 
+class RefusedAsItShould(Exception):  # noqa: N818 - no error, but how a case ends
+    """Rows are counted as they arrive, and nothing says in which lane: no lane may join."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
@@ -79,6 +83,8 @@ def check(case: Case, data: st.DataObject) -> None:
         for batch in batches(log, data.draw(_BATCH_ROWS), pipeline):
             engine.feed(batch)
         assert sorted(lines(engine.output)) == sorted(whole)
+    except RefusedAsItShould:
+        return
     except (ArrivalOrder, ArrivalOrderError):
         with pytest.raises(ArrivalOrderError):
             evaluate(parse_pipeline(case.pipeline), log)
@@ -106,7 +112,7 @@ def live(
         if any(counted(query.window) for query in pipeline.queries):
             with pytest.raises(PipelineError, match="E_ARRIVAL_ORDER"):
                 parse_pipeline(yaml.safe_dump(document))
-            assume(False)
+            raise RefusedAsItShould
         pipeline = parse_pipeline(yaml.safe_dump(document))
         snapshot, engine = engine.snapshot(), LocalEngine(pipeline)
         engine.restore(snapshot)
