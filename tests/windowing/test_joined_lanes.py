@@ -39,7 +39,7 @@ _BATCH_ROWS = st.sampled_from([1, 3, 8, 50])
 Document = dict[str, Any]
 
 
-class RefusedAsItShould(Exception):  # noqa: N818 - no error, but how a case ends
+class RefusedAsItShould(Exception):
     """Rows are counted as they arrive, and nothing says in which lane: no lane may join."""
 
 
@@ -68,7 +68,8 @@ def check(case: Case, data: st.DataObject) -> None:
     sources = sources_of(document)
     late = data.draw(st.sampled_from(sorted(sources)))
     many = sources[late]["partitions"]
-    assume(many > 1)
+    if many == 1:
+        return  # and no lane is left to join
     leaving = data.draw(st.integers(1, many - 1))
     names = [f"{late}/{number}" for number in range(many - leaving, many)]
     for name in names:
