@@ -87,13 +87,11 @@ def run() -> int:
     except BaseException as error:
         if is_interrupted() or isinstance(error, KeyboardInterrupt):  # polars raises this one
             raise Interrupted from error
-        if isinstance(error, Exception):
-            return said(error)
-        raise
+        return said(error)
     return code if isinstance(code, int) else PASSED
 
 
-def said(error: Exception) -> int:
+def said(error: BaseException) -> int:
     """Say what an error is; gives the exit code that it deserves."""
     if isinstance(error, TyperException):
         return _said_of_usage(error)
@@ -123,7 +121,7 @@ def _said_of_usage(error: TyperException) -> int:
     return error.exit_code
 
 
-def _kept(error: Exception) -> str:
+def _kept(error: BaseException) -> str:
     """The file in which a stack trace is kept."""
     with tempfile.NamedTemporaryFile(
         "w",

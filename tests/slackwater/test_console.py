@@ -42,6 +42,16 @@ def test_text_is_text(text: str, capfd: pytest.CaptureFixture[str]) -> None:
         err.print(shown_bar.get_renderable())
 
 
+def test_an_error_about_a_value_of_any_length_stays_a_sentence(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    complain(f"e.jsonl:1: source '{'s' * 100_000}': the pipeline reads t\nand another line")
+    said = capfd.readouterr().err
+    assert len(said) < 1100
+    assert said.startswith("error: e.jsonl:1: source 'sss")
+    assert said.endswith("': the pipeline reads t\nand another line\n")
+
+
 def test_what_is_no_danger_stays_as_it_is() -> None:
     assert plain(HOSTILE[-1]) == HOSTILE[-1]
     assert plain("two\nlines") == "two\nlines"

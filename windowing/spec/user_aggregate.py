@@ -13,11 +13,13 @@ import hashlib
 import importlib
 import inspect
 import math
+from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, Protocol, get_args
 
+from windowing.spec.errors import cut, shown
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 
 Returns = Literal["int", "float", "string"]
@@ -25,6 +27,10 @@ State = Any
 """Plain values; see the module."""
 
 _METHODS = ("init", "update", "merge", "result")
+
+# Whatever a user's code can raise but Ctrl-C: a class has no say in when a job ends.
+_RAISED = (Exception, SystemExit, GeneratorExit, CancelledError)
+_SHOWN = 200  # characters of an error's words
 
 
 class UserAggregate(Protocol):
@@ -69,14 +75,14 @@ def load(reference: str) -> UserAggregate:
     class_ = _class_of(reference)
     with _users_code(reference, "making one"):
         made = class_()
-    missing = [name for name in _METHODS if not callable(getattr(made, name, None))]
+        missing = [name for name in _METHODS if not callable(getattr(made, name, None))]
+        returns = getattr(made, "returns", None)
     if missing:
         msg = f"python:{reference} has no {', '.join(missing)}: an aggregate has all of {_METHODS}"
         raise UserAggregateError(msg)
-    returns = getattr(made, "returns", None)
-    if returns not in get_args(Returns):
-        kinds = ", ".join(get_args(Returns))
-        msg = f"python:{reference} returns {returns!r}: give the class `returns`, one of {kinds}"
+    if type(returns) is not str or returns not in get_args(Returns):
+        kinds, found = ", ".join(get_args(Returns)), _shown(returns)
+        msg = f"python:{reference} returns {found}: give the class `returns`, one of {kinds}"
         raise UserAggregateError(msg)
     aggregate: UserAggregate = made
     return aggregate
@@ -86,7 +92,7 @@ def _class_of(reference: str) -> type:
     module, _, name = reference.partition(":")
     with _users_code(reference, f"importing {module}"):
         imported = importlib.import_module(module)
-    found = getattr(imported, name, None)
+        found = getattr(imported, name, None)
     if not isinstance(found, type):
         msg = f"python:{reference}: module {module} has no class {name}"
         raise UserAggregateError(msg)
@@ -98,8 +104,8 @@ def _users_code(reference: str, doing: str) -> Iterator[None]:
     """Whatever a user's code raises, `sys.exit` included, becomes an error that names the class."""
     try:
         yield
-    except (Exception, SystemExit) as error:
-        why = f"{type(error).__name__}: {error}"
+    except _RAISED as error:
+        why = _words(error)
         rule = (
             ""
             if not isinstance(error, ImportError)
@@ -134,10 +140,27 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         return getattr(load(reference), method)(*arguments)
     except UserAggregateError:
         raise
-    except (Exception, SystemExit) as error:  # a class has no say in when a job ends
-        given = ", ".join(map(repr, arguments))
-        msg = f"python:{reference}: {method}({given}) failed: {type(error).__name__}: {error}"
+    except _RAISED as error:
+        given = ", ".join(map(_shown, arguments))
+        msg = f"python:{reference}: {method}({given}) failed: {_words(error)}"
         raise UserAggregateError(msg) from error
+
+
+def _words(error: BaseException) -> str:
+    """What an error of a user's code says, if it can; as much of it as a sentence bears."""
+    try:
+        text = str(error)
+    except _RAISED as worse:
+        text = f"its words cannot be made: {type(worse).__name__}"
+    return f"{type(error).__name__}: {cut(text, _SHOWN)}"
+
+
+def _shown(value: object) -> str:
+    """A value as Python writes it, as much of it as a sentence bears."""
+    try:
+        return shown(value)
+    except _RAISED:  # a `__repr__` of theirs
+        return f"a value of type {type(value).__name__}"
 
 
 def check_plain(reference: str, state: State) -> None:
@@ -149,11 +172,11 @@ def check_plain(reference: str, state: State) -> None:
     """
     for odd in _odd_parts(state):
         if type(odd) is int:
-            msg = f"python:{reference}: its state holds {odd}, which does not fit 64 bits"
+            msg = f"python:{reference}: its state holds {_shown(odd)}, which does not fit 64 bits"
             raise BeyondInt64(msg)
         msg = (
-            f"python:{reference}: its state holds {odd!r}, a {type(odd).__name__}: use None, bool, "
-            "int of 64 bits, float, str, list, and dict with str keys"
+            f"python:{reference}: its state holds {_shown(odd)}, a {type(odd).__name__}: use "
+            "None, bool, int of 64 bits, float, str, list, and dict with str keys"
         )
         raise UserAggregateError(msg)
 
@@ -191,10 +214,10 @@ def checked_result(reference: str, value: object) -> int | float | str | None:
             return float(value) + 0.0
         case int() if returns == "int" and type(value) is not bool:
             if not INT64_MIN <= value <= INT64_MAX:
-                msg = f"python:{reference} gave {value}, which does not fit 64 bits"
+                msg = f"python:{reference} gave {_shown(value)}, which does not fit 64 bits"
                 raise BeyondInt64(msg)
             return value
         case str() if returns == "string":
             return value
-    msg = f"python:{reference} gave {value!r}, and its class says that it returns {returns}"
+    msg = f"python:{reference} gave {_shown(value)}, and its class says that it returns {returns}"
     raise UserAggregateError(msg)
