@@ -147,6 +147,7 @@ def test_no_room_leaves_the_old_files_and_says_so(tmp_path: Path) -> None:
 
 
 FAILING = """
+import functools
 class Breaks:
     returns = "int"
     def init(self): return 0
@@ -239,8 +240,44 @@ ODD = {
     "long": "raise ValueError('x' * 100_000)",
     "no error": "raise GeneratorExit",
     "digits": "return 10 ** 6000",
+    "deep": "return functools.reduce(lambda inner, _: [inner], range(100_000), 0)",
+    "ring": "ring = []; ring.append(ring); return ring",
+    "huge": "return 'x' * 5_000_000",
+    "many": "return [0] * 1_000_001",
+    "no text": "return '\\udcff'",
     "repr": "return type('S', (), {'__repr__': lambda self: 1 / 0})()",
 }
+
+
+def test_a_result_that_is_no_text_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    pipeline, events = with_class(tmp_path, "")
+    source = FAILING.replace("BODY", "return 0").replace('"int"', '"string"')
+    (tmp_path / "no_text.py").write_text(source.replace("return state", "return '\\ud800'"))
+    pipeline.write_text(pipeline.read_text().replace("python:breaking", "python:no_text"))
+    ran = command("run", pipeline, "--input", events, "--output", tmp_path / "out.jsonl")
+    assert getattr(ran.exception, "exit_code", None) == 2, ran.exception
+
+
+@pytest.mark.parametrize("name", ["o" * 250, "o" * 250 + ".jsonl"])
+def test_a_name_that_no_file_can_have_is_said_at_once(tmp_path: Path, name: str) -> None:
+    pipeline, events = written(tmp_path)
+    ran = command("run", pipeline, "--input", events, "--output", tmp_path / name)
+    assert ran.exit_code == 2
+    assert "a file's name has at most 255 bytes" in " ".join(ran.output.split())
+
+
+def test_check_aggregate_leaves_nothing_where_its_user_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fine.py").write_text(FAILING.replace("BODY", "return state + 1"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = {path.name for path in tmp_path.iterdir()}
+    command("check-aggregate", "fine:Breaks", "--attempts", 50)
+    assert {path.name for path in tmp_path.iterdir()} - before <= {"__pycache__"}
 
 
 @pytest.mark.parametrize("kind", ODD)
