@@ -152,6 +152,21 @@ def told_places(told: str) -> dict[str, str]:
     }
 
 
+def test_no_secret_shows_to_who_inspects_and_no_container_can_do_more(composed: Composed) -> None:
+    secrets = [file.read_text(encoding="utf-8") for file in (ROOT / ".secrets").iterdir()]
+    assert len(secrets) == 6
+    for name, one in services().items():
+        assert not any(secret in json.dumps(one.attrs) for secret in secrets), name
+        if one.status == "running":
+            rights = one.exec_run(["grep", "-E", "CapEff|NoNewPrivs", "/proc/1/status"]).output
+            assert dict(line.split() for line in rights.decode().splitlines()) == {
+                "CapEff:": "0000000000000000",
+                "NoNewPrivs:": "1",
+            }, name
+            code, said = one.exec_run(["touch", "/opt/x"])
+            assert (code, "Read-only" in said.decode()) == (1, True), name
+
+
 def test_the_run_is_green_in_the_browser(
     composed: Composed,
     browser: webdriver.Chrome,  # noqa: F811 - the fixture
