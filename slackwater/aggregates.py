@@ -30,7 +30,8 @@ def check_aggregate(
     ] = None,
     attempts: Annotated[int, typer.Option(min=1, help="How many ways to merge are tried.")] = 2000,
     within: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="A class that takes longer fails.")
+        float,
+        typer.Option(min=1, max=86_400, metavar="SECONDS", help="A class that takes longer fails."),
     ] = 120,
 ) -> None:
     """Search for records on which the merge of a user's aggregate shows its order."""

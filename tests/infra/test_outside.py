@@ -43,8 +43,8 @@ def test_of_a_stack_elsewhere_the_password_is_where_the_environment_says(
     monkeypatch.setenv("SLACKWATER_KAFKA", "kafka:9092")
     asked = "admin, password: see $SLACKWATER_AIRFLOW_PASSWORD_FILE"
     assert outside.login(endpoints) == asked
-    monkeypatch.setenv("SLACKWATER_AIRFLOW_PASSWORD_FILE", "/home/me/password")
-    assert outside.login(endpoints) == "admin, password: see /home/me/password"
+    monkeypatch.setenv("SLACKWATER_AIRFLOW_PASSWORD_FILE", "/etc/airflow/password")
+    assert outside.login(endpoints) == "admin, password: see /etc/airflow/password"
 
 
 def test_the_composed_stack_is_told_by_what_its_host_calls_it(
