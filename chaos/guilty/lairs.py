@@ -181,6 +181,11 @@ def idle(pipeline: Pipeline) -> bool:
     return pipeline.source.idle_timeout_us is not None and pipeline.source.partitions > 1
 
 
+def iso_times(pipeline: Pipeline) -> bool:
+    """Times are ISO texts, on one side of a join at least."""
+    return any(part.event_time.unit == "iso" for part in pipeline.source.parts)
+
+
 def per_key(pipeline: Pipeline) -> bool:
     """Event time goes per key."""
     return progress_attr(pipeline.source.disorder) is not None

@@ -16,6 +16,8 @@ from typing import Any
 
 import polars as pl
 
+from chaos.simulator.case import Step
+from chaos.simulator.job import Job, Tables
 from chaos.simulator.parts import Parts
 from windowing.lane import Lane
 from windowing.parcel import Parcel
@@ -104,6 +106,18 @@ class PlantedShard(Shard):
             return super().step(store, parcels, wall_us)
 
 
+class PlantedJob(Job):
+    """A job with a defect in what its workers do: it reads values before a lane sees them."""
+
+    def __init__(self, defect: Defect, *args: Any) -> None:
+        self._defect = defect
+        super().__init__(*args)
+
+    def _execute(self, batch: int, step: Step) -> Tables:
+        with self._defect.at_work():
+            return super()._execute(batch, step)
+
+
 @dataclass(frozen=True)
 class lanes_of:  # noqa: N801 - called like the function `parts.lanes`; a class to be picklable
     """Makes what makes the lanes of a pipeline.
@@ -137,3 +151,18 @@ def planted(
     """
     defect = Defect(kinds, tuple((names or {}).items()))
     return Parts(name, lanes=lanes_of(partial(lane, defect)), shard=partial(shard, defect))
+
+
+def reading(name: str, **names: Any) -> Parts:
+    """An engine that reads values with a defect, the slow way as well as the fast one.
+
+    Args:
+        name: of the engine.
+        names: what both ways know by these names, and what stands there instead.
+    """
+    places = {
+        f"{module}:{one}": instead
+        for one, instead in names.items()
+        for module in ("windowing.values", "windowing.decode")
+    }
+    return Parts(name, job=partial(PlantedJob, Defect((), tuple(places.items()))))

@@ -53,7 +53,7 @@ class Parts:
     state: Callable[[], StateFiles] = StateFiles
     sink: Callable[[], Sink] = Sink
     cluster: type[Cluster] = Cluster
-    job: type[Job] = Job
+    job: Callable[..., Job] = Job
     wish: Wish = field(default_factory=Wish)
     strict: bool = False
     lair: Callable[[Pipeline], bool] = anywhere

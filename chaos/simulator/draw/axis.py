@@ -93,6 +93,9 @@ def _axis(
         slack = _slack(generator, slide)
         lengths = [slack, slack + tick, slack + slide, slack + length]
         lengths += [slack + part for part in (query.late.every_us, query.retention_us) if part]
+        if query.retention_us is not None:
+            # Just in time for what is kept of a window, and just too late for it.
+            lengths += [slack + query.retention_us + length - near for near in (0, tick)]
         # Disorder far beyond the log's own span cannot be told from more disorder.
         span = edges[-1] - edges[0]
         delays |= {min(delay, 2 * span) for delay in lengths}

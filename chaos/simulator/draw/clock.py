@@ -9,6 +9,8 @@ from typing import Any
 
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Zones of ISO times, and by how many minutes their clocks are ahead of UTC.
+_ZONES = (("", 0), ("Z", 0), ("+00:00", 0), ("-00:00", 0), ("+05:45", 345), ("-03:30", -210))
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,26 @@ def draw_event_time(
 
 
 def spell(ts_us: int, unit: str) -> int | str:
-    """A time as it stands in a value."""
+    """A time as it stands in a pipeline file."""
     if unit == "iso":
         return (_EPOCH + timedelta(microseconds=ts_us)).isoformat().replace("+00:00", "Z")
     return ts_us // UNIT_US[unit]
+
+
+def draw_spelling(rng: random.Random, ts_us: int, unit: str) -> int | str:
+    """Draw one of the ways in which a time may stand in a value; all mean the same instant.
+
+    Args:
+        rng: decides.
+        ts_us: the time.
+        unit: of the event time.
+    """
+    if unit != "iso" or rng.random() < 0.3:
+        return spell(ts_us, unit)
+    zone, minutes = rng.choice(_ZONES)
+    local = _EPOCH + timedelta(microseconds=ts_us, minutes=minutes)
+    fraction = f"{local.microsecond:06d}"
+    shortest = len(fraction.rstrip("0"))
+    digits = rng.randint(shortest, 6)
+    seconds = local.replace(microsecond=0, tzinfo=None).isoformat()
+    return f"{seconds}.{fraction[:digits]}{zone}" if digits else f"{seconds}{zone}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from chaos.simulator.case import Event
 from chaos.simulator.draw.axis import Axis, number_axes, time_axis
-from chaos.simulator.draw.clock import spell
+from chaos.simulator.draw.clock import draw_spelling
 from chaos.simulator.draw.values import draw_field, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
 from windowing.spec.disorder import Heartbeat, OrderedPer, Punctuation
@@ -128,7 +128,7 @@ def _content(
     if log.bad_values and rng.random() < 0.04:
         return rng.choice([{"raw": draw_raw(rng)}, {"control": draw_no_control(rng)}])
     time = source.event_time
-    value: dict[str, Any] = {time.field: spell(ts_us, time.unit), **numbers}
+    value: dict[str, Any] = {time.field: draw_spelling(rng, ts_us, time.unit), **numbers}
     value |= _fields(rng, log, source, number)
     if log.bad_values and rng.random() < 0.07:
         value |= draw_poison(rng, source, log.units | frozenset(log.numbers))
@@ -177,6 +177,10 @@ def _control(rng: random.Random, log: _Log, source: Source, ts_us: int) -> dict[
         {"seen": {"else/0": 10**15}},
     ]
     bound = {"bound": rng.choice([ts_us, ts_us, ahead_us])}
+    if rng.random() < 0.06:
+        # Behind such a bound only late records can come; but it is no end.
+        far_us = rng.choice([source.event_time.end_us, _INT64_MAX, 1 - _INT64_MAX])
+        return rng.choice([{"bound": far_us}, {"now": far_us}, {"seen": {lanes[0]: far_us}}])
     attr = getattr(source.disorder, "attr", None)
     if isinstance(source.disorder, Heartbeat):
         return rng.choice([*beats, bound])

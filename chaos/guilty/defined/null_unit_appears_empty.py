@@ -1,0 +1,34 @@
+"""Windows that a late record defines, and that hold nothing on time where PATTR is null.
+
+Defect: what is on time is joined to the windows that appear by PATTR, and null equals nothing.
+How one gets it: a join that follows SQL.
+Expected: late rows of the null unit hold too little.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.guilty.guilt import guilty
+from chaos.guilty.lairs import by_pattr, defined, lair, nullable_key, updates
+from chaos.guilty.planted import planted
+from windowing.assign.assigner import Tables
+from windowing.emission.defined import DefinedEmitter
+from windowing.progress.reached import Progress
+
+
+class SqlEmitter(DefinedEmitter):
+    """Knows no unit without a name."""
+
+    def _appearing(
+        self, tables: Tables, windows: pl.DataFrame, before: Progress, after: Progress
+    ) -> pl.DataFrame:
+        held = super()._appearing(tables, windows, before, after)
+        return held.drop_nulls(self._unit) if self._unit else held
+
+
+GUILTY = guilty(
+    planted("null_unit_appears_empty", SqlEmitter),
+    "deterministic",
+    lair=lair(defined, updates, by_pattr, nullable_key),
+)

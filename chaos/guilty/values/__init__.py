@@ -1,0 +1,1 @@
+"""Defects of reading: from the bytes of a value to a record."""
