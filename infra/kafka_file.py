@@ -31,10 +31,13 @@ def read(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
         SettingsError: it cannot be read, or holds a secret itself; never repeats what stands there.
     """
     try:
-        document = yaml.safe_load(read_small(path))
+        document = _load(read_small(path))
     except OSError as error:
         text = f"the Kafka settings {path} cannot be read ({error.strerror}): correct the name"
         raise SettingsError(text) from error
+    except _Again as error:
+        text = f"the Kafka settings {path} are wrong: {error}"
+        raise SettingsError(text) from None
     except (yaml.YAMLError, ValueError, RecursionError):
         # YAML's own words repeat the line, which may hold what must not be shown.
         text = f"the Kafka settings {path} are not YAML: look at quotes, colons and indents"
@@ -51,6 +54,29 @@ def read(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(resolved.get("property_files"), dict):
         _anchor(resolved["property_files"], tuple(resolved["property_files"]), path)
     return resolved
+
+
+class _Again(ValueError):
+    """Something that stands there twice, or is meant to."""
+
+
+def _load(text: str) -> Any:
+    """A document in which every key stands once, and nothing stands for something else."""
+    for event in yaml.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            msg = f"line {event.start_mark.line + 1} repeats another place by *: write it out"
+            raise _Again(msg)
+    left = [yaml.compose(text, yaml.SafeLoader)]
+    while left:
+        node = left.pop()
+        if isinstance(node, yaml.MappingNode):
+            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                msg = f"{twice} is given twice below line {node.start_mark.line + 1}: keep one"
+                raise _Again(msg)
+            left += [value for _, value in node.value]
+    return yaml.safe_load(text)
 
 
 def _anchor(part: dict[str, Any], names: tuple[str, ...], file: Path) -> None:

@@ -65,7 +65,8 @@ _OURS = re.compile(
     r"|isolation\.level|group\..*|enable\.(auto\.commit|idempotence)|auto\.offset\.reset|acks"
     r"|transactional\.id|(key|value)\.(de)?serializer|interceptor\.classes"
 )
-_ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
+_ADDRESS = re.compile(r"(?:[\w.-]{1,255}|\[[0-9a-fA-F:.%\w]+\]):(?P<port>\d{1,5})")
+_PROPERTY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")  # a file is called like it
 
 
 class _Part(BaseModel):
@@ -165,9 +166,13 @@ class KafkaSettings(_Part):
     @classmethod
     def _addresses(cls, text: str) -> str:
         addresses = [one.strip() for one in text.split(",")]
-        if bad := [one for one in addresses if not _ADDRESS.fullmatch(one)]:
-            msg = f"{bad[0]!r} is no address of a broker: give host:port, such as 127.0.0.1:9092"
-            raise ValueError(msg)
+        for one in addresses:
+            match = _ADDRESS.fullmatch(one)
+            if match is None or not 0 < int(match["port"]) < 65_536:
+                # With an @, it may be a login.
+                which = "what stands there" if "@" in one else repr(one)
+                msg = f"{which} is no address of a broker: give host:port, such as 127.0.0.1:9092"
+                raise ValueError(msg)
         return ",".join(addresses)
 
     @field_validator("properties", mode="before")
@@ -175,11 +180,7 @@ class KafkaSettings(_Part):
     def _texts(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        plain = {True: "true", False: "false"}
-        return {
-            name: plain[value] if isinstance(value, bool) else str(value)
-            for name, value in given.items()
-        }
+        return {name: _property(name, value) for name, value in given.items()}
 
     @model_validator(mode="after")
     def _not_ours(self) -> "KafkaSettings":
@@ -308,6 +309,19 @@ def _override(found: dict[str, Any], given: Mapping[str, str]) -> None:
             part[path[1]] = value
 
 
+def _property(name: Any, value: Any) -> str:
+    """A client property's value as Kafka has it; an error does not repeat it."""
+    if not isinstance(name, str) or not _PROPERTY.fullmatch(name):
+        msg = f"{str(name)[:80]!r} is no client property: write its name, as client.id"
+        raise ValueError(msg)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float) or not str(value).isprintable():
+        msg = f"the client property {name} must be one line of text, a number, true or false"
+        raise ValueError(msg)
+    return str(value)
+
+
 def _set_tls(found: dict[str, Any], value: str) -> None:
     if value.lower() not in ("true", "false"):
         text = f"{PREFIX}TLS is {value!r}: it must be true or false"
@@ -321,7 +335,7 @@ def _set_tls(found: dict[str, Any], value: str) -> None:
 def _json(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         text = f'{PREFIX}PROPERTIES must be a JSON object, such as {{"client.id": "slackwater"}}'

@@ -46,6 +46,12 @@ class BrokerError(RuntimeError):
     exit_code = 1
 
 
+class AddressError(BrokerError):
+    """An address that no broker can have."""
+
+    exit_code = 2
+
+
 class Refused(BrokerError):
     """It refuses, and will refuse again: a login, a certificate, a right that is missing."""
 
@@ -294,8 +300,8 @@ def hidden_topic(bootstrap: str, topic: str) -> str:
 
 def _address(bootstrap: str, one: str) -> tuple[str, int]:
     host, _, port = one.strip().rpartition(":")
-    if not host or not port.isdecimal():
-        raise BrokerError(
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise AddressError(
             f"{bootstrap!r} is no address of a Kafka broker: give host:port, such as 127.0.0.1:9092"
         )
     return host.strip("[]"), int(port)

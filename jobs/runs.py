@@ -36,6 +36,12 @@ class RunError(RuntimeError):
     exit_code = 1
 
 
+class RunNameError(RunError):
+    """A name that no run can have."""
+
+    exit_code = 2
+
+
 @dataclass(frozen=True)
 class Run:
     """One run of a pipeline.
@@ -63,13 +69,13 @@ def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
     """The folder of a run.
 
     Raises:
-        RunError: the name cannot be that of a folder.
+        RunNameError: the name cannot be that of a folder.
     """
     try:
         check_name(run, RUN_MAX)
     except ValueError as error:
         msg = f"--run: {error}"
-        raise RunError(msg) from None
+        raise RunNameError(msg) from None
     return endpoints.state_dir / "runs" / pipeline.name / run
 
 

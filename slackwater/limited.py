@@ -58,6 +58,17 @@ def limited(seconds: float, what: str, call: Callable[..., Found], *arguments: A
 
 def _answer(to: Connection, call: Callable[..., object], arguments: tuple[Any, ...]) -> None:
     try:
-        to.send((call(*arguments), None))
-    except BaseException as error:
-        to.send((None, error))
+        answer = (call(*arguments), None)
+    except Exception as error:
+        answer = (None, error)
+    except BaseException as error:  # such as a user's code can raise, and nobody catches
+        answer = (None, _reported(error))
+    try:
+        to.send(answer)
+    except Exception:
+        # What was raised cannot be sent, or not be made again; its words can.
+        to.send((None, _reported(answer[1])))
+
+
+def _reported(error: object) -> LimitReached:
+    return LimitReached(f"{type(error).__name__}: {error}")

@@ -194,6 +194,13 @@ def test_a_row_that_should_not_be(tmp_path: Path) -> None:
     assert "  expected (nothing)" in verdict.lines()
 
 
+def test_a_row_of_a_query_that_the_pipeline_does_not_have(tmp_path: Path) -> None:
+    extra = lines()[-1].replace('"query":"w"', '"query":"\\u001b[31m"')
+    assert extra != lines()[-1]
+    verdict = judge(tmp_path, [extra, *lines()])
+    assert verdict.lines()[-1] == "lost 0, duplicated 0, differing 1"
+
+
 def test_an_identity_twice_with_other_bytes_is_both(tmp_path: Path) -> None:
     verdict = judge(tmp_path, [*lines(), lines()[0].replace('"records":4', '"records":5')])
     assert verdict.lines()[-1] == "lost 0, duplicated 1, differing 1"

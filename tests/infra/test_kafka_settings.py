@@ -96,6 +96,22 @@ def test_the_addresses_may_be_those_of_a_stack_elsewhere() -> None:
         ("kafka: {properties: {sasl.jaas.config: hunter2}}", "properties.sasl.jaas.config"),
         ("kafka: {bootstrap: 'o:9', properties: {group.id: g}}", "group.id is not free"),
         ("kafka: {bootstrap: 'o:9', properties: {isolation.level: x}}", "is not free"),
+        ("kafka: " + "[" * 5000, "are not YAML"),
+        ("kafka: &a {bootstrap: *a}", "line 1 repeats another place by *"),
+        ("kafka: {bootstrap: 'o:9', properties: {x: &x [1], y: [*x, *x]}}", "another place by *"),
+        ("kafka:\n  bootstrap: o:9\n  bootstrap: p:9\n", "bootstrap is given twice below line 2"),
+        ("kafka: {bootstrap: 'o:99999'}", "is no address of a broker"),
+        ("kafka: {bootstrap: 'o:0'}", "is no address of a broker"),
+        ('kafka: {bootstrap: "o\\e:9"}', "is no address of a broker"),
+        ("kafka: {bootstrap: 'u:hunter2@o:9'}", "what stands there is no address of a broker"),
+        ("kafka: {bootstrap: 'o:9', properties: {../../x: hunter2}}", "is no client property"),
+        ("kafka: {bootstrap: 'o:9', properties: {../../key: hunter2}}", "is no client property"),
+        (
+            "kafka: {bootstrap: 'o:9', properties: {a: \"hunter2\\nb=c\"}}",
+            "must be one line of text",
+        ),
+        ("kafka: {bootstrap: 'o:9', properties: {a: }}", "must be one line of text"),
+        ("kafka: {bootstrap: 'o:9', properties: {a: [hunter2]}}", "must be one line of text"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_without_secrets(
@@ -165,3 +181,19 @@ def test_a_run_finds_them_again_without_the_environment(tmp_path: Path) -> None:
     assert again.tls.secret() == "k"
     assert for_java(again, tmp_path / "b").keys() == for_java(found, tmp_path / "a").keys()
     assert (tmp_path / "b" / "my.token").read_text() == "t"
+
+
+def test_properties_of_the_environment_may_be_nested_however_deep() -> None:
+    with pytest.raises(InfraError, match="must be a JSON object"):
+        settings({f"{PREFIX}BOOTSTRAP": "o:9", f"{PREFIX}PROPERTIES": "[" * 100_000})
+
+
+def test_an_endless_secret_is_not_read(tmp_path: Path) -> None:
+    text = (
+        "kafka: {bootstrap: 'o:9', sasl: {mechanism: PLAIN, username: u, password_file: /dev/zero}}"
+    )
+    found = settings(written(tmp_path, text))
+    assert found is not None
+    assert found.sasl is not None
+    with pytest.raises(InfraError, match="/dev/zero cannot be read"):
+        found.sasl.secret()

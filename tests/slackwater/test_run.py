@@ -224,6 +224,21 @@ def test_a_class_that_ends_the_process_does_not_say_how_we_end(tmp_path: Path, c
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("class Z(BaseException): pass\nraise Z('its words')", "Z: its words"),
+        ("raise type('E', (Exception,), {'__reduce__': lambda self: 1 / 0})('own')", "E: own"),
+    ],
+)
+def test_whatever_a_module_raises_is_a_sentence(tmp_path: Path, source: str, said: str) -> None:
+    pipeline, _ = with_class(tmp_path, source)
+    ran = ran_for_real(tmp_path, "validate", str(pipeline))
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    assert said in ran.stderr
+
+
 def test_a_module_that_never_ends_has_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

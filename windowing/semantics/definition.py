@@ -126,9 +126,9 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
     Raises:
         BadLogError: not a log of this pipeline.
     """
-    query = next(query for query in pipeline.queries if query.name == row.query)
-    if isinstance(pipeline.source, JoinedSource):
-        return []  # the key of a pair says it
+    query = next((query for query in pipeline.queries if query.name == row.query), None)
+    if query is None or isinstance(pipeline.source, JoinedSource):
+        return []  # of a pair, its key says it
     view = Views(pipeline, log).of(query)
     for shown in revisions(query, view.items, view.lanes):
         if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
