@@ -18,6 +18,7 @@ import msgspec
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
+from chaos.bounded_lines import LINE_BYTES_MAX, LineTooLong, bounded_lines
 from chaos.envelope import read_line
 from chaos.lane_order import LaneOrder
 from jobs.broker import BrokerError, broker_error, hidden_topic
@@ -236,9 +237,6 @@ def _stalled(
 # --- from a file -----------------------------------------------------------------------------
 
 
-_LINE_BYTES_MAX: Final = 64 << 20
-
-
 def read_events(
     path: str | Path, source: Source | None = None, *, again: bool = False
 ) -> Iterator[LogRecord]:
@@ -275,13 +273,10 @@ def read_events(
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers, none of them longer than a record can be."""
     try:
-        with file.open("rb") as opened:
-            read = iter(lambda: opened.readline(_LINE_BYTES_MAX + 1), b"")
-            for number, line in enumerate(read, 1):
-                if len(line) > _LINE_BYTES_MAX:
-                    problem = f"longer than {_LINE_BYTES_MAX >> 20} MiB, which no record may be"
-                    raise EnvelopeError(file, number, problem)
-                yield number, line
+        yield from bounded_lines(file)
+    except LineTooLong as error:
+        problem = f"longer than {LINE_BYTES_MAX >> 20} MiB, which no record may be"
+        raise EnvelopeError(file, error.line, problem) from error
     except OSError as error:
         message = f"cannot read the events file {file}: {error.strerror}"
         raise EventsFileError(message) from error

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from chaos.bounded_lines import bounded_text
 from windowing.semantics import Counts
 from windowing.spec.pipeline import Pipeline, Query
 from windowing.spec.rows import DeadLetter, Row, dead_letter_line, row_line
@@ -129,8 +130,8 @@ _DEAD = ("source", "partition", "offset", "query")
 
 def _lines(path: Path, names: tuple[str, ...]) -> Iterable[tuple[Identity, str]]:
     try:
-        content = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        content = bounded_text(path)
+    except (OSError, ValueError) as error:
         msg = f"{path}: the output file cannot be read ({error}): give the file that `run` wrote"
         raise OutputError(msg) from None
     if content and not content.endswith("\n"):

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from infra.errors import SettingsError
+from infra.small_file import read_small
 
 SECRET_NAME = re.compile(r"password|secret|token|jaas|(^|\.)key$", re.IGNORECASE)
 """Client properties that hold a secret, by their names."""
@@ -30,11 +31,11 @@ def read(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
         SettingsError: it cannot be read, or holds a secret itself; never repeats what stands there.
     """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.safe_load(read_small(path))
     except OSError as error:
         text = f"the Kafka settings {path} cannot be read ({error.strerror}): correct the name"
         raise SettingsError(text) from error
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         # YAML's own words repeat the line, which may hold what must not be shown.
         text = f"the Kafka settings {path} are not YAML: look at quotes, colons and indents"
         raise SettingsError(text) from None

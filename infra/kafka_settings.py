@@ -33,6 +33,7 @@ from pydantic import (
 
 from infra import kafka_file
 from infra.errors import SettingsError
+from infra.small_file import read_small
 
 FILE_VARIABLE = "SLACKWATER_KAFKA_FILE"
 """Names the settings file."""
@@ -333,7 +334,7 @@ def _secret(value: SecretStr | None, file: Path | None) -> str:
         return value.get_secret_value()
     assert file is not None  # noqa: S101 - one of the two was given
     try:
-        return file.read_text(encoding="utf-8").rstrip("\r\n")
+        return read_small(file).rstrip("\r\n")
     except (OSError, ValueError) as error:
         text = f"the secret in {file} cannot be read ({type(error).__name__}): correct the name"
         raise SettingsError(text) from error

@@ -14,6 +14,7 @@ from infra.errors import InfraError
 from infra.kafka_file import SECRET_NAME
 from infra.kafka_settings import KafkaSettings
 from infra.private import write_private
+from infra.small_file import read_small
 
 SETTINGS_FILE = "settings.yml"
 """The settings of a run, in its folder of secrets."""
@@ -148,7 +149,7 @@ def _properties(settings: KafkaSettings) -> dict[str, str]:
     found = dict(settings.properties)
     for name, file in settings.property_files.items():
         try:
-            found[name] = file.read_text(encoding="utf-8").rstrip("\r\n")
+            found[name] = read_small(file).rstrip("\r\n")
         except (OSError, ValueError) as error:
             text = f"the value of {name} in {file} cannot be read ({type(error).__name__})"
             raise InfraError(text) from error

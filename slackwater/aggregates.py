@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +30,8 @@ def check_aggregate(
     ] = None,
     attempts: Annotated[int, typer.Option(min=1, help="How many ways to merge are tried.")] = 2000,
     within: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="A class that takes longer fails.")
+        float,
+        typer.Option(min=1, max=86_400, metavar="SECONDS", help="A class that takes longer fails."),
     ] = 120,
 ) -> None:
     """Search for records on which the merge of a user's aggregate shows its order."""
@@ -56,7 +58,12 @@ def _search(
     reference: str, kinds: list[Kind], attempts: int
 ) -> tuple[Sequence[Kind], CounterExample | None]:
     """The types of the fields, and what was found."""
+    from hypothesis import configuration
+
     from chaos.order_freedom import counter_example, kinds_of
 
-    taken = kinds or kinds_of(reference)
-    return taken, counter_example(reference, taken, attempts=attempts)
+    with tempfile.TemporaryDirectory() as folder:
+        # It would keep notes where the user stands.
+        configuration.set_hypothesis_home_dir(folder)
+        taken = kinds or kinds_of(reference)
+        return taken, counter_example(reference, taken, attempts=attempts)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
@@ -139,10 +140,9 @@ def submit(
     from infra import stack
     from jobs import runs
     from windowing.spec import load_pipeline
-    from windowing.spec.user_code import check_user_code
 
     spec = load_pipeline(pipeline)
-    check_user_code(spec, str(pipeline))  # before a living job is ended for this one
+    check_classes(spec, pipeline)  # before a living job is ended for this one
     submitted = runs.submit(
         stack.endpoints(only=["kafka", "spark"]),
         spec,

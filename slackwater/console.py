@@ -20,6 +20,7 @@ err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 # Control characters, those that turn the direction of text around, and bytes that are no text.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_LINE_MAX, _END = 1000, 300  # characters of a line of an error, and of what ends it
 _JOINERS = "\u200c\u200d"  # of scripts and emoji: text, though one sees only what they do
 
 
@@ -52,8 +53,16 @@ def tell(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print an error: one sentence, no stack trace."""
-    err.print(Text.assemble(("error:", "bold red"), " ", plain(text)), soft_wrap=True)
+    """Print an error: one sentence, no stack trace; values in it may be of any length."""
+    lines = "\n".join(map(_bearable, text.split("\n")))
+    err.print(Text.assemble(("error:", "bold red"), " ", plain(lines)), soft_wrap=True)
+
+
+def _bearable(line: str) -> str:
+    """A line, or its beginning and its end, where the value and the rule stand."""
+    if len(line) <= _LINE_MAX:
+        return line
+    return f"{line[: _LINE_MAX - _END]} … {line[-_END:]}"
 
 
 @contextmanager

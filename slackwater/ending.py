@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 import os
 import signal
 import sys
@@ -25,7 +26,7 @@ from typing import Final, NoReturn
 
 import psutil
 
-from slackwater.console import complain
+from slackwater.console import FAILED, complain
 
 GRACE_S: Final = 1.0
 """From the signal to SIGKILL, in seconds."""
@@ -83,10 +84,11 @@ def supervised(command: Callable[[], int]) -> NoReturn:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     _prctl(_ADOPTS_ORPHANS, 1)
     parent, (reading, writing) = os.getpid(), os.pipe()
+    came_to_end = mmap.mmap(-1, 1)  # shared: the child writes what the parent reads
     child = os.fork()
     if child:
         os.close(writing)
-        code = _await(child, heard)
+        code = _await(child, heard, came_to_end)
         psutil.wait_procs(_end_offspring(signal.SIGKILL), timeout=_LAST_S)
         if code > 128:
             _execute_will(reading)
@@ -101,7 +103,9 @@ def supervised(command: Callable[[], int]) -> NoReturn:
     if os.getppid() != parent:
         os._exit(128 + signal.SIGTERM)
     try:
-        sys.exit(command())
+        code = command()
+        came_to_end[0] = 1
+        sys.exit(code)
     except Interrupted:
         # What had to be cleared away is; what waits for threads or workers would wait in vain.
         with contextlib.suppress(OSError, ValueError):
@@ -123,7 +127,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise Interrupted
 
 
-def _await(child: int, heard: set[signal.Signals]) -> int:
+def _await(child: int, heard: set[signal.Signals], came_to_end: mmap.mmap) -> int:
     """Wait for the child, pass signals on to it, kill it if it does not heed them in time."""
     told, killed_at_s = 0, float("inf")
     while True:
@@ -139,7 +143,22 @@ def _await(child: int, heard: set[signal.Signals]) -> int:
             if told and code in (_INTERRUPTED, 128 + signal.SIGKILL):
                 complain(f"ended by {signal.Signals(told).name}")
                 return 128 + told
+            if not told and (code > 128 or not came_to_end[0]):
+                return _said_of_sudden_end(code)
             return code
+
+
+def _said_of_sudden_end(code: int) -> int:
+    """Say that the child ended in the middle of its work; gives the exit code that it deserves."""
+    if code > 128:
+        why = ": was there memory left?" if code - 128 == signal.SIGKILL else ""
+        complain(f"ended by {signal.Signals(code - 128).name}{why}")
+        return code
+    complain(
+        f"the command was ended with exit code {code} by code that it called: "
+        "a pipeline's class, and what it imports, must not end the process (os._exit)"
+    )
+    return FAILED
 
 
 def _execute_will(pipe: int) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
 from slackwater.places import check_picture, check_places
 
@@ -58,7 +59,6 @@ def run(
     from windowing.counts import Counts, check_counts
     from windowing.output import dead_letter_path, write_output
     from windowing.spec import load_pipeline
-    from windowing.spec.user_code import check_user_code
 
     inputs = {"the pipeline": pipeline, "--input": input_}
     check_places({"--output": output}, inputs)
@@ -66,7 +66,7 @@ def run(
         {"the file of dead letters": dead_letter_path(output)}, {**inputs, "--output": output}
     )
     spec = load_pipeline(pipeline)
-    check_user_code(spec, str(pipeline))
+    check_classes(spec, pipeline)
     entries = cut.checked(read_events(input_, spec.source), spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
@@ -193,10 +193,9 @@ def explain(
 def validate(pipeline: PipelineFile) -> None:
     """Check a pipeline file; every mistake is named with line, field, rule and example."""
     from windowing.spec import load_pipeline
-    from windowing.spec.user_code import check_user_code
 
     spec = load_pipeline(pipeline)
-    check_user_code(spec, str(pipeline))
+    check_classes(spec, pipeline)
     if spec.quality:
         # Takes a second, since it asks Great Expectations for names and arguments.
         from chaos.expectations import validate as validate_quality

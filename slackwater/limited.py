@@ -59,5 +59,5 @@ def limited(seconds: float, what: str, call: Callable[..., Found], *arguments: A
 def _answer(to: Connection, call: Callable[..., object], arguments: tuple[Any, ...]) -> None:
     try:
         to.send((call(*arguments), None))
-    except Exception as error:
+    except BaseException as error:
         to.send((None, error))

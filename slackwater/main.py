@@ -6,6 +6,7 @@ whatever else is raised is our mistake, is said in one sentence, too, and kept i
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import traceback
@@ -74,7 +75,21 @@ def common(
 
 def main() -> None:
     """Run the command line in a process of its own; end within two seconds of being told to."""
+    _open_closed_streams()
     supervised(run)
+
+
+def _open_closed_streams() -> None:
+    """Give closed standard streams a place to go, so that no file of ours takes their numbers."""
+    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115 - for good
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def run() -> int:
@@ -87,13 +102,13 @@ def run() -> int:
     except BaseException as error:
         if is_interrupted() or isinstance(error, KeyboardInterrupt):  # polars raises this one
             raise Interrupted from error
-        if isinstance(error, Exception):
-            return said(error)
-        raise
+        if isinstance(error.__context__, BrokenPipeError):  # whoever read has gone: `| head`
+            return FAILED
+        return said(error)
     return code if isinstance(code, int) else PASSED
 
 
-def said(error: Exception) -> int:
+def said(error: BaseException) -> int:
     """Say what an error is; gives the exit code that it deserves."""
     if isinstance(error, TyperException):
         return _said_of_usage(error)
@@ -123,7 +138,7 @@ def _said_of_usage(error: TyperException) -> int:
     return error.exit_code
 
 
-def _kept(error: Exception) -> str:
+def _kept(error: BaseException) -> str:
     """The file in which a stack trace is kept."""
     with tempfile.NamedTemporaryFile(
         "w",

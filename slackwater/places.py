@@ -11,6 +11,8 @@ from pathlib import Path
 
 import typer
 
+_NAME_MAX = 255  # NAME_MAX of every file system in use
+
 
 def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
     """See that what will be written can be, and that nothing is lost by it.
@@ -66,6 +68,9 @@ def _is_no_file(path: Path) -> bool:
 
 def _check_folder(name: str, path: Path) -> None:
     target = Path(os.path.realpath(path))
+    if len(os.fsencode(target.name)) > _NAME_MAX:
+        msg = f"{name} {path}: a file's name has at most {_NAME_MAX} bytes: shorten it"
+        raise typer.BadParameter(msg)
     if target.is_dir():
         msg = f"{name} {path} is a folder: name a file in it"
         raise typer.BadParameter(msg)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from chaos.conform.case_lines import case_lines, first_of
 from chaos.conform.wid_case import CaseError
 from windowing.spec.operator import AggregatorSpec, JoinSpec
 from windowing.spec.operator_rows import Bound, Record
@@ -71,22 +72,13 @@ def read_scenarios(path: Path) -> Iterator[Scenario]:
     Raises:
         CaseError: a line is no scenario, with its number.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"{path} cannot be read: {error}"
-        raise CaseError(msg) from None
-    # Not splitlines: a JSON string may hold a line separator of Unicode.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, line in case_lines(path):
         try:
             scenario = Scenario.model_validate_json(line)
             if scenario.operator != "keys":
                 spec_of(scenario)
-        except (ValidationError, KeyError, TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            msg = f"{path}:{number}: not a scenario of the window operator: {reason}"
+        except (KeyError, TypeError, ValueError) as error:
+            msg = f"{path}:{number}: not a scenario of the window operator: {first_of(error)}"
             raise CaseError(msg) from None
         yield scenario
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chaos.conform.case_lines import case_lines, first_of
 from chaos.conform.wid_case import CaseError
 
 RuleSet = Literal["both", "paper", "osstreams"]
@@ -117,15 +118,9 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
     Raises:
         CaseError: the file cannot be read, or a line is no scenario of this kind; with its number.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"{path} cannot be read: {error}"
-        raise CaseError(msg) from None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            try:
-                yield kind.model_validate_json(line)
-            except ValueError as error:
-                msg = f"{path}:{number}: no {kind.__name__}: {str(error).splitlines()[0]}"
-                raise CaseError(msg) from None
+    for number, line in case_lines(path):
+        try:
+            yield kind.model_validate_json(line)
+        except ValueError as error:
+            msg = f"{path}:{number}: no {kind.__name__}: {first_of(error)}"
+            raise CaseError(msg) from None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chaos.conform.case_lines import case_lines, first_of
 from chaos.conform.wid_case import Case, CaseError, events_of, question_of
 from windowing.semantics.definition import value_of
 from windowing.semantics.stream import AfterEndError, Answer, Question, answer
@@ -54,19 +55,11 @@ def read_cases(path: Path) -> Iterator[Case]:
     Raises:
         CaseError: a line is no case, with its number.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"{path} cannot be read: {error}"
-        raise CaseError(msg) from None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
+    for number, line in case_lines(path):
         try:
             yield Case.model_validate_json(line)
         except ValueError as error:
-            reason = str(error).splitlines()[0]
-            msg = f"{path}:{number}: not a case of the window language: {reason}"
+            msg = f"{path}:{number}: not a case of the window language: {first_of(error)}"
             raise CaseError(msg) from None
 
 

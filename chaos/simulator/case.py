@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from chaos.bounded_lines import bounded_text
+
 Event = dict[str, Any]
 """One record, in the shape of a line of EVENTS.jsonl."""
 
@@ -160,7 +162,7 @@ def read_case(path: Path) -> Case:
         CaseError: the file is missing, is not JSON, or is not a case; with the place.
     """
     try:
-        return msgspec.convert(json.loads(path.read_text(encoding="utf-8")), Case)
-    except (OSError, ValueError) as error:
+        return msgspec.convert(json.loads(bounded_text(path)), Case)
+    except (OSError, ValueError, RecursionError) as error:
         msg = f"{path} holds no case: {error}; give a file that `chaos simulate` wrote"
         raise CaseError(msg) from None

@@ -11,6 +11,7 @@ import pytest
 
 from slackwater import main
 from slackwater.console import bar, complain, err, plain, say, tell
+from tests.slackwater.pipelines import event, written
 from windowing.errors import BrokenEnvelope, ResultOverflow
 
 HOSTILE = [
@@ -40,6 +41,16 @@ def test_text_is_text(text: str, capfd: pytest.CaptureFixture[str]) -> None:
     with bar(text) as shown_bar:
         assert shown_bar.tasks[0].description == plain(text)
         err.print(shown_bar.get_renderable())
+
+
+def test_an_error_about_a_value_of_any_length_stays_a_sentence(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    complain(f"e.jsonl:1: source '{'s' * 100_000}': the pipeline reads t\nand another line")
+    said = capfd.readouterr().err
+    assert len(said) < 1100
+    assert said.startswith("error: e.jsonl:1: source 'sss")
+    assert said.endswith("': the pipeline reads t\nand another line\n")
 
 
 def test_what_is_no_danger_stays_as_it_is() -> None:
@@ -117,3 +128,32 @@ def test_any_other_error_is_a_sentence_and_its_trace_is_kept(
     assert "in wrong" in trace.read_text()
     assert trace.stat().st_mode & 0o777 == 0o600
     trace.unlink()
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("--help >&-", 0),
+        ("validate p.yml >&-", 0),
+        ("validate p.yml >&- 2>&- <&-", 0),
+        ("validate none.yml 2>&-", 2),
+        ("validate none.yml >&- 2>&- <&-", 2),
+        ("run p.yml --input events.jsonl --output out.jsonl >&- 2>&- <&-", 0),
+        ("explain p.yml > /dev/full", 1),
+        ("validate none.yml 2> /dev/full", 1),
+        ("trace p.yml --input events.jsonl | head -c 1", 1),
+    ],
+)
+def test_whoever_listens_the_exit_code_is_the_same(tmp_path: Path, line: str, code: int) -> None:
+    written(tmp_path, [event(0, at, {"ts": at, "k": "a", "v": 1}) for at in range(2000)])
+    ran = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f'"{sys.executable}" -m slackwater.main {line}'],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == code, ran.stderr
+    assert b"Traceback" not in ran.stderr
+    assert b"mistake of ours" not in ran.stderr
+    assert (tmp_path / "out.jsonl").exists() == line.startswith("run")

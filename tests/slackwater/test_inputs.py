@@ -61,7 +61,16 @@ OUTPUT = {
     "verify --output": "verify p.yml --input events.jsonl --output {bad}",
     "verify --table": "verify p.yml --input events.jsonl --table {bad}",
 }
-KINDS = ("missing", "folder", "unreadable", "empty", "binary", "in no folder", "loop of links")
+KINDS = (
+    "missing",
+    "folder",
+    "unreadable",
+    "empty",
+    "binary",
+    "in no folder",
+    "loop of links",
+    "endless",
+)
 
 
 @dataclass
@@ -121,6 +130,8 @@ def make(kind: str, folder: Path) -> Path:
             bad.write_bytes(bytes(range(256)) * 40)
         case "in no folder":
             bad = folder / "events.jsonl" / "bad"
+        case "endless":
+            bad.symlink_to("/dev/zero")
         case "loop of links":
             bad.symlink_to(bad)
     return bad
@@ -172,6 +183,10 @@ def test_what_is_no_file_of_its_kind_is_said_in_a_sentence(
         ('replay p.yml --shadow p.yml --input events.jsonl --from {"0":[]}', "neither offsets"),
         ("heartbeat p.yml --max-delay 1s --every nonsense", "--every"),
         ("chaos simulate --guilty nobody", "no engine is called 'nobody'"),
+        ("check-aggregate a:B --within inf", "--within"),
+        ("conform wid events.jsonl", "not a case of the window language: id: Field required (and"),
+        ("conform samza events.jsonl", "not a scenario of the window operator: id: Field required"),
+        ("conform spl events.jsonl", "no WindowCase: id: Field required (and"),
         ("nonsense", "No such command 'nonsense'"),
         ("verify p.yml", "give the output as"),
         ("verify p.yml --output a --table b --topic", "give the output as"),

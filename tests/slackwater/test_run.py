@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from slackwater import classes
 from slackwater.main import app
 from tests.slackwater.pipelines import written
 from windowing.counts import Counts, RecordsUnaccounted, check_counts
@@ -146,6 +147,7 @@ def test_no_room_leaves_the_old_files_and_says_so(tmp_path: Path) -> None:
 
 
 FAILING = """
+import functools
 class Breaks:
     returns = "int"
     def init(self): return 0
@@ -177,3 +179,117 @@ def test_what_a_users_class_does_is_its_own_sentence(tmp_path: Path, engine: str
     assert said.endswith("failed: SystemExit: 7")
     assert "Traceback" not in ran.stderr or engine == "spark"
     assert not out.exists()
+
+
+def with_class(folder: Path, source: str) -> tuple[Path, Path]:
+    """A pipeline that names a class of its own, and its log."""
+    (folder / "breaking.py").write_text(source)
+    pipeline, events = written(folder)
+    text = pipeline.read_text().replace("all: sum(v)", "all: 'python:breaking:Breaks(v)'")
+    pipeline.write_text(text)
+    return pipeline, events
+
+
+def ran_for_real(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "slackwater.main", *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path.cwd())])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("code", [0, 5])
+@pytest.mark.parametrize("command_", ["validate", "run"])
+def test_a_module_that_ends_the_process_does_not_say_how_we_end(
+    tmp_path: Path, command_: str, code: int
+) -> None:
+    pipeline, events = with_class(tmp_path, f"import os; os._exit({code})")
+    more = ["--input", str(events), "--output", str(tmp_path / "o")] if command_ == "run" else []
+    ran = ran_for_real(tmp_path, command_, str(pipeline), *more)
+    assert ran.returncode == 2
+    assert f"importing its classes ended its process with exit code {code}" in ran.stderr
+
+
+@pytest.mark.parametrize("code", [0, 2])
+def test_a_class_that_ends_the_process_does_not_say_how_we_end(tmp_path: Path, code: int) -> None:
+    pipeline, events = with_class(
+        tmp_path, FAILING.replace("BODY", f"__import__('os')._exit({code})")
+    )
+    out = tmp_path / "out.jsonl"
+    ran = ran_for_real(tmp_path, "run", str(pipeline), "--input", str(events), "--output", str(out))
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"error: the command was ended with exit code {code} by code")
+    assert not out.exists()
+
+
+def test_a_module_that_never_ends_has_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(classes, "WITHIN_S", 5.0)
+    pipeline, _ = with_class(tmp_path, "while True: pass")
+    ran = command("validate", pipeline)
+    assert ran.exit_code == 2
+    assert "importing its classes has not ended after 5 s" in ran.output
+
+
+ODD = {
+    "words": "raise type('E', (Exception,), {'__str__': lambda self: 1 / 0})",
+    "long": "raise ValueError('x' * 100_000)",
+    "no error": "raise GeneratorExit",
+    "digits": "return 10 ** 6000",
+    "deep": "return functools.reduce(lambda inner, _: [inner], range(100_000), 0)",
+    "ring": "ring = []; ring.append(ring); return ring",
+    "huge": "return 'x' * 5_000_000",
+    "many": "return [0] * 1_000_001",
+    "no text": "return '\\udcff'",
+    "repr": "return type('S', (), {'__repr__': lambda self: 1 / 0})()",
+}
+
+
+def test_a_result_that_is_no_text_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    pipeline, events = with_class(tmp_path, "")
+    source = FAILING.replace("BODY", "return 0").replace('"int"', '"string"')
+    (tmp_path / "no_text.py").write_text(source.replace("return state", "return '\\ud800'"))
+    pipeline.write_text(pipeline.read_text().replace("python:breaking", "python:no_text"))
+    ran = command("run", pipeline, "--input", events, "--output", tmp_path / "out.jsonl")
+    assert getattr(ran.exception, "exit_code", None) == 2, ran.exception
+
+
+@pytest.mark.parametrize("name", ["o" * 250, "o" * 250 + ".jsonl"])
+def test_a_name_that_no_file_can_have_is_said_at_once(tmp_path: Path, name: str) -> None:
+    pipeline, events = written(tmp_path)
+    ran = command("run", pipeline, "--input", events, "--output", tmp_path / name)
+    assert ran.exit_code == 2
+    assert "a file's name has at most 255 bytes" in " ".join(ran.output.split())
+
+
+def test_check_aggregate_leaves_nothing_where_its_user_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fine.py").write_text(FAILING.replace("BODY", "return state + 1"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = {path.name for path in tmp_path.iterdir()}
+    command("check-aggregate", "fine:Breaks", "--attempts", 50)
+    assert {path.name for path in tmp_path.iterdir()} - before <= {"__pycache__"}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_whatever_a_users_class_raises_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    name = f"odd_{kind.replace(' ', '_')}"
+    monkeypatch.syspath_prepend(tmp_path)
+    pipeline, events = with_class(tmp_path, "")
+    (tmp_path / f"{name}.py").write_text(FAILING.replace("BODY", ODD[kind]))
+    pipeline.write_text(pipeline.read_text().replace("python:breaking", f"python:{name}"))
+    ran = command("run", pipeline, "--input", events, "--output", tmp_path / "out.jsonl")
+    assert getattr(ran.exception, "exit_code", None) == 2, ran.exception
+    assert str(ran.exception).startswith(f"python:{name}:Breaks")
+    assert len(str(ran.exception)) < 600

@@ -14,10 +14,11 @@ def shown(value: object) -> str:
     # Whole numbers of thousands of digits cannot be spelled out at all.
     if isinstance(value, int) and value.bit_length() > _VALUE_MAX * 4:
         return f"a number of {value.bit_length()} bits"
-    return _cut(repr(value), _VALUE_MAX)
+    return cut(repr(value), _VALUE_MAX)
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
+    """As much of a text as `most` characters hold."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -44,7 +45,7 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        told = (place, _cut(self.field, _VALUE_MAX), _cut(self.message, _MESSAGE_MAX))
+        told = (place, cut(self.field, _VALUE_MAX), cut(self.message, _MESSAGE_MAX))
         return _visible(": ".join(part for part in told if part))
 
 
@@ -59,6 +60,9 @@ class PipelineError(ValueError):
         if (more := len(problems) - _PROBLEMS_MAX) > 0:
             told.append(f"{problems[0].file}: and {more:,} problems more: mend these first")
         super().__init__("\n".join(told))
+
+    def __reduce__(self) -> tuple[type[PipelineError], tuple[list[Problem]]]:
+        return type(self), (self.problems,)  # to go from one process to another
 
 
 class WindowError(ValueError):

@@ -13,11 +13,13 @@ import hashlib
 import importlib
 import inspect
 import math
-from collections.abc import Iterator
+from asyncio import CancelledError
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, Protocol, get_args
 
+from windowing.spec.errors import cut, shown
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 
 Returns = Literal["int", "float", "string"]
@@ -25,6 +27,14 @@ State = Any
 """Plain values; see the module."""
 
 _METHODS = ("init", "update", "merge", "result")
+
+# Whatever a user's code can raise but Ctrl-C: a class has no say in when a job ends.
+_RAISED = (Exception, SystemExit, GeneratorExit, CancelledError)
+_SHOWN = 200  # characters of an error's words
+
+# Of one state: there is one for each key in each window, and all of a shard's are in memory.
+_PARTS_MAX, _CHARACTERS_MAX, _DEPTH_MAX = 1_000_000, 4_194_304, 100
+_PLAIN = {type(None), bool, int, float, str, list, dict}
 
 
 class UserAggregate(Protocol):
@@ -69,14 +79,14 @@ def load(reference: str) -> UserAggregate:
     class_ = _class_of(reference)
     with _users_code(reference, "making one"):
         made = class_()
-    missing = [name for name in _METHODS if not callable(getattr(made, name, None))]
+        missing = [name for name in _METHODS if not callable(getattr(made, name, None))]
+        returns = getattr(made, "returns", None)
     if missing:
         msg = f"python:{reference} has no {', '.join(missing)}: an aggregate has all of {_METHODS}"
         raise UserAggregateError(msg)
-    returns = getattr(made, "returns", None)
-    if returns not in get_args(Returns):
-        kinds = ", ".join(get_args(Returns))
-        msg = f"python:{reference} returns {returns!r}: give the class `returns`, one of {kinds}"
+    if type(returns) is not str or returns not in get_args(Returns):
+        kinds, found = ", ".join(get_args(Returns)), _shown(returns)
+        msg = f"python:{reference} returns {found}: give the class `returns`, one of {kinds}"
         raise UserAggregateError(msg)
     aggregate: UserAggregate = made
     return aggregate
@@ -86,7 +96,7 @@ def _class_of(reference: str) -> type:
     module, _, name = reference.partition(":")
     with _users_code(reference, f"importing {module}"):
         imported = importlib.import_module(module)
-    found = getattr(imported, name, None)
+        found = getattr(imported, name, None)
     if not isinstance(found, type):
         msg = f"python:{reference}: module {module} has no class {name}"
         raise UserAggregateError(msg)
@@ -98,8 +108,8 @@ def _users_code(reference: str, doing: str) -> Iterator[None]:
     """Whatever a user's code raises, `sys.exit` included, becomes an error that names the class."""
     try:
         yield
-    except (Exception, SystemExit) as error:
-        why = f"{type(error).__name__}: {error}"
+    except _RAISED as error:
+        why = _words(error)
         rule = (
             ""
             if not isinstance(error, ImportError)
@@ -134,44 +144,83 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         return getattr(load(reference), method)(*arguments)
     except UserAggregateError:
         raise
-    except (Exception, SystemExit) as error:  # a class has no say in when a job ends
-        given = ", ".join(map(repr, arguments))
-        msg = f"python:{reference}: {method}({given}) failed: {type(error).__name__}: {error}"
+    except _RAISED as error:
+        given = ", ".join(map(_shown, arguments))
+        msg = f"python:{reference}: {method}({given}) failed: {_words(error)}"
         raise UserAggregateError(msg) from error
 
 
+def _words(error: BaseException) -> str:
+    """What an error of a user's code says, if it can; as much of it as a sentence bears."""
+    try:
+        text = str(error)
+    except _RAISED as worse:
+        text = f"its words cannot be made: {type(worse).__name__}"
+    return f"{type(error).__name__}: {cut(text, _SHOWN)}"
+
+
+def _shown(value: object) -> str:
+    """A value as Python writes it, as much of it as a sentence bears."""
+    try:
+        return shown(value)
+    except _RAISED:  # a `__repr__` of theirs
+        return f"a value of type {type(value).__name__}"
+
+
 def check_plain(reference: str, state: State) -> None:
-    """See that a state can be written out and read back as it is.
+    """See that a state can be written out and read back as it is, and is no log of its own.
 
     Raises:
         BeyondInt64: an integer in it leaves 64 bits.
-        UserAggregateError: something in it is not a plain value.
+        UserAggregateError: something in it is not a plain value, or it is too large or too deep.
     """
-    for odd in _odd_parts(state):
-        if type(odd) is int:
-            msg = f"python:{reference}: its state holds {odd}, which does not fit 64 bits"
-            raise BeyondInt64(msg)
+    level, parts, characters = [state], 0, 0
+    for _ in range(_DEPTH_MAX):
+        if not level:
+            return
+        parts += len(level)
+        characters += sum(len(part) for part in level if type(part) is str)
+        if parts > _PARTS_MAX or characters > _CHARACTERS_MAX:
+            msg = (
+                f"python:{reference}: its state holds more than {_PARTS_MAX:,} values or "
+                f"{_CHARACTERS_MAX:,} characters: keep a summary of the records, not the records"
+            )
+            raise UserAggregateError(msg)
+        for part in level:
+            _check_part(reference, part)
+        level = [inner for part in level for inner in _inside(part)]
+    msg = (
+        f"python:{reference}: its state holds lists and dicts in more than {_DEPTH_MAX} levels: "
+        "make it flatter"
+    )
+    raise UserAggregateError(msg)
+
+
+def _inside(part: State) -> Iterable[State]:
+    if type(part) is list:
+        return part
+    return [*part.keys(), *part.values()] if type(part) is dict else ()
+
+
+def _check_part(reference: str, part: object) -> None:
+    """See that a part of a state, looked at alone, would come back as it went."""
+    if type(part) is int and not INT64_MIN <= part <= INT64_MAX:
+        msg = f"python:{reference}: its state holds {_shown(part)}, which does not fit 64 bits"
+        raise BeyondInt64(msg)
+    odd = type(part) not in _PLAIN or (type(part) is str and not _is_text(part))
+    if type(part) is dict:
+        odd = any(type(key) is not str for key in part)
+    if odd:
         msg = (
-            f"python:{reference}: its state holds {odd!r}, a {type(odd).__name__}: use None, bool, "
-            "int of 64 bits, float, str, list, and dict with str keys"
+            f"python:{reference}: its state holds {_shown(part)}, a {type(part).__name__}: use "
+            "None, bool, int of 64 bits, float, str, list, and dict with str keys"
         )
         raise UserAggregateError(msg)
 
 
-def _odd_parts(state: State) -> Iterator[object]:
-    """The parts that would not come back as they went."""
-    if type(state) is list:
-        for part in state:
-            yield from _odd_parts(part)
-    elif type(state) is dict:
-        yield from (key for key in state if type(key) is not str)
-        for part in state.values():
-            yield from _odd_parts(part)
-    elif type(state) is int:
-        if not INT64_MIN <= state <= INT64_MAX:
-            yield state
-    elif state is not None and type(state) not in (bool, float, str):
-        yield state
+def _is_text(text: str) -> bool:
+    """Whether a string can be written in UTF-8: a surrogate alone cannot."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def checked_result(reference: str, value: object) -> int | float | str | None:
@@ -191,10 +240,10 @@ def checked_result(reference: str, value: object) -> int | float | str | None:
             return float(value) + 0.0
         case int() if returns == "int" and type(value) is not bool:
             if not INT64_MIN <= value <= INT64_MAX:
-                msg = f"python:{reference} gave {value}, which does not fit 64 bits"
+                msg = f"python:{reference} gave {_shown(value)}, which does not fit 64 bits"
                 raise BeyondInt64(msg)
             return value
-        case str() if returns == "string":
+        case str() if returns == "string" and _is_text(value):
             return value
-    msg = f"python:{reference} gave {value!r}, and its class says that it returns {returns}"
+    msg = f"python:{reference} gave {_shown(value)}, and its class says that it returns {returns}"
     raise UserAggregateError(msg)

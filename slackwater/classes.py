@@ -1,0 +1,37 @@
+"""A pipeline's own classes, tried before a command uses them: to import one may do anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from slackwater.limited import LimitReached, limited
+
+if TYPE_CHECKING:
+    from windowing.spec import Pipeline
+
+WITHIN_S: Final = 60.0
+"""What importing them may take, in seconds; a first import of a large library takes some."""
+
+
+def check_classes(spec: Pipeline, file: Path) -> None:
+    """Import every class that the pipeline names, in a process of its own.
+
+    Args:
+        spec: as it was read.
+        file: its file, for messages.
+
+    Raises:
+        PipelineError: with every class that cannot be used.
+        BadParameter: importing them does not end, or ends the process.
+    """
+    from windowing.spec.user_code import check_user_code
+
+    if all(a.user is None for query in spec.queries for a in query.aggregates):
+        return
+    try:
+        limited(WITHIN_S, f"{file}: importing its classes", check_user_code, spec, str(file))
+    except LimitReached as error:
+        raise typer.BadParameter(str(error)) from None
