@@ -13,9 +13,8 @@ from pathlib import Path
 
 import httpx
 
-from infra import elsewhere, kafka_settings
+from infra import kafka_settings
 from infra.daemon import Component, Daemon, Ports, shared_environment
-from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
 from infra.layout import AIRFLOW_VENV, ROOT, Layout
 from infra.ports import HOST
@@ -145,13 +144,6 @@ def password(layout: Layout) -> str:
     except (OSError, ValueError, KeyError) as error:
         text = f"no password for {USER} in {passwords_file(layout)}; run `slackwater up`"
         raise InfraError(text) from error
-
-
-def login(endpoints: Endpoints) -> str:
-    """Says who may log in, and where the password stands; never the password itself."""
-    if elsewhere.is_named():
-        return f"{endpoints.airflow_user}, password: see ${elsewhere.AIRFLOW_PASSWORD_FILE}"
-    return f"{endpoints.airflow_user}, password: see {passwords_file(Layout(endpoints.state_dir))}"
 
 
 def passwords_file(layout: Layout) -> Path:

@@ -15,7 +15,18 @@ MARKER = ".slackwater-state"
 """In a state folder: JSON, with the names that stood there before it became one."""
 
 DATA = frozenset(
-    {"airflow", "chaos", "docker", "kafka", "logs", "nightly", "quality", "reports", "runs"}
+    {
+        "airflow",
+        "chaos",
+        "docker",
+        "kafka",
+        "logs",
+        "nightly",
+        "quality",
+        "reports",
+        "runs",
+        "simulated",
+    }
     | {"spark", "tables", "flight_delays.png", "stack.json", "stack.json.part", "stack.lock"}
 )
 """What the platform writes into a state folder; `clean` knows no other names."""

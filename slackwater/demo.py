@@ -20,7 +20,7 @@ from chaos import faults
 from chaos.log import read_topic
 from chaos.output import Output, read_tables
 from chaos.verify import Verdict, verify
-from infra import airflow, elsewhere, stack
+from infra import elsewhere, outside, stack
 from infra.airflow_api import AirflowApi
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
@@ -157,12 +157,13 @@ class Demo:
             self.console.print(plain("\n".join(verdict.lines())), soft_wrap=True)
 
     def _places(self, pipeline: Pipeline, endpoints: Endpoints, table: Path, picture: Path) -> None:
-        self._tell("Airflow", f"{endpoints.airflow_url}/dags/{pipeline.name}")
-        self._tell("login", airflow.login(endpoints))
-        self._tell("Spark", endpoints.spark_ui)
-        self._tell("tables", str(table))
-        self._tell("Data Docs", f"{endpoints.airflow_url}/dags/{pipeline.name}/plugin/data-docs")
-        self._tell("plot", str(picture))
+        page = f"{outside.airflow_url(endpoints)}/dags/{pipeline.name}"
+        self._tell("Airflow", page)
+        self._tell("login", outside.login(endpoints))
+        self._tell("Spark", outside.spark_ui(endpoints))
+        self._tell("tables", outside.path(table))
+        self._tell("Data Docs", f"{page}/plugin/data-docs")
+        self._tell("plot", outside.path(picture))
         for title, took in self.steps:
             self._tell("time", f"{took:6.1f} s  {title}")
         self._tell("time", f"{sum(took for _, took in self.steps):6.1f} s  in all")

@@ -48,13 +48,13 @@ def up(
 
 def _tell(endpoints: Endpoints) -> None:
     """Print where the stack answers."""
-    from infra import airflow
+    from infra import outside
 
-    tell(f"Kafka   {endpoints.kafka_bootstrap or '-'}")
-    tell(f"Spark   {endpoints.spark_ui or '-'}")
-    tell(f"Airflow {endpoints.airflow_url or '-'}")
+    tell(f"Kafka   {outside.kafka(endpoints) or '-'}")
+    tell(f"Spark   {outside.spark_ui(endpoints) or '-'}")
+    tell(f"Airflow {outside.airflow_url(endpoints) or '-'}")
     if endpoints.airflow_url:
-        tell(f"login   {airflow.login(endpoints)}")
+        tell(f"login   {outside.login(endpoints)}")
 
 
 def down() -> None:

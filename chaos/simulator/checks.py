@@ -168,6 +168,9 @@ def _progress(history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str
                 return
             fact = math.inf if said == math.inf else said
             if number in outcomes:
+                if metric.lane not in outcomes[number].progress:
+                    yield f"batch {number} counts {metric.lane}, which is no lane of the log"
+                    return
                 fact = _number(outcomes[number].progress[metric.lane])
             if said != fact:
                 yield f"lane {metric.lane} stood at {fact} after batch {number}, and said {said}"

@@ -19,7 +19,7 @@ from chaos.simulator.parts import OWN, Parts
 from chaos.simulator.run import Result, draw_case, run_case
 from chaos.simulator.shrink import shrink
 
-KEEP = Path(".slackwater") / "chaos"
+KEEP = Path(".slackwater") / "simulated"
 """Where failures are kept, below the working directory."""
 
 _CHUNK = 10

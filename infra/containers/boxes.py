@@ -18,6 +18,10 @@ INTERNAL, OUTSIDE, PROXIED = 9092, 9094, 9095
 """The broker's ports: on the network of containers, for this machine, and for a proxy."""
 
 _CONTROLLER = 9093
+
+# As in docker-compose.yml.
+_BROKER_TMPFS = {"/tmp": "exec"}  # noqa: S108 - the container's own
+_POSTGRES_TMPFS = {"/tmp": "", "/var/run/postgresql": ""}  # noqa: S108
 SPARK_REST, SPARK_UI, POSTGRES = 6066, 8080, 5432
 
 
@@ -61,7 +65,9 @@ def broker(
     if proxied is not None:
         given["PROXY"] = proxy
         ports[PROXIED] = proxied
-    return Box(name, image("kafka"), environment=given, ports=ports)
+    return Box(
+        name, image("kafka"), environment=given, ports=ports, tmpfs=_BROKER_TMPFS, confined=True
+    )
 
 
 def brokers(ports: Mapping[str, int], *, proxied: int | None = None, proxy: str = "") -> list[Box]:
@@ -92,18 +98,35 @@ def brokers(ports: Mapping[str, int], *, proxied: int | None = None, proxy: str 
     ]
 
 
-def postgres(*, port: int, user: str, password: str, database: str) -> Box:
-    """A PostgreSQL with one data base and its owner.
+def postgres(
+    *,
+    port: int,
+    user: str = "",
+    password: str = "",
+    database: str = "",
+    secrets: Path | None = None,
+) -> Box:
+    """A PostgreSQL with one data base and its owner, or with as many as there are secrets.
 
     Args:
         port: on this machine.
         user: the owner.
         password: the owner's.
         database: its name.
+        secrets: a folder with passwords, `postgres_NAME` for the owner of data base NAME; they may
+            be read by everybody, and the other three are not looked at.
     """
     given = {"POSTGRES_USER": user, "POSTGRES_PASSWORD": password, "POSTGRES_DB": database}
-    ports = {POSTGRES: port}
-    return Box("postgres", image("postgres"), environment=given, ports=ports, memory="512m")
+    return Box(
+        "postgres",
+        image("postgres"),
+        environment=given if secrets is None else {"SECRETS": str(secrets)},
+        ports={POSTGRES: port},
+        mounts={} if secrets is None else {secrets: "ro"},
+        tmpfs=_POSTGRES_TMPFS,
+        memory="512m",
+        confined=True,
+    )
 
 
 def spark_master(folder: Shared, *, rest: int, page: int) -> Box:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 OWNER = "slackwater.owner"
 """Label of everything that a session makes: host, pid and start time of its process."""
 
+_CONFINED = {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges:true"], "read_only": True}
+
 
 @dataclass(frozen=True)
 class Box:
@@ -40,9 +42,11 @@ class Box:
         environment: what is added to that of the image.
         ports: by port inside, the port on this machine's loopback address.
         mounts: folders or files of this machine, under the same paths inside; with options.
-        tmpfs: by path inside, the size of a file system in memory there, as `64m`.
+        tmpfs: by path inside, the options of a file system in memory there, as `size=64m`.
         user: `uid:gid`; empty for that of the image.
         memory: the limit, as `1g`.
+        confined: whether it has no capabilities, and may write to its mounts and volumes only, as
+            the containers of docker-compose.yml.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Box:
     tmpfs: Mapping[str, str] = field(default_factory=dict)
     user: str = ""
     memory: str = "1g"
+    confined: bool = False
 
 
 class Session:
@@ -123,13 +128,15 @@ class Session:
         made.with_envs(**box.environment)
         for shared, options in box.mounts.items():
             made.with_volume_mapping(str(shared), str(shared), options)
-        for inside, size in box.tmpfs.items():
-            made.with_tmpfs_mount(inside, f"size={size}")
-        user: dict[str, Any] = {"user": box.user} if box.user else {}
+        for inside, options in box.tmpfs.items():
+            made.with_tmpfs_mount(inside, options)
+        given: dict[str, Any] = {"user": box.user} if box.user else {}
+        if box.confined:
+            given |= _CONFINED
         # Given here, since testcontainers would publish them for everybody.
         made.ports = {str(inside): ("127.0.0.1", port) for inside, port in box.ports.items()}  # type: ignore[misc]
         made.with_kwargs(
-            labels=_labels(), init=True, hostname=box.name, mem_limit=box.memory, **user
+            labels=_labels(), init=True, hostname=box.name, mem_limit=box.memory, **given
         )
         try:
             started = made.start().get_wrapped_container()

@@ -394,3 +394,10 @@ def test_a_step_is_written_without_what_is_plain() -> None:
 def test_lines_are_pairs_of_identity_and_text() -> None:
     line: Line = right().batches[0].rows[0]
     assert json.loads(line[1])["query"] == json.loads(line[0][0]) == "q"
+
+
+def test_counts_of_a_lane_that_the_log_has_not_are_a_finding() -> None:
+    history = right()
+    history.batches[0].metrics = [Metric("t/0", "q", (3, 3, 0, 0, 0), 12, ended=False)]
+    found = {finding.check: finding.lines for finding in judge(SPEC, [RECORDS], history)}
+    assert found["progress"] == ("batch 0 counts t/0, which is no lane of the log",)

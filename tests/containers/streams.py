@@ -60,6 +60,15 @@ class Steady:
         return future
 
 
+def end_of(bootstrap: str, topic: str) -> int:
+    """The offset that the next record of a topic's one partition gets."""
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap)
+    place = TopicPartition(topic, 0)
+    end: int = consumer.end_offsets([place])[place]
+    consumer.close()
+    return end
+
+
 def read_all(bootstrap: str, topic: str) -> Iterator[int]:
     """Every number that is committed, in order."""
     consumer = KafkaConsumer(

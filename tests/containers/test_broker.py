@@ -10,9 +10,10 @@ from chaos.faults.broker import KillBroker, PauseBroker
 from chaos.faults.contained import ContainerReach
 from chaos.faults.fault import Attack, Scene
 from chaos.faults.isolation import DisconnectBroker, LosePackets
+from infra.containers.boxes import INTERNAL
 from infra.containers.stack import ContainerStack
 from tests.containers.scenes import scene_on
-from tests.containers.streams import Steady, create, read_all
+from tests.containers.streams import Steady, create, end_of, read_all
 
 pytestmark = [
     pytest.mark.containers,
@@ -54,6 +55,19 @@ def test_nothing_is_lost_or_doubled_while_the_broker_is_hurt(
         "the broker, container kafka loses 30% of what comes in",
         "the broker, container kafka is gone, nothing answers on its port",
     ]
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "snappy", "zstd"])
+def test_records_of_every_compression_are_taken(cluster: ContainerStack, codec: str) -> None:
+    """A broker unpacks what it takes, to see that it is whole: by libraries of its own."""
+    topic = f"compressed-{codec}"
+    create(cluster.endpoints.kafka_bootstrap, topic)
+    producer = "org.apache.kafka.tools.ConsoleProducer"
+    java = f"java -Xmx64m -Djava.io.tmpdir=/kafka -cp '/opt/kafka/libs/*' {producer}"
+    to = f"--bootstrap-server kafka:{INTERNAL} --topic {topic} --compression-codec {codec}"
+    command = ["sh", "-c", f"seq 100 | {java} {to}"]
+    _, told = cluster.session.container("kafka").exec_run(command)
+    assert end_of(cluster.endpoints.kafka_bootstrap, topic) == 100, told.decode()
 
 
 def test_a_container_that_is_gone_cannot_be_hurt(cluster: ContainerStack) -> None:

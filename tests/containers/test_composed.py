@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import docker
+import httpx
 import pytest
 from docker.models.containers import Container
 from selenium import webdriver
@@ -121,6 +123,48 @@ def test_all_get_well_and_the_flights_are_proved(composed: Composed) -> None:
     told = compose(*arguments, environment=composed.environment)
     (SCREENSHOTS / "composed_demo.txt").write_text(told)
     assert "proved: lost 0, duplicated 0, differing 0" in told
+
+
+def test_what_the_demo_ends_with_can_be_opened_here(composed: Composed, tmp_path: Path) -> None:
+    places = told_places((SCREENSHOTS / "composed_demo.txt").read_text(encoding="utf-8"))
+    user, _, file = places["login"].partition(", password: see ")
+    assert user == USER
+    password = (ROOT / file).read_text(encoding="utf-8")
+    with httpx.Client(trust_env=False, follow_redirects=True) as client:
+        token = client.post(
+            f"{composed.airflow}/auth/token", json={"username": USER, "password": password}
+        )
+        assert token.is_success, token.text
+        for name in ("Airflow", "Spark", "Data Docs"):
+            assert places[name].startswith("http://127.0.0.1:"), places
+            assert client.get(places[name]).is_success, places[name]
+    for name, found in (("tables", "flight_delays"), ("plot", "flight_delays.png")):
+        subprocess.run(["sh", "-c", places[name]], cwd=tmp_path, check=True)
+        assert (tmp_path / found).exists(), places[name]
+
+
+def told_places(told: str) -> dict[str, str]:
+    """What stands behind each label of the summary's last lines."""
+    labels = ("Airflow", "login", "Spark", "tables", "Data Docs", "plot")
+    lines = [line.rstrip() for line in told.splitlines()]
+    return {
+        label: line[14:] for line in lines for label in labels if line.startswith(f"{label:<14}")
+    }
+
+
+def test_no_secret_shows_to_who_inspects_and_no_container_can_do_more(composed: Composed) -> None:
+    secrets = [file.read_text(encoding="utf-8") for file in (ROOT / ".secrets").iterdir()]
+    assert len(secrets) == 6
+    for name, one in services().items():
+        assert not any(secret in json.dumps(one.attrs) for secret in secrets), name
+        if one.status == "running":
+            rights = one.exec_run(["grep", "-E", "CapEff|NoNewPrivs", "/proc/1/status"]).output
+            assert dict(line.split() for line in rights.decode().splitlines()) == {
+                "CapEff:": "0000000000000000",
+                "NoNewPrivs:": "1",
+            }, name
+            code, said = one.exec_run(["touch", "/opt/x"])
+            assert (code, "Read-only" in said.decode()) == (1, True), name
 
 
 def test_the_run_is_green_in_the_browser(

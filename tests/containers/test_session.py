@@ -16,7 +16,8 @@ from infra.layout import ROOT
 
 pytestmark = [pytest.mark.containers, pytest.mark.usefixtures("docker_engine")]
 
-SLEEPER = Box("sleeper", image("postgres"), environment={"POSTGRES_USER": "a"})
+OWNER_OF_NOTHING = {"POSTGRES_USER": "a", "POSTGRES_PASSWORD": "a"}
+SLEEPER = Box("sleeper", image("postgres"), environment=OWNER_OF_NOTHING)
 ABANDON = f"""
 import sys, time
 from infra.containers.session import Box, Session

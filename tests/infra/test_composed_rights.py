@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from infra.containers import boxes
 from infra.layout import ROOT
 
 COMPOSE = ROOT / "docker-compose.yml"
@@ -34,6 +35,17 @@ def test_every_container_is_confined(file: Any) -> None:
         assert "privileged" not in one, name
         for port in one.get("ports", []):
             assert port.startswith("127.0.0.1:"), name
+
+
+def test_what_containers_of_tests_may_is_what_composed_ones_may() -> None:
+    """So that what a confined container cannot do without shows in `make test-containers`."""
+    made = {"kafka": boxes.broker(port=1), "postgres": boxes.postgres(port=1)}
+    for name, box in made.items():
+        assert box.confined
+        spelled = [f"{path}:{options}".rstrip(":") for path, options in box.tmpfs.items()]
+        assert services()[name]["tmpfs"] == spelled
+    three = yaml.safe_load(FILES[1].read_text(encoding="utf-8"))["services"]
+    assert three["kafka-2"]["tmpfs"] == services()["kafka"]["tmpfs"]
 
 
 def test_no_secret_is_in_an_environment() -> None:

@@ -41,7 +41,8 @@ def under(pipeline: Pipeline, disorder: Disorder) -> Pipeline:
 
 def all_of(case: Case) -> list[Entry]:
     """The log without bounds; every lane ends, so that all windows are shown."""
-    log = [entry(e) for e in case.events if "control" not in e or "end" in e["control"]]
+    kept = (e for e in case.events if "control" not in e or e["control"] == {"end": True})
+    log = [entry(e) for e in kept]
     lanes = {lane[0]["partition"]: lane[-1]["offset"] for lane in case.lanes if lane}
     for number in range(len(case.lanes)):
         end = {"source": "s", "partition": number, "offset": lanes.get(number, 0) + 1}

@@ -42,6 +42,11 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
     source["fields"] = {names.get(name, name): type_ for name, type_ in source["fields"].items()}
     source["event_time"]["field"] = names.get("ts", "ts")
     source["disorder"] = attributes(source["disorder"], names)
+    for joined in source.get("joined", {}).values():
+        joined["at"] = _by_field(joined["at"], names)
+    if "disorder_of" in source:
+        found = {field: attributes(one, names) for field, one in source["disorder_of"].items()}
+        source["disorder_of"] = _by_field(found, names)
     for query in document["queries"].values():
         query["group_by"] = [names.get(name, name) for name in query["group_by"]]
         query["window"] = _window(query["window"], names)
@@ -50,6 +55,10 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
         }
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     return Case(text, tuple(tuple(_event(event, names) for event in lane) for lane in case.lanes))
+
+
+def _by_field(mapping: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(field, field): value for field, value in mapping.items()}
 
 
 def _window(window: Any, names: Mapping[str, str]) -> Any:

@@ -39,6 +39,10 @@ _BATCH_ROWS = st.sampled_from([1, 3, 8, 50])
 Document = dict[str, Any]
 
 
+class RefusedAsItShould(Exception):
+    """Rows are counted as they arrive, and nothing says in which lane: no lane may join."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
@@ -62,9 +66,12 @@ def test_joins(data: st.DataObject) -> None:
 def check(case: Case, data: st.DataObject) -> None:
     document = yaml.safe_load(case.pipeline)
     sources = sources_of(document)
+    for source in sources.values():
+        source.pop("joined", None)  # lanes join here, and nowhere else
     late = data.draw(st.sampled_from(sorted(sources)))
     many = sources[late]["partitions"]
-    assume(many > 1)
+    if many == 1:
+        return  # and no lane is left to join
     leaving = data.draw(st.integers(1, many - 1))
     names = [f"{late}/{number}" for number in range(many - leaving, many)]
     for name in names:
@@ -79,6 +86,8 @@ def check(case: Case, data: st.DataObject) -> None:
         for batch in batches(log, data.draw(_BATCH_ROWS), pipeline):
             engine.feed(batch)
         assert sorted(lines(engine.output)) == sorted(whole)
+    except RefusedAsItShould:
+        return
     except (ArrivalOrder, ArrivalOrderError):
         with pytest.raises(ArrivalOrderError):
             evaluate(parse_pipeline(case.pipeline), log)
@@ -99,13 +108,14 @@ def live(
         left = [one for one in left if not any(one is other for other in taken)]
         sent += lines(engine.output)
         ahead = data.draw(st.sampled_from([0, 0, 0, 1, 20]))
+        timed = pipeline.source.event_time.field
         at = {field: us + ahead for field, us in highest(pipeline, engine).items()}
         assume(all(us < ENDED for us in at.values()))
-        grow(document, name, pipeline.source.partitions, at)
+        grow(document, name, pipeline.source.partitions, timed, at)
         if any(counted(query.window) for query in pipeline.queries):
             with pytest.raises(PipelineError, match="E_ARRIVAL_ORDER"):
                 parse_pipeline(yaml.safe_dump(document))
-            assume(False)
+            raise RefusedAsItShould
         pipeline = parse_pipeline(yaml.safe_dump(document))
         snapshot, engine = engine.snapshot(), LocalEngine(pipeline)
         engine.restore(snapshot)
@@ -140,14 +150,14 @@ def shrink(source: Document, name: str) -> None:
         _GONE[name].append((named, named.pop(name)))
 
 
-def grow(document: Document, name: str, number: int, at: dict[str, int]) -> None:
+def grow(document: Document, name: str, number: int, timed: str, at: dict[str, int]) -> None:
     """Let a lane join, with what generators said of it."""
     source = sources_of(document)[name.rpartition("/")[0]]
     source["partitions"] += 1
     for named, value in _GONE[name]:
         named[name] = value
     attribute = source["event_time"]["field"]
-    own = {attribute if field in ("ts", "at") else field: us for field, us in at.items()}
+    own = {attribute if field == timed else field: us for field, us in at.items()}
     source.setdefault("joined", {})[name] = {"lane": number, "at": own}
 
 
