@@ -255,6 +255,27 @@ def test_a_plan_on_a_stack_of_its_own(start, tmp_path: Path) -> None:
     assert not marked(state)
 
 
+def test_a_command_that_is_still_being_read(tmp_path: Path) -> None:
+    for after_s in (0.1, 0.2, 0.3, 0.4, 0.5):
+        process = subprocess.Popen(
+            [sys.executable, "-X", "importtime", "-m", "slackwater", "validate", "p.yml"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+            stderr=subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        before = b""
+        while b"typer" not in before:  # a library is being imported
+            line = process.stderr.readline()
+            assert line, before
+            before += line
+        time.sleep(after_s / 10)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=PATIENCE_S)[1]
+        assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT, 2)  # 2: it was done
+        assert b"Traceback" not in said, said
+
+
 def test_what_a_dead_command_leaves_is_ended(start, tmp_path: Path) -> None:
     running = start("chaos", "simulate", "--runs", 100_000, "--jobs", 2)
     running.await_(lambda: len(running.family()) >= 5)
