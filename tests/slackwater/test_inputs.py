@@ -137,15 +137,22 @@ def make(kind: str, folder: Path) -> Path:
     return bad
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "command", [*PIPELINE.values(), *LOG.values(), *CASES.values(), *OUTPUT.values()]
-)
+def inputs() -> list[tuple[str, str]]:
+    """Every command with every kind of file; an empty log is a log, an empty output lost all."""
+    empty_is_fine = {*LOG.values(), OUTPUT["verify --output"]}
+    commands = [*PIPELINE.values(), *LOG.values(), *CASES.values(), *OUTPUT.values()]
+    return [
+        (command, kind)
+        for command in commands
+        for kind in KINDS
+        if not (kind == "empty" and command in empty_is_fine)
+    ]
+
+
+@pytest.mark.parametrize(("command", "kind"), inputs())
 def test_what_is_no_file_of_its_kind_is_said_in_a_sentence(
     end: Callable[[str], Ended], tmp_path: Path, command: str, kind: str
 ) -> None:
-    if kind == "empty" and (command in LOG.values() or command == OUTPUT["verify --output"]):
-        pytest.skip("an empty log is a log; an empty output is one that lost everything")
     bad = make(kind, tmp_path)
     before = set(tmp_path.iterdir())
     ended = end(command.format(bad=bad.relative_to(tmp_path)))

@@ -22,4 +22,7 @@ class CountingJob(Job):
         return self._drawn
 
 
-GUILTY = guilty(Parts("token_per_attempt", job=CountingJob), "exactly once", "dead letters")
+# A batch that emits nothing but its counts is doubled in these alone.
+GUILTY = guilty(
+    Parts("token_per_attempt", job=CountingJob), "exactly once", "dead letters", "conservation"
+)
