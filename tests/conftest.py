@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 # Frames of tests are small: threads of polars would be in each other's way. It asks once, when it
 # is loaded.
@@ -25,5 +26,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that start Spark first: left for the end, one worker would run them alone."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    """Put what starts Spark first: left for the end, one worker would run it alone.
+
+    A process has one JVM, with the jars that its first session named: of `tests/spark`, which name
+    Kafka's. So these go before all others that start one.
+    """
+    folder = Path(__file__).parent / "spark"
+    items.sort(
+        key=lambda item: (folder not in item.path.parents, item.get_closest_marker("spark") is None)
+    )

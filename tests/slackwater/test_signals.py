@@ -65,11 +65,12 @@ class Running:
         found = []
         for process in psutil.process_iter():
             try:
-                if process.environ().get(MARK) == self.mark:
+                ours = process.environ().get(MARK) == self.mark
+                if ours and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except (psutil.Error, OSError):
-                continue
-        return [one for one in found if one.status() != psutil.STATUS_ZOMBIE]
+                continue  # it has ended meanwhile, or is not ours
+        return found
 
     def await_(self, condition: Callable[[], bool]) -> None:
         until = time.monotonic() + PATIENCE_S
