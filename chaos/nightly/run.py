@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,9 +71,11 @@ def _not_run(part: Part, why: str) -> PartVerdict:
     return PartVerdict(part.name, Outcome.failed, _now(), 0.0, _commit(), os.cpu_count(), why)
 
 
-def _command(command: Sequence[str], log: Path, environment: object = None) -> tuple[int, str]:
+def _command(
+    command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> tuple[int, str]:
     """Run a command to its end; gives its exit code and the last line that it printed."""
-    merged = {**os.environ, **(environment if isinstance(environment, dict) else {})}
+    merged = {**os.environ, **(environment or {})}
     last: deque[str] = deque(maxlen=1)
     with (
         log.open("w", encoding="utf-8") as file,

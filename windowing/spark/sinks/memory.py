@@ -8,7 +8,7 @@ from windowing.counts import count
 from windowing.frames import from_bytes
 from windowing.local import Output
 from windowing.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, dead_letters_of, rows_of
-from windowing.spark.sinks.tokens import Frames, TokenOf, token_of_frames
+from windowing.spark.sinks.tokens import Frames, TokenOf, token_of_batch
 from windowing.spec import Pipeline
 from windowing.token import Token, admit
 
@@ -39,10 +39,7 @@ class MemorySink:
         Raises:
             TokenMismatch: it is not the batch that comes next, nor one that was taken.
         """
-        if self._token_of is None:
-            token = token_of_frames(self._pipeline, frames, batch_id)
-        else:
-            token = self._token_of(batch_id)
+        token = token_of_batch(self._pipeline, frames, batch_id, self._token_of)
         admit(token, self.tokens, "this process")
         if batch_id in self.tokens:
             return

@@ -26,7 +26,7 @@ from windowing.spark.sinks.tokens import (
     TOKENS,
     Frames,
     TokenOf,
-    token_of_frames,
+    token_of_batch,
     token_rows,
     tokens_of,
 )
@@ -70,10 +70,7 @@ class TableSink:
         Raises:
             TokenMismatch: the tables and the job's checkpoint do not belong together.
         """
-        if self._token_of is None:
-            token = token_of_frames(self._pipeline, frames, batch_id)
-        else:
-            token = self._token_of(batch_id)
+        token = token_of_batch(self._pipeline, frames, batch_id, self._token_of)
         self._announce(token)
         rows = self._rows.tables(frames, batch_id)
         for name, table in self._tables.items():

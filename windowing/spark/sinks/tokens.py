@@ -71,6 +71,13 @@ def _token(batch_id: int, rows: Sequence[Mapping[str, Any]]) -> Token:
     )
 
 
+def token_of_batch(
+    pipeline: Pipeline, frames: Frames, batch_id: int, told: TokenOf | None
+) -> Token:
+    """The token of a batch: as the job tells it, or else as its lanes say what they have read."""
+    return token_of_frames(pipeline, frames, batch_id) if told is None else told(batch_id)
+
+
 def token_of_frames(pipeline: Pipeline, frames: Frames, batch_id: int) -> Token:
     """The token of a batch whose plan nobody knows: the offsets that its lanes say they have read.
 
