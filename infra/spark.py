@@ -179,17 +179,16 @@ def alive_workers(page: str) -> int:
     return sum(1 for worker in workers if worker["state"] == "ALIVE")
 
 
-def waiting(page: str) -> set[str]:
-    """Gives the names of the applications that no worker has room for.
+def page(base: str) -> dict:  # type: ignore[type-arg]
+    """Gives what the master's page tells as JSON.
 
     Args:
-        page: base URL of the master's page.
+        base: its URL.
 
     Raises:
         NotReady: the master does not answer.
     """
-    applications = _get(f"{page}/json/").get("activeapps", [])
-    return {one["name"] for one in applications if one["state"] == "WAITING"}
+    return _get(f"{base}/json/")
 
 
 def _get(url: str) -> dict:  # type: ignore[type-arg]

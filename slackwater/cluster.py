@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -151,7 +150,7 @@ def submit(
         max_offsets=max_offsets,
         available_now=available_now,
     )
-    say(json.dumps({key: str(value) for key, value in asdict(submitted).items()}))
+    say(json.dumps(submitted.told()))
 
 
 def progress(
@@ -200,7 +199,9 @@ def progress(
                 {
                     "done": found.done,
                     "behind": found.behind,
-                    "state": found.state,
+                    "state": found.state.upper(),
+                    "why": found.why,
+                    "restarts": found.restarts,
                     "batches": found.batches,
                     "lanes": lanes,
                     "error": found.error,
@@ -209,10 +210,11 @@ def progress(
             )
         )
         return
-    say(f"{run}: {found.state}, {found.batches} batches, {found.behind} offsets behind")
-    if found.error:
-        say(found.error)
-    raise typer.Exit(FAILED if found.state == "FAILED" else PASSED)
+    state = found.state.upper()
+    say(f"{run}: {state}, {found.batches} batches, {found.behind} offsets behind")
+    if found.why:
+        say(found.why)
+    raise typer.Exit(FAILED if found.error else PASSED)
 
 
 def _offsets(text: str) -> dict[int, int]:

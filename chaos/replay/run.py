@@ -24,6 +24,7 @@ from chaos.workload import own_pipeline
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
+from jobs.life import State
 from jobs.topics import lane_ends
 from windowing.spec import Pipeline, load_pipeline
 
@@ -312,9 +313,9 @@ def _await_end(endpoints: Endpoints, run: runs.Run, trial: Trial) -> int:
         if found.error is not None:
             msg = f"{trial} failed: {found.error}"
             raise ReplayError(msg)
-        if found.state == "FINISHED":
+        if found.state is State.finished:
             return found.batches
-        if found.state not in spark_rest.ALIVE:
+        if found.state.ended:
             msg = f"{trial} ended as {found.state}; its log: {found.log}"
             raise ReplayError(msg)
         if found.batches != batches:
