@@ -20,7 +20,7 @@ from jobs.runs.folder import (
 )
 from jobs.runs.looking import Progress, progress
 from jobs.runs.offsets import committed_offsets
-from jobs.runs.submission import start, stop, submit
+from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit
 
 __all__ = [
     "FAILURE_FILE",
@@ -34,10 +34,13 @@ __all__ = [
     "failure",
     "find",
     "folder_of",
+    "living",
     "newest",
     "progress",
     "start",
     "stop",
+    "stop_all",
+    "stop_run",
     "submit",
     "table_of",
 ]

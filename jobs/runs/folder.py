@@ -116,12 +116,16 @@ def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
     Raises:
         RunNameError: the name cannot be that of a folder.
     """
+    return _folder_of(endpoints, pipeline.name, run)
+
+
+def _folder_of(endpoints: Endpoints, pipeline: str, run: str) -> Path:
     try:
         check_name(run, RUN_MAX)
     except ValueError as error:
         msg = f"--run: {error}"
         raise RunNameError(msg) from None
-    return runs_folder(endpoints, pipeline.name) / run
+    return runs_folder(endpoints, pipeline) / run
 
 
 def runs_folder(endpoints: Endpoints, pipeline: str) -> Path:
@@ -140,13 +144,18 @@ def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
     Raises:
         RunError: there is none of this name.
     """
-    folder = folder_of(endpoints, pipeline, run)
+    return find_named(endpoints, pipeline.name, run)
+
+
+def find_named(endpoints: Endpoints, pipeline: str, run: str) -> Run:
+    """The same, by the pipeline's name."""
+    folder = _folder_of(endpoints, pipeline, run)
     try:
         return read_run(folder)
     except FileNotFoundError:
-        listed = ", ".join(one.run for one in every_run(endpoints, pipeline.name))
+        listed = ", ".join(one.run for one in every_run(endpoints, pipeline))
         has = f"; it has {listed}" if listed else ": submit it first"
-        msg = f"pipeline {pipeline.name} has no run {run!r}{has}"
+        msg = f"pipeline {pipeline} has no run {run!r}{has}"
         raise RunError(msg) from None
 
 

@@ -26,6 +26,7 @@ from jobs.runs.folder import (
     as_accepted,
     folder_of,
     read_run,
+    runs_folder,
     table_of,
     write_note,
 )
@@ -91,7 +92,7 @@ def start(endpoints: Endpoints, run: Run) -> Run:
     """
     pipeline = run.own_pipeline()
     with one_at_a_time(endpoints, run.pipeline):
-        others = [name for name in _living(endpoints, pipeline) if name != run.run]
+        others = [name for name in _living(endpoints, run.pipeline) if name != run.run]
         if others and not run.options.beside:
             msg = (
                 f"run {others[0]} of pipeline {run.pipeline} has a job that lives: end it with "
@@ -119,7 +120,7 @@ def stop(
         by: the run that takes their place; None: they are stopped.
     """
     with one_at_a_time(endpoints, pipeline.name):
-        return _stop(endpoints, pipeline, keep=keep, only=only, by=by)
+        return _stop(endpoints, pipeline.name, keep=keep, only=only, by=by)
 
 
 @dataclass(frozen=True)
@@ -138,22 +139,22 @@ def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
     folder = folder_of(endpoints, pipeline, run)
     folder.mkdir(parents=True, exist_ok=True)
     if _is_doomed(endpoints, folder):
-        _stop(endpoints, pipeline, only=run)
-    living = spark_rest.find_driver(endpoints, job_name(pipeline.name, run))
-    if living is None:
+        _stop(endpoints, pipeline.name, only=run)
+    driver = spark_rest.find_driver(endpoints, job_name(pipeline.name, run))
+    if driver is None:
         if not beside:
             # Another run's job would keep the cores and write beside this one.
-            _stop(endpoints, pipeline, keep=run, by=run)
+            _stop(endpoints, pipeline.name, keep=run, by=run)
         for said in (FAILURE_FILE, REFUSED_FILE):
             (folder / said).unlink(missing_ok=True)
         withdraw_order(folder)
         forget_attempts(folder)
     secrets = _hand_over(endpoints, folder)
-    if living is not None and (folder / NOTE_FILE).exists():
-        result = replace(read_run(folder), submission_id=living)
+    if driver is not None and (folder / NOTE_FILE).exists():
+        result = replace(read_run(folder), submission_id=driver)
     else:
-        result = _noted(endpoints, wanted, living)
-    if living is None:
+        result = _noted(endpoints, wanted, driver)
+    if driver is None:
         result = _launch(endpoints, result, secrets)
     if not beside or live_run(endpoints, pipeline.name) is None:
         name_live(endpoints, pipeline.name, run)
@@ -168,14 +169,14 @@ def _is_doomed(endpoints: Endpoints, folder: Path) -> bool:
     )
 
 
-def _noted(endpoints: Endpoints, wanted: _Wanted, living: str | None) -> Run:
+def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
     """Copy the file and write the note; before there is a job, so that whoever dies now shows."""
     folder = folder_of(endpoints, wanted.pipeline, wanted.run)
     copied = folder / wanted.file.name
     result = Run(
         pipeline=wanted.pipeline.name,
         run=wanted.run,
-        submission_id=living or "",
+        submission_id=driver or "",
         folder=folder,
         checkpoint=folder / "checkpoint",
         table=table_of(endpoints, wanted.pipeline),
@@ -231,19 +232,36 @@ def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str
     return args
 
 
-def _living(endpoints: Endpoints, pipeline: Pipeline) -> dict[str, str]:
+def stop_run(endpoints: Endpoints, run: Run) -> list[str]:
+    """End the driver of one run, if it lives; gives the run's name, or nothing."""
+    with one_at_a_time(endpoints, run.pipeline):
+        return _stop(endpoints, run.pipeline, only=run.run)
+
+
+def stop_all(endpoints: Endpoints, pipeline: str) -> list[str]:
+    """End all living drivers of a pipeline, by its name; gives their runs."""
+    with one_at_a_time(endpoints, pipeline):
+        return _stop(endpoints, pipeline)
+
+
+def living(endpoints: Endpoints, pipeline: str) -> list[str]:
+    """The runs of a pipeline that have a living driver."""
+    return sorted(_living(endpoints, pipeline))
+
+
+def _living(endpoints: Endpoints, pipeline: str) -> dict[str, str]:
     """The submission id of each run of a pipeline whose driver lives."""
     return {
         run: driver.submission_id
         for driver in spark_rest.list_drivers(endpoints)
         if driver.state in spark_rest.ALIVE
-        and (run := run_of_job(driver.name, pipeline.name)) is not None
+        and (run := run_of_job(driver.name, pipeline)) is not None
     }
 
 
 def _stop(
     endpoints: Endpoints,
-    pipeline: Pipeline,
+    pipeline: str,
     *,
     keep: str | None = None,
     only: str | None = None,
@@ -253,7 +271,7 @@ def _stop(
     for run, submission_id in _living(endpoints, pipeline).items():
         if run == keep or only not in (None, run):
             continue
-        folder = folder_of(endpoints, pipeline, run)
+        folder = runs_folder(endpoints, pipeline) / run
         folder.mkdir(parents=True, exist_ok=True)
         give_order(folder, Order(by))
         spark_rest.kill(endpoints, submission_id)
