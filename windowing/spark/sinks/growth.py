@@ -8,7 +8,7 @@ of their own. Schemas in, sentences out: nothing is read or written here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -37,11 +37,15 @@ def check(place: object, have: Schemas, want: Schemas) -> None:
         TableConflict: they cannot.
     """
     if clashes := conflicts(have, want):
-        msg = (
-            f"{place} cannot take the rows of this pipeline: {'; '.join(clashes)}: name another "
-            "sink, or leave it to `slackwater submit`, which gives a new run tables of its own"
-        )
-        raise TableConflict(msg)
+        raise TableConflict(refusal(place, clashes))
+
+
+def refusal(place: object, clashes: Sequence[str]) -> str:
+    """What is said of tables that cannot take rows, in a sentence."""
+    return (
+        f"{place} cannot take the rows of this pipeline: {'; '.join(clashes)}: name another sink, "
+        "or leave it to `slackwater submit`, which gives a new run tables of its own"
+    )
 
 
 def additions(have: Schemas, want: Schemas) -> list[str]:

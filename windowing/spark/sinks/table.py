@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -186,10 +187,9 @@ def _open(path: Path, schema: pa.Schema) -> DeltaTable:
     """
     table = DeltaTable.create(path, schema, mode="ignore", partition_by=["run"])
     while additions({"": _schema(table)}, {"": schema}):
-        try:
+        # Another run may be quicker with a column of its own: ours are looked for once more.
+        with suppress(CommitFailedError):
             write_deltalake(table, schema.empty_table(), mode="append", schema_mode="merge")
-        except CommitFailedError:
-            pass  # Another run was quicker with a column of its own; whether ours are there now, …
         table.update_incremental()
     return table
 
