@@ -198,7 +198,7 @@ def _offsets(text: str) -> dict[int, int]:
 def quality(pipeline: PipelineFile, run: OptionalRun = None) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     from chaos.expectations.run import check
-    from chaos.log import read_topics
+    from chaos.log import behind, read_topics
     from infra import stack
     from infra.layout import Layout
     from jobs.runs.verdicts import Judge, keep_verdict
@@ -210,7 +210,7 @@ def quality(pipeline: PipelineFile, run: OptionalRun = None) -> None:
         spec,
         None if in_postgres else of.table,
         of.run,
-        read_topics(endpoints.kafka_bootstrap, spec.source),
+        behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
         Layout(endpoints.state_dir).quality / spec.name,
     )
     for result in report.results:

@@ -1,4 +1,4 @@
-"""Commands that deploy: submit, plan, handover."""
+"""Commands that deploy: submit, handover."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Replace = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (submit, plan, handover):
+    for command in (submit, handover):
         app.command()(command)
 
 
@@ -86,22 +86,6 @@ def submit(
     say(json.dumps(submitted.told()))
 
 
-def plan(
-    pipeline: PipelineFile,
-    run: RunName = None,
-    origin: Origin = None,
-    beside: Beside = False,
-    replace: Replace = False,
-) -> None:
-    """Say what `submit` with the same options would do; do nothing."""
-    from infra import stack
-
-    endpoints = stack.endpoints(only=["kafka", "spark"])
-    found = _prepared(endpoints, pipeline, (run, origin), beside=beside, replace=replace)
-    for sentence in found.said:
-        say(sentence)
-
-
 def _prepared(
     endpoints: Endpoints,
     pipeline: Path,
@@ -137,7 +121,6 @@ def handover(
     What only one of them has is named. Where windows differ, nothing is done.
     """
     from chaos.handover.run import compare, sides
-
     from infra import stack
     from jobs.runs import take_over
     from slackwater.replay import show_contrast
