@@ -43,7 +43,10 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
         why = "nothing is compared: the source is read otherwise, so all of it may differ"
         return Shared({}, bad_values=False, apart=(why,))
     ours, theirs = ({q.name: q for q in p.queries} for p in (blue, green))
-    apart = [f"query {name} is not compared: only one of the runs has it" for name in ours ^ theirs]
+    apart = [
+        f"query {name} is not compared: only one of the runs has it"
+        for name in sorted(ours.keys() ^ theirs.keys())
+    ]
     common: dict[str, frozenset[str]] = {}
     for name in [name for name in ours if name in theirs]:
         one, other = ours[name], theirs[name]
@@ -54,9 +57,9 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
         if not same_code:
             both = [a.name for a in one.aggregates if a.name in both and a.user is None]
         common[name] = frozenset(both)
-        alone = {a.name: None for a in (*one.aggregates, *other.aggregates) if a.name not in both}
-        if alone:
-            apart.append(f"of query {name} not compared: {', '.join(alone)}")
+        rest = {a.name: None for a in (*one.aggregates, *other.aggregates) if a.name not in both}
+        if rest:
+            apart.append(f"of query {name} not compared: {', '.join(rest)}")
     lanes = range(blue.source.partitions)
     bad_values = all(blue.key_fields(n) == green.key_fields(n) for n in lanes)
     return Shared(common, bad_values, tuple(apart))
