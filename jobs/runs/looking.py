@@ -76,7 +76,9 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
         last_words=(_refused(run) if driver == "FINISHED" else None) or words,
         lacks=_lacks(endpoints, run, driver) if not noted.well else None,
     )
-    return Look(life(facts), noted.deaths, log)
+    # One that was told to end has died of that, and of nothing that is worth counting.
+    deaths = noted.deaths if facts.order is None else Deaths()
+    return Look(life(facts), deaths, log)
 
 
 def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:
