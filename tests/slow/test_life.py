@@ -126,7 +126,7 @@ def test_who_waits_is_told_for_whom_and_a_job_that_only_dies_has_failed(
     until(lambda: life_of(endpoints, second).state is State.waiting)
     why = str(life_of(endpoints, second).why)
     assert "run r1 of first has 5 cores" in why
-    assert "`slackwater stop first --run r1`" in why
+    assert f"`slackwater stop {tmp_path / 'first.yml'} --run r1`" in why
     assert runs.stop_run(endpoints, first) == ["r1"]
     assert life_of(endpoints, first).state is State.stopped
     until(lambda: life_of(endpoints, second).state is State.running)
