@@ -50,16 +50,7 @@ def make_order(
     Raises:
         PipelineError: the plan or the pipeline breaks a rule, or they do not fit; all is named.
     """
-    plan, lines = load_plan_with_lines(file)
-    pipeline = _pipeline(plan, file, lines)
-    problems = _Problems(file, lines)
-    for number, step in enumerate(plan.faults):
-        for why in _misfits(step, pipeline, kind):
-            problems.add(("faults", number, "fault"), why)
-    if plan.brokers > 1:
-        for why in _of_several_brokers(plan, kind):
-            problems.add(("brokers",), why)
-    problems.settle()
+    plan, pipeline, problems = fitting_faults(file, kind)
     origin = Origin(plan.workload, pipeline, file.parent, seed, bootstrap)
     source = _named(plan)
     if plan.workload.flights is not None and any(
@@ -78,12 +69,34 @@ def make_order(
     return Order(plan, file, folder, records)
 
 
+def fitting_faults(file: Path, kind: StackKind) -> tuple[Plan, Pipeline, Problems]:
+    """Read a plan and its pipeline, and see that every fault can work on it; arguments as above.
+
+    Returns:
+        the plan, its pipeline, and a place for what else is found.
+
+    Raises:
+        PipelineError: as of `make_order`.
+    """
+    plan, lines = load_plan_with_lines(file)
+    pipeline = _pipeline(plan, file, lines)
+    problems = Problems(file, lines)
+    for number, step in enumerate(plan.faults):
+        for why in _misfits(step, pipeline, kind):
+            problems.add(("faults", number, "fault"), why)
+    if plan.brokers > 1:
+        for why in _of_several_brokers(plan, kind):
+            problems.add(("brokers",), why)
+    problems.settle()
+    return plan, pipeline, problems
+
+
 def _pipeline(plan: Plan, file: Path, lines: Mapping[Place, int]) -> Pipeline:
     named = file.parent / plan.pipeline
     try:
         read_text(named)
     except PipelineError as error:
-        problems = _Problems(file, lines)
+        problems = Problems(file, lines)
         problems.add(("pipeline",), f"{error}; the path is taken from the plan's folder")
         problems.settle()
     return load_pipeline(named)
@@ -96,7 +109,7 @@ def _named(plan: Plan) -> Place:
     return ("workload", next(name for name in names if given[name] is not None))
 
 
-class _Problems:
+class Problems:
     """What was found so far, by its place in the plan."""
 
     def __init__(self, file: Path, lines: Mapping[Place, int]) -> None:
