@@ -50,10 +50,10 @@ def recordings() -> Iterator[tuple[str, Recording]]:
             log = arrived(draw_log(random.Random(1), parse_pipeline(text), wish), seed=1)
         yield name.replace(" ", "-"), Recording.of(text, log)
     for kind in (*KINDS, JOIN):
-        for feature in _FEATURES:
+        for feature, has in _FEATURES.items():
             if _possible(kind, feature):
                 name = f"{kind} {feature}".replace(" ", "-").replace("'", "")
-                yield name, _drawn(kind, _FEATURES[feature])
+                yield name, _drawn(kind, has)
 
 
 def _late_shown(pipeline: Pipeline) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.checkpoints import on_spark
 from tests.checkpoints.drawn import recordings
 from tests.checkpoints.recording import SUFFIX
+from windowing import shard
 
 HERE = Path(__file__).parent
 
@@ -38,4 +39,4 @@ def record_on_spark(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    record(HERE / "states-1")
+    record(HERE / f"states-{shard.STATE.number}")

@@ -28,7 +28,7 @@ class Recording(msgspec.Struct):
 
     Attributes:
         text: of the pipeline file.
-        events: the log in one order of arrival, a JSON list of what EVENTS.jsonl has a line each of.
+        events: the log in one order of arrival: a JSON list of the lines of EVENTS.jsonl.
         fed: how many batches of the log the state holds.
         rows: what was emitted until then, as lines of OUT.jsonl and OUT.dead.jsonl.
         early: provisional rows until then.
