@@ -1,4 +1,4 @@
-"""Commands over the running stack: produce, topics, submit, progress, quality, plot, demo."""
+"""Commands over the running stack: produce, topics, progress, quality, plot, demo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import msgspec
 import typer
 
 from slackwater.chosen import OptionalRun, chosen
-from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
@@ -21,12 +20,10 @@ if TYPE_CHECKING:
     from jobs.runs import Progress
     from windowing.spec import Pipeline
 
-RunName = Annotated[str, typer.Option("--run", help="Name of the run: one checkpoint, one result.")]
-
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (produce, topics, submit, progress, quality, plot, demo):
+    for command in (produce, topics, progress, quality, plot, demo):
         app.command()(command)
 
 
@@ -126,34 +123,6 @@ def _accept(spec: Pipeline, run: str | None) -> None:
         say(spelled(topic, lanes).rstrip())
 
 
-def submit(
-    pipeline: PipelineFile,
-    run: RunName,
-    max_offsets: Annotated[
-        int | None, typer.Option(min=1, help="Offsets per batch at the most.")
-    ] = None,
-    available_now: Annotated[
-        bool, typer.Option("--available-now", help="Take what is there, then end.")
-    ] = False,
-) -> None:
-    """Submit a run to the cluster, supervised; a run that is alive already is attached to."""
-    from infra import stack
-    from jobs import runs
-    from windowing.spec import load_pipeline
-
-    spec = load_pipeline(pipeline)
-    check_classes(spec, pipeline)  # before a living job is ended for this one
-    submitted = runs.submit(
-        stack.endpoints(only=["kafka", "spark"]),
-        spec,
-        pipeline,
-        run,
-        max_offsets=max_offsets,
-        available_now=available_now,
-    )
-    say(json.dumps(submitted.told()))
-
-
 def progress(
     pipeline: PipelineFile,
     run: OptionalRun = None,
@@ -229,7 +198,7 @@ def _offsets(text: str) -> dict[int, int]:
 def quality(pipeline: PipelineFile, run: OptionalRun = None) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     from chaos.expectations.run import check
-    from chaos.log import read_topics
+    from chaos.log import behind, read_topics
     from infra import stack
     from infra.layout import Layout
     from jobs.runs.verdicts import Judge, keep_verdict
@@ -241,7 +210,7 @@ def quality(pipeline: PipelineFile, run: OptionalRun = None) -> None:
         spec,
         None if in_postgres else of.table,
         of.run,
-        read_topics(endpoints.kafka_bootstrap, spec.source),
+        behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
         Layout(endpoints.state_dir).quality / spec.name,
     )
     for result in report.results:
