@@ -42,10 +42,12 @@ class CommandError(Exception):
 
     Attributes:
         exit_code: as the contract says: 1 failed, 2 usage, 3 unknown; negative: the signal.
+        output: all that it said, if it was started.
     """
 
-    def __init__(self, message: str, exit_code: int) -> None:
+    def __init__(self, message: str, exit_code: int, output: Output | None = None) -> None:
         self.exit_code = exit_code
+        self.output = output or Output((), ())
         super().__init__(message)
 
 
@@ -201,6 +203,7 @@ def _check(arguments: Sequence[str], exit_code: int, output: Output) -> None:
     raise CommandError(
         said[0] if said else f"slackwater {arguments[0]} ended with exit code {exit_code}",
         exit_code,
+        output,
     )
 
 

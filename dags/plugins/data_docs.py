@@ -17,9 +17,8 @@ from airflow.plugins_manager import AirflowPlugin
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
+from dags.operators.links import DATA_DOCS_PREFIX as PREFIX
 from infra.layout import default_layout
-
-PREFIX = "/data-docs"
 
 HEADERS = {
     "Content-Security-Policy": (
