@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -17,6 +18,11 @@ from dags.operators.links import SparkDriverLink
 from dags.operators.run_command import CommandTask
 from dags.operators.stop_job import stop_if_marked_failed
 from dags.operators.submit_stream import Submission
+
+POLL_VARIABLE = "SLACKWATER_MONITOR_SECONDS"
+"""Seconds between two questions, instead of POLL_S."""
+
+POLL_S = 20.0
 
 PATIENCE_S = 600
 """How long the question may go unanswered before the job counts as dead."""
@@ -101,16 +107,14 @@ class MonitorJob(CommandTask):
 
     Args:
         submit_task_id: the task whose result is the submission.
-        poll_s: seconds between two questions.
     """
 
     operator_extra_links = (SparkDriverLink(),)
     ui_color = "#e3f2e6"
 
-    def __init__(self, *, submit_task_id: str, poll_s: float = 20, **kwargs: Any) -> None:
+    def __init__(self, *, submit_task_id: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.submit_task_id = submit_task_id
-        self.poll_s = poll_s
 
     def execute(self, context: Context) -> None:
         """Looks, deploys again if need be, and hands over to the triggerer.
@@ -136,8 +140,9 @@ class MonitorJob(CommandTask):
             more = ["--max-offsets", str(limit)] if limit else []
             self.call("submit", file, "--run", run, *more)
         SparkDriverLink().show(self, context, job.ui or submission.get("ui"))
+        poll_s = float(os.environ.get(POLL_VARIABLE, POLL_S))
         self.defer(
-            trigger=MonitorTrigger(file=file, run=run, poll_s=self.poll_s),
+            trigger=MonitorTrigger(file=file, run=run, poll_s=poll_s),
             method_name=self.ended.__name__,
         )
 
@@ -189,9 +194,7 @@ def _check_is_ours(job: Job, jobs: list[Job], *, by_hand: bool) -> None:
     """
     other = next((one for one in jobs if one.live and one.run != job.run and not one.ended), None)
     if job.ended and other is not None:
-        msg = (
-            f"run {other.run} has taken the place of run {job.run}: a DAG run of its own deploys it"
-        )
+        msg = f"run {other.run} has taken the place of run {job.run}"
         raise AirflowSkipException(msg)
     if by_hand:
         return

@@ -42,6 +42,10 @@ class Airflow:
     def patch(self, path: str, **body: object) -> dict:
         return self._http.patch(f"/api/v2/{path}", json=body).raise_for_status().json()
 
+    def ask(self, method: str, path: str, **body: object) -> httpx.Response:
+        """The answer as it is, for what is to be refused."""
+        return self._http.request(method, f"/api/v2/{path}", json=body or None)
+
     def knows(self, dag: str) -> bool:
         """Whether the DAG processor has read the DAG."""
         return self._http.get(f"/api/v2/dags/{dag}").status_code == httpx.codes.OK
@@ -57,8 +61,13 @@ def wait_for(what, seconds: float, message: str):
 
 
 @contextmanager
-def running_airflow(logs: Path):
-    """Starts the services, yields the client, ends them by pid."""
+def running_airflow(logs: Path, more: dict[str, str]):
+    """Starts the services, yields the client, ends them by pid.
+
+    Args:
+        logs: folder of the services' output.
+        more: variables of their environment.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -79,7 +88,7 @@ def running_airflow(logs: Path):
                 started.append(
                     subprocess.Popen(
                         [sys.executable, "-m", "airflow", name, *options.get(name, ())],
-                        env=os.environ | settings,
+                        env=os.environ | settings | more,
                         stdin=subprocess.DEVNULL,
                         stdout=log,
                         stderr=log,
