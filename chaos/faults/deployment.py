@@ -73,8 +73,8 @@ class _WhileDeploying:
         states = api.tasks(wanted.pipeline, self._name)
         left = [one.job for one in processes("driver", scene.reach)]
         scene.deployed.append(Deployed(states.get(_SUBMIT, "none"), self._most, tuple(left)))
-        # It would wait for the log's end, and hold up the next deployment.
-        api.end(wanted.pipeline, self._name)
+        # It would watch the job, and deploy it again after faults that are to come.
+        api.let_go(wanted.pipeline, self._name)
         return (
             f"submit is {states.get(_SUBMIT)}, drivers: {len(left)}, at most {self._most} at once"
         )
