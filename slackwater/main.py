@@ -27,6 +27,7 @@ from slackwater import (
     files,
     operators,
     replay,
+    runs,
     stack,
     state,
 )
@@ -48,6 +49,7 @@ for module in (
     disorder,
     stack,
     cluster,
+    runs,
     state,
     replay,
     chaos,

@@ -7,6 +7,8 @@ from pathlib import Path
 # Frames of tests are small: threads of polars would be in each other's way. It asks once, when it
 # is loaded.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+# One job at a time on the clusters that tests start.
+os.environ.setdefault("SLACKWATER_PIPELINES_AT_ONCE", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings

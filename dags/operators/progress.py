@@ -9,7 +9,7 @@ from typing import Any
 from dags.operators.command import CommandError, Output
 from dags.operators.targets import Ends
 
-ENDED = frozenset({"FINISHED", "FAILED", "KILLED", "ERROR"})
+ENDED = frozenset({"FINISHED", "FAILED", "STOPPED", "SUPERSEDED", "KILLED", "ERROR"})
 """States that a job does not leave again."""
 
 

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from jobs import partitions
 from jobs.partitions import REFUSED_BATCH, PartitionsError, accept
 from jobs.producing import send_all
 from jobs.runs import FAILURE_FILE, Run
+from jobs.runs.folder import write_note
 from jobs.topics import add_partitions, create_topics
 from slackwater.main import app
 from windowing.semantics.log import BadLogError
@@ -83,8 +84,7 @@ class Job:
             copy.write_text(self.pipeline.text)
         places = (folder, folder / "checkpoint", self.root / "tables", file)
         self.run = Run("p", "r1", "", *places)
-        note = {key: str(value) for key, value in asdict(self.run).items()}
-        (folder / "run.json").write_text(json.dumps(note))
+        write_note(self.run)
         create_topics(self.pipeline, self.bootstrap)
 
     def send(self, partition: int, times: range, side: int = 0) -> None:
