@@ -17,7 +17,7 @@ class Airflow:
     """A client of the REST API, as the one user of these tests."""
 
     def __init__(self, url: str) -> None:
-        self._http = httpx.Client(base_url=url, timeout=20, trust_env=False)
+        self._http = httpx.Client(base_url=url, timeout=90, trust_env=False)
 
     def healthy(self) -> bool:
         """Whether all four services have given a sign of life."""
@@ -96,7 +96,7 @@ def running_airflow(logs: Path, more: dict[str, str]):
                     )
                 )
         airflow = Airflow(url)
-        wait_for(airflow.healthy, 150, f"Airflow is healthy (logs in {logs})")
+        wait_for(airflow.healthy, 240, f"Airflow is healthy (logs in {logs})")
         airflow.log_in()
         yield airflow
     finally:

@@ -32,7 +32,7 @@ class Stage:
         for before, after in changes.items():
             text = text.replace(f"{before}: continuous", f"{before}: {after}")
         (self.pipelines / f"{name}.yml").write_text(text)
-        wait_for(lambda: self.airflow.knows(name), 60, f"DAG {name} is there")
+        wait_for(lambda: self.airflow.knows(name), 120, f"DAG {name} is there")
         self.airflow.patch(f"dags/{name}", is_paused=False)
         return Deployed(self, name)
 
@@ -101,7 +101,7 @@ class Deployed:
         path = f"dags/{self.name}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}"
         return self.stage.airflow.get(f"{path}?deserialize=true")["value"]
 
-    def until(self, run: str, task: str, state: str, seconds: float = 120) -> None:
+    def until(self, run: str, task: str, state: str, seconds: float = 240) -> None:
         """Waits for a state of a task, or of the DAG run if the task is empty."""
 
         def there() -> bool:
@@ -122,7 +122,7 @@ class Deployed:
 
     def until_jobs(self, **states: str) -> None:
         """Waits until the last driver of each run is as said, and there is no other run."""
-        wait_for(lambda: self.jobs() == states, 60, f"jobs are {states}, not {self.jobs()}")
+        wait_for(lambda: self.jobs() == states, 120, f"jobs are {states}, not {self.jobs()}")
 
     def stays(self, check, seconds: float = 4) -> None:
         """Looks several times: what is not to happen has not happened."""
@@ -139,17 +139,17 @@ class Deployed:
 
     def until_driver(self, run: str, *, other_than: str) -> None:
         """Waits until a run has another driver."""
-        wait_for(lambda: self.driver(run) != other_than, 90, f"run {run} has another driver")
+        wait_for(lambda: self.driver(run) != other_than, 180, f"run {run} has another driver")
 
     def until_try(self, run: str, task: str, number: int) -> None:
         """Waits until a task is tried for so many times."""
-        wait_for(lambda: self.tries(run, task) >= number, 60, f"{task} is at try {number}")
+        wait_for(lambda: self.tries(run, task) >= number, 120, f"{task} is at try {number}")
 
     def until_stale(self, *, stale: bool) -> None:
         """Waits until Airflow has noticed that the file is gone, or there again."""
         path = f"dags/{self.name}"
         asked = lambda: self.stage.airflow.get(path)["is_stale"] == stale  # noqa: E731
-        wait_for(asked, 90, f"{self.name} is stale: {stale}")
+        wait_for(asked, 180, f"{self.name} is stale: {stale}")
 
     def until_doc(self, text: str) -> None:
         """Waits until the DAG's page shows a text."""
