@@ -28,8 +28,8 @@ class Job:
             finished.
         why: a sentence, where the state wants one; of a stopped run: who has ended its driver, if
             it was not `slackwater stop`.
-        live: it is the run that commands take by default.
-        submitted_at: ISO 8601, UTC.
+        live: it is the run that commands take by default, whether or not its job lives.
+        submitted_at: ISO 8601, UTC; of a run that was submitted again, the last time.
         file: the run's own copy of the pipeline file.
         ui: address of the driver's page, if known.
         log: where the driver's log is, if known.

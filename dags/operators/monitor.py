@@ -135,10 +135,8 @@ class MonitorJob(CommandTask):
             msg = f"DAG run {watcher} watches run {run} already"
             raise AirflowSkipException(msg)
         if job.ended:
-            self.log.info("%s: it is deployed again, from its checkpoint", job)
-            limit = context["params"].get("max_offsets")
-            more = ["--max-offsets", str(limit)] if limit else []
-            self.call("submit", file, "--run", run, *more)
+            self.log.info("%s: it goes on from its checkpoint", job)
+            self.call("start", file, "--run", run)
         SparkDriverLink().show(self, context, job.ui or submission.get("ui"))
         poll_s = float(os.environ.get(POLL_VARIABLE, POLL_S))
         self.defer(

@@ -23,7 +23,9 @@ def stop_arguments(file: str, run: str) -> list[str]:
 
 
 class StopJob(CommandTask):
-    """Ends the jobs of a pipeline if the DAG run was triggered to do so; checkpoints stay.
+    """Ends the live run's job, or that of the run which is named, if that is the DAG run's action.
+
+    Its checkpoint stays.
 
     Args:
         file: the pipeline file.
@@ -38,7 +40,8 @@ class StopJob(CommandTask):
     def execute(self, context: Context) -> None:
         """Calls `slackwater stop`."""
         skip_unless(STOP, context)
-        self.call("stop", self.file)
+        run = context["params"].get("run")
+        self.call("stop", self.file, *(["--run", run] if run else []))
 
 
 async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> None:

@@ -104,9 +104,16 @@ def submit(arguments):
         note = submit_driver(run, offset=driver(note)["offset"] if note else 0)
         write_run(folder, run, note | {"now": "--available-now" in arguments, "beside": beside})
         copy.write_text(file.read_text())
+        if not beside:
+            (folder / "live").write_text(run)
         say(f"submitted {note['job']}")
     time.sleep(script("submit_s", 0))
-    answer = {
+    print(json.dumps(told(folder, run, note, copy)))
+    return 0
+
+
+def told(folder, run, note, copy):
+    return {
         "pipeline": folder.name,
         "run": run,
         "submission_id": note["job"],
@@ -116,7 +123,21 @@ def submit(arguments):
         "file": str(copy),
         "ui": UI,
     }
-    print(json.dumps(answer))
+
+
+def start(arguments):
+    file, run = Path(arguments[1]), option(arguments, "--run")
+    folder, known = runs_of(file)
+    note = known[run]
+    others = [name for name, other in known.items() if name != run and alive(other)]
+    if others:
+        say(f"run {others[0]} has a job that lives: end it, then start {run}")
+        return 1
+    if not alive(note):
+        begun = submit_driver(run, offset=driver(note)["offset"])
+        note = begun | {"now": note["now"], "beside": note["beside"]}
+        write_run(folder, run, note)
+    print(json.dumps(told(folder, run, note, folder / run / file.name)))
     return 0
 
 
@@ -135,7 +156,7 @@ def state_of(note):
         return ("stopped", None) if order == STOPPED else ("superseded", f"run {order} took over")
     match driver(note)["state"]:
         case "FAILED":
-            return "failed", script("why", "disk full")
+            return "failed", "disk full"
         case "FINISHED":
             return ("finished", None) if note["now"] else ("failed", "its driver ended")
         case "KILLED":
@@ -148,15 +169,15 @@ def state_of(note):
 
 def runs(arguments):
     folder, found = runs_of(arguments[1])
-    living = [run for run, note in found.items() if alive(note) and not note["beside"]]
-    for run, note in sorted(found.items(), key=lambda one: one[1]["submitted_at"]):
+    live = (folder / "live").read_text() if found else ""
+    for run, note in sorted(found.items(), key=lambda one: one[1]["submitted_at"], reverse=True):
         state, why = state_of(note)
         answer = {
             "pipeline": folder.name,
             "run": run,
             "state": state,
             "why": why,
-            "live": run in living,
+            "live": run == live,
             "restarts": 0,
             "submitted_at": note["submitted_at"],
             "file": str(next((folder / run).glob("*.yml"))),
@@ -175,12 +196,14 @@ def runs(arguments):
 
 def stop(arguments):
     folder, found = runs_of(arguments[1])
-    wanted = option(arguments, "--run")
-    for run, note in found.items():
-        if wanted in (None, run) and alive(note):
-            set_driver(note, "KILLED")
-            write_run(folder, run, note | {"order": STOPPED})
-            print(f"stopped: {run}")
+    run = option(arguments, "--run") or (folder / "live").read_text()
+    note = found[run]
+    if not alive(note):
+        print("stopped: nothing was running")
+        return 0
+    set_driver(note, "KILLED")
+    write_run(folder, run, note | {"order": STOPPED})
+    print(f"stopped: {run}")
     return 0
 
 
@@ -198,13 +221,16 @@ def progress(arguments):
         (HOME / "jobs" / f"{note['job']}.json").write_text(json.dumps(job))
     behind = sum(max(0, end - job["offset"]) for end in until.values())
     lanes = {f"flights/{lane}": min(end, job["offset"]) for lane, end in until.items()}
+    state, why = state_of(note)
     answer = {
         "done": behind == 0,
         "behind": behind,
-        "state": job["state"],
+        "state": state.upper(),
+        "why": why,
+        "restarts": 0,
         "batches": 1,
         "lanes": lanes,
-        "error": None,
+        "error": why if state == "failed" else None,
         "log": f"work/{note['job']}/stderr",
         "ui": UI,
     }
@@ -270,6 +296,7 @@ def main(arguments):
 COMMANDS = {
     "submit": submit,
     "runs": runs,
+    "start": start,
     "stop": stop,
     "progress": progress,
     "quality": quality,
