@@ -92,10 +92,12 @@ class Deployed:
         return int(self.stage.airflow.get(path)["try_number"])
 
     def log(self, run: str, task: str) -> str:
-        """What the last try of a task has said."""
+        """What the last try of a task has said, and what it died of."""
         path = f"dags/{self.name}/dagRuns/{run}/taskInstances/{task}/logs"
         found = self.stage.airflow.get(f"{path}/{self.tries(run, task)}?full_content=true")
-        return "\n".join(str(line.get("event")) for line in found["content"])
+        died = [one for line in found["content"] for one in line.get("error_detail") or ()]
+        said = [line.get("event") for line in found["content"]]
+        return "\n".join(map(str, [*said, *(one.get("exc_value") for one in died)]))
 
     def result(self, run: str, task: str, key: str = "return_value") -> object:
         path = f"dags/{self.name}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}"
