@@ -161,6 +161,14 @@ def _params(deployment: Deployment) -> dict[str, Param]:
             "what runs, and begin a new run. beside: leave it alone, and begin a new run in its "
             "shadow, to be compared and handed over to.",
         ),
+        "begin_at": Param(
+            None,
+            type=["null", "string"],
+            title="Begin at",
+            description="Where a new run begins: where another run is, by its name; at what was "
+            'appended at a time or later, as 2013-01-02T00:00Z; at offsets, as {"0": 100}. Left '
+            "empty: at the topic's beginning.",
+        ),
         "wait_minutes": Param(
             360,
             type="integer",

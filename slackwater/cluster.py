@@ -1,4 +1,4 @@
-"""Commands over the running stack: produce, topics, submit, progress, quality, plot, demo."""
+"""Commands over the running stack: produce, topics, progress, quality, plot, demo."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import typer
 
 from slackwater import answers
 from slackwater.chosen import OptionalRun, chosen
-from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
@@ -21,12 +20,10 @@ from slackwater.places import check_picture, check_places
 if TYPE_CHECKING:
     from windowing.spec import Pipeline
 
-RunName = Annotated[str, typer.Option("--run", help="Name of the run: one checkpoint, one result.")]
-
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (produce, topics, submit, progress, quality, plot, demo):
+    for command in (produce, topics, progress, quality, plot, demo):
         app.command()(command)
 
 
@@ -124,36 +121,6 @@ def _accept(spec: Pipeline, run: str | None) -> None:
         lanes = accepted.pipeline.source.joined_lanes
         say(f"put this under the source of topic {topic}, for verify and every other command:")
         say(spelled(topic, lanes).rstrip())
-
-
-def submit(
-    pipeline: PipelineFile,
-    run: RunName,
-    max_offsets: Annotated[
-        int | None, typer.Option(min=1, help="Offsets per batch at the most.")
-    ] = None,
-    available_now: Annotated[
-        bool, typer.Option("--available-now", help="Take what is there, then end.")
-    ] = False,
-) -> None:
-    """Submit a run to the cluster, supervised; a run that is alive already is attached to."""
-    from infra import stack
-    from jobs import runs
-    from jobs.runs.overview import page_now
-    from windowing.spec import load_pipeline
-
-    spec = load_pipeline(pipeline)
-    check_classes(spec, pipeline)  # before a living job is ended for this one
-    endpoints = stack.endpoints(only=["kafka", "spark"])
-    submitted = runs.submit(
-        endpoints,
-        spec,
-        pipeline,
-        run,
-        max_offsets=max_offsets,
-        available_now=available_now,
-    )
-    say(json.dumps(answers.submission(submitted, page_now(endpoints, submitted))))
 
 
 def progress(

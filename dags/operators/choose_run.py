@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from dags.operators.job import Job, meant
+from dags.operators.job import Job, meant, named
 
 
 class OnChange(StrEnum):
@@ -38,6 +38,8 @@ class Wish:
         named: the run that its parameters name, if they do.
         first: what the pipeline's first run is called.
         fresh: the name of a later run that is made for it.
+        begin_at: where a new run begins, as `slackwater submit --from` takes it; None: at the
+            topic's beginning.
         on_change: what may happen to another job.
         cleared: it has been cleared, so it is older than it looks.
         since: when it was triggered.
@@ -46,6 +48,7 @@ class Wish:
     named: str | None
     first: str
     fresh: str
+    begin_at: str | None
     on_change: OnChange
     cleared: bool
     since: datetime
@@ -79,17 +82,19 @@ def choices(wish: Wish, jobs: list[Job]) -> list[Choice]:
     living = next((job for job in jobs if job.live and not job.ended), None)
     younger = living if living and wish.cleared and living.submitted_after(wish.since) else None
     options = () if younger else wish.on_change.options
+    begin = ("--from", wish.begin_at) if wish.begin_at else ()
     if wish.named is not None:
         if younger and wish.named != younger.run:
             raise YoungerRunError(_refusal(younger, wish.named))
         goes_on = living is None or living.run == wish.named
-        return [Choice(wish.named, () if goes_on else options)]
+        is_new = named(jobs, wish.named) is None
+        return [Choice(wish.named, (*(() if goes_on else options), *(begin if is_new else ())))]
     before = meant(jobs)
     if before is None:
-        return [Choice(wish.first)]
+        return [Choice(wish.first, begin)]
     if not options:
         return [Choice(before.run)]
-    return [Choice(before.run), Choice(wish.fresh, options)]
+    return [Choice(before.run), Choice(wish.fresh, (*options, *begin))]
 
 
 def _refusal(younger: Job, wanted: str) -> str:

@@ -27,8 +27,8 @@ DEPLOYED_FILE = "deployed_file"
 """Key of the XCom with the text of the run's own copy of the pipeline file."""
 
 CHOOSE = (
-    "In the trigger dialog, on_change = new_run ends what runs for a new run of the changed file, "
-    "beside starts one in its shadow"
+    "In the trigger dialog: on_change = new_run ends what runs, for a new run of this file; beside "
+    "begins one in its shadow; begin_at says where, as --from does"
 )
 """What else there is to choose, where a submission is refused."""
 
@@ -106,7 +106,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
             except CommandError as error:
                 if error.exit_code != USAGE_ERROR:
                     raise AirflowException(str(error)) from None
-                refused = f"{error}. {'' if way.options else CHOOSE}".rstrip()
+                refused = str(error) if way.options else f"{error}\n{CHOOSE}"
             else:
                 self._tell("after", [job for job in self._jobs() if job not in before])
                 return output
@@ -130,6 +130,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
             named=params.get("run"),
             first=self.first_run or fresh,
             fresh=fresh,
+            begin_at=params.get("begin_at"),
             on_change=OnChange(params["on_change"]),
             cleared=clears > 0,
             since=dag_run.run_after,

@@ -20,7 +20,7 @@ from jobs.runs.folder import (
 )
 from jobs.runs.looking import Progress, progress
 from jobs.runs.offsets import committed_offsets
-from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit
+from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit, take_over
 
 __all__ = [
     "FAILURE_FILE",
@@ -43,4 +43,5 @@ __all__ = [
     "stop_run",
     "submit",
     "table_of",
+    "take_over",
 ]
