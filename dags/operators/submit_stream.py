@@ -95,8 +95,9 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         """
         before = self._jobs()
         self._tell("before", before)
+        wish = self._wish(context)
         try:
-            ways = choices(self._wish(context), before)
+            ways = choices(wish, before)
         except YoungerRunError as error:
             raise AirflowFailException(str(error)) from None
         refused = ""
@@ -106,11 +107,12 @@ class SubmitStream(ResumableJobMixin, CommandTask):
             except CommandError as error:
                 if error.exit_code != USAGE_ERROR:
                     raise AirflowException(str(error)) from None
-                refused = str(error) if way.options else f"{error}\n{CHOOSE}"
+                refused = str(error)
             else:
                 self._tell("after", [job for job in self._jobs() if job not in before])
                 return output
-        raise AirflowFailException(refused)
+        choose = f"\n{CHOOSE}" if wish.on_change is OnChange.refuse else ""
+        raise AirflowFailException(f"{refused}{choose}")
 
     def _jobs(self) -> list[Job]:
         try:

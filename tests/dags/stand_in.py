@@ -283,6 +283,9 @@ def main(arguments):
     if answers := script("answers"):
         return scripted(answers)
     verb = arguments[0]
+    if unknown := {word for word in arguments if word.startswith("--")} - OPTIONS[verb]:
+        say(f"no such option: {', '.join(unknown)}")
+        return 2
     if verb in script("fail", {}) and verb != "quality":
         say("looking …")
         say(script("fail")[verb])
@@ -292,6 +295,27 @@ def main(arguments):
     print(f"{verb}: all well")
     return 0
 
+
+OPTIONS = {
+    "validate": set(),
+    "topics": set(),
+    "submit": {
+        "--run",
+        "--from",
+        "--beside",
+        "--replace",
+        "--max-offsets",
+        "--available-now",
+    },
+    "runs": {"--json"},
+    "start": {"--run"},
+    "stop": {"--run"},
+    "progress": {"--run", "--json", "--until", "--ends"},
+    "quality": {"--run", "--json"},
+    "heartbeat": {"--once", "--silent", "--max-delay"},
+    "chaos": {"--seed", "--report"},
+}
+"""What each command takes; the DAGs use no other ones."""
 
 COMMANDS = {
     "submit": submit,
