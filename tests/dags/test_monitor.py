@@ -63,4 +63,4 @@ def test_an_outage_without_end_is_a_failure(cluster, monkeypatch):
     monkeypatch.setattr(monitor, "PATIENCE_S", 0.5)
     cluster.script(answers=[answer("running"), 1])
     assert event() == "failed"
-    assert len(cluster.calls()) > 3
+    assert len(cluster.calls()) > 1
