@@ -56,7 +56,7 @@ def wait_for(what, seconds: float, message: str):
     until = time.monotonic() + seconds
     while not (value := what()):
         assert time.monotonic() < until, f"{message}: not within {seconds} s"
-        time.sleep(0.2)
+        time.sleep(0.5)
     return value
 
 
@@ -79,6 +79,9 @@ def running_airflow(logs: Path, more: dict[str, str]):
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+        # A busy machine is no reason for a task to give up its API server after five seconds.
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "900",
     }
     options = {"api-server": ("--host", "127.0.0.1", "--port", str(port))}
     started = []

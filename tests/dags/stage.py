@@ -118,6 +118,11 @@ class Deployed:
         """The name of the last driver of a run of the cluster."""
         return self.stage.cluster.driver(self.name, run)
 
+    def calls(self, verb: str) -> list[dict]:
+        """The calls of a command for this pipeline, oldest first."""
+        calls = self.stage.cluster.calls(verb)
+        return [call for call in calls if self.file.name in call["arguments"][1]]
+
     def jobs(self) -> dict[str, str]:
         """The state of the driver of each submission of this pipeline, by run."""
         return self.stage.cluster.drivers(self.name)
