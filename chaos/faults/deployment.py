@@ -94,8 +94,8 @@ class _WhileDeploying:
         await_that(through, _THROUGH_S)
         state = submit()
         left = tuple(one.job for one in processes("driver", scene.reach))
-        # It would wait for the log's end, and hold up the next deployment.
-        api.end(wanted.pipeline, self._name)
+        # It would watch the job, and deploy it again after faults that are to come.
+        api.let_go(wanted.pipeline, self._name)
         return state, left
 
     def _strike(self, scene: Scene, task: ProcessId) -> str:
