@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slackwater import answers
 from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, err, say, tell
 from slackwater.files import PipelineFile
@@ -73,6 +74,7 @@ def submit(
     from infra import stack
     from jobs.deploy import carry_out
     from jobs.runs import living
+    from jobs.runs.overview import page_now
 
     endpoints = stack.endpoints(only=["kafka", "spark"])
     found = _prepared(endpoints, pipeline, (run, origin), beside=beside, replace=replace)
@@ -83,7 +85,7 @@ def submit(
     submitted = carry_out(endpoints, found, max_offsets=max_offsets, available_now=available_now)
     for ended in set(found.plan.ends).difference(living(endpoints, submitted.pipeline)):
         tell(f"ended the job of run {ended}")
-    say(json.dumps(submitted.told()))
+    say(json.dumps(answers.submission(submitted, page_now(endpoints, submitted))))
 
 
 def _prepared(

@@ -20,7 +20,7 @@ from chaos.output import Output, read_tables
 from chaos.replay.production import Production, against_production
 from chaos.replay.trials import Trial, draw_trials
 from chaos.verify import Verdict, verify
-from chaos.workload import own_pipeline
+from chaos.workload.own_pipeline import own_pipeline
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs

@@ -125,6 +125,11 @@ def page_of(endpoints: Endpoints, run: Run, room: Room | None) -> str | None:
     return f"{base}/app/?appId={app}" if app else base
 
 
+def page_now(endpoints: Endpoints, run: Run) -> str | None:
+    """The page of a run's job at the master, as `page_of`, by a look of its own."""
+    return page_of(endpoints, run, _room(endpoints))
+
+
 def _room(endpoints: Endpoints) -> Room | None:
     try:
         return spark_room.look(endpoints.spark_ui) if endpoints.spark_ui else None
@@ -138,6 +143,11 @@ class _Ends:
     def __init__(self, endpoints: Endpoints) -> None:
         self._bootstrap = endpoints.kafka_bootstrap
         self._known: dict[str, Mapping[int, int]] = {}
+
+    @property
+    def are_unknown(self) -> bool:
+        """Whether no broker can be asked."""
+        return not self._bootstrap
 
     def of(self, source: Source) -> dict[int, int] | None:
         """By lane; None where the broker does not say."""
@@ -165,6 +175,8 @@ class _Ends:
 
 def _how_far(run: Run, ends: _Ends) -> tuple[int, int | None]:
     """How many batches are committed, and how many offsets are not."""
+    if ends.are_unknown:
+        return committed_offsets(run.checkpoint)[0], None
     try:
         pipeline = run.own_pipeline()
     except (PipelineError, RunError):
