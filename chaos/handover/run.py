@@ -80,7 +80,7 @@ def sides(endpoints: Endpoints, file: Path, to: str) -> tuple[runs.Run | None, r
     if blue is None or blue.run == green.run:
         return None, green
     life = life_of(endpoints, green)
-    if life.state not in _GOES_ON:
+    if life.state not in {*_GOES_ON, State.finished}:
         why = f" ({life.why})" if life.why else ""
         msg = (
             f"run {green.run} is {life.state}{why}: what takes over has to live: "
@@ -129,9 +129,10 @@ def compare(
     windows = _same_windows(endpoints, (blue, ours), (green, theirs), ends, of)
     found = agree(of, written, also, names=names, windows=windows)
     letters = [] if windows is not None else letters_lacking(of, written, also)
-    if windows is None and not found.differing and life_of(endpoints, blue).state in _GOES_ON:
+    if windows is None and not found.differing:
         # And the other way round, for rows that only the new run has.
-        if _await(blue, ours, _reached(green, ours), until_s):
+        goes_on = life_of(endpoints, blue).state in _GOES_ON
+        if _await(blue, ours, _reached(green, ours), until_s if goes_on else 0):
             news(f"run {blue.run} is behind {green.run}: what it has not read is not compared")
         else:
             later = _written(blue, ours)
