@@ -59,9 +59,11 @@ class Even:
 
     def sentences(self) -> list[str]:
         """What was compared, and what came out."""
-        told = f"{self.windows.before} and {self.windows.after}: {self.windows.summary()}"
-        letters = [f"{len(self.letters)} dead letters differ, as {self.letters[0]}"]
-        return [*self.apart, told, *(letters if self.letters else [])]
+        told = [*self.apart]
+        told.append(f"{self.windows.before} and {self.windows.after}: {self.windows.summary()}")
+        if self.letters:
+            told.append(f"dead letters that one lacks: {len(self.letters)}, as {self.letters[0]}")
+        return told
 
 
 def sides(endpoints: Endpoints, file: Path, to: str) -> tuple[runs.Run | None, runs.Run]:
