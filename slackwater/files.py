@@ -16,6 +16,7 @@ from slackwater.places import check_picture, check_places
 if TYPE_CHECKING:
     from chaos.log import LogRecord
     from windowing.spec import Pipeline
+    from windowing.spec.source import Source
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
@@ -118,7 +119,7 @@ def verify(
     With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
     run wrote is judged by the run's own copy of the file.
     """
-    from chaos.log import behind, read_events, read_topics
+    from chaos.log import behind
     from chaos.output import read_files, read_tables
     from chaos.postgres_output import read_postgres
     from chaos.verify import verify as compare
@@ -139,12 +140,7 @@ def verify(
     spec = of.pipeline
 
     def read_log() -> Iterator[LogRecord]:
-        whole = (
-            read_events(input_, spec.source)
-            if input_ is not None
-            else read_topics(broker(bootstrap), spec.source)
-        )
-        return behind(spec.source, whole, of.first)
+        return behind(spec.source, _log(spec.source, input_, bootstrap), of.first)
 
     if of.first:
         say(f"run {of.name} was begun at {_places(spec, of.first)}: so is the log here")
@@ -160,6 +156,13 @@ def verify(
     if output is None and input_ is None:
         of.keep(verdict)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def _log(source: Source, file: Path | None, bootstrap: str | None) -> Iterator[LogRecord]:
+    """The whole log: of a file, else of the topic."""
+    from chaos.log import read_events, read_topics
+
+    return read_events(file, source) if file else read_topics(broker(bootstrap), source)
 
 
 def _places(spec: Pipeline, first: Mapping[int, int]) -> str:
