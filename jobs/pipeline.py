@@ -41,6 +41,7 @@ from jobs.topics import TopicError
 from windowing.errors import (
     CheckpointDamaged,
     SecondDriver,
+    TableConflict,
     TokenMismatch,
     UndeclaredPartition,
 )
@@ -55,6 +56,7 @@ _LOG_APPEND_TIME = 1
 # A restart meets these again.
 _FINAL = (
     CheckpointDamaged,
+    TableConflict,
     TokenMismatch,
     TopicError,
     UndeclaredPartition,

@@ -1,4 +1,4 @@
-"""Commands over the running stack: produce, topics, submit, progress, quality, plot, demo."""
+"""Commands over the running stack: produce, topics, progress, quality, plot, demo."""
 
 from __future__ import annotations
 
@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from slackwater import answers
 from slackwater.chosen import OptionalRun, chosen
-from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
-    from jobs.runs import Progress
     from windowing.spec import Pipeline
-
-RunName = Annotated[str, typer.Option("--run", help="Name of the run: one checkpoint, one result.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (produce, topics, submit, progress, quality, plot, demo):
+    for command in (produce, topics, progress, quality, plot, demo):
         app.command()(command)
 
 
@@ -126,34 +123,6 @@ def _accept(spec: Pipeline, run: str | None) -> None:
         say(spelled(topic, lanes).rstrip())
 
 
-def submit(
-    pipeline: PipelineFile,
-    run: RunName,
-    max_offsets: Annotated[
-        int | None, typer.Option(min=1, help="Offsets per batch at the most.")
-    ] = None,
-    available_now: Annotated[
-        bool, typer.Option("--available-now", help="Take what is there, then end.")
-    ] = False,
-) -> None:
-    """Submit a run to the cluster, supervised; a run that is alive already is attached to."""
-    from infra import stack
-    from jobs import runs
-    from windowing.spec import load_pipeline
-
-    spec = load_pipeline(pipeline)
-    check_classes(spec, pipeline)  # before a living job is ended for this one
-    submitted = runs.submit(
-        stack.endpoints(only=["kafka", "spark"]),
-        spec,
-        pipeline,
-        run,
-        max_offsets=max_offsets,
-        available_now=available_now,
-    )
-    say(json.dumps(submitted.told()))
-
-
 def progress(
     pipeline: PipelineFile,
     run: OptionalRun = None,
@@ -169,6 +138,7 @@ def progress(
     """Say how far a run's committed offsets are from a target, and how the run is."""
     from infra import stack
     from jobs import runs
+    from jobs.runs.overview import page_now
     from jobs.topics import lane_ends
     from windowing.spec import load_pipeline
 
@@ -186,28 +156,13 @@ def progress(
         target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
     found = runs.progress(endpoints, of, target, spec.source)
     if as_json:
-        say(json.dumps(_told(found, spec)))
+        say(json.dumps(answers.progress(found, spec, page_now(endpoints, of))))
         return
     state = found.state.upper()
     say(f"{of.run}: {state}, {found.batches} batches, {found.behind} offsets behind")
     if found.why:
         say(found.why)
     raise typer.Exit(FAILED if found.error else PASSED)
-
-
-def _told(found: Progress, spec: Pipeline) -> dict[str, object]:
-    """How far a run is, for scripts."""
-    return {
-        "done": found.done,
-        "behind": found.behind,
-        "state": found.state.upper(),
-        "why": found.why,
-        "restarts": found.restarts,
-        "batches": found.batches,
-        "lanes": {spec.source.lane(lane): offset for lane, offset in found.committed.items()},
-        "error": found.error,
-        "log": found.log,
-    }
 
 
 def _offsets(text: str) -> dict[int, int]:
@@ -226,10 +181,16 @@ def _offsets(text: str) -> dict[int, int]:
     return found
 
 
-def quality(pipeline: PipelineFile, run: OptionalRun = None) -> None:
+def quality(
+    pipeline: PipelineFile,
+    run: OptionalRun = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object, for scripts; the lines go to stderr.")
+    ] = False,
+) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     from chaos.expectations.run import check
-    from chaos.log import read_topics
+    from chaos.log import behind, read_topics
     from infra import stack
     from infra.layout import Layout
     from jobs.runs.verdicts import Judge, keep_verdict
@@ -241,17 +202,19 @@ def quality(pipeline: PipelineFile, run: OptionalRun = None) -> None:
         spec,
         None if in_postgres else of.table,
         of.run,
-        read_topics(endpoints.kafka_bootstrap, spec.source),
+        behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
         Layout(endpoints.state_dir).quality / spec.name,
     )
+    lines = tell if as_json else say
     for result in report.results:
         mark = "ok  " if result.success else "FAIL"
-        say(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
-    say(f"Data Docs: {report.docs_index}")
-    wrong = [f"{one.query or '-'} {one.expectation}" for one in report.results if not one.success]
-    holding = f"{len(report.results) - len(wrong)} of {len(report.results)} expectations hold"
-    sentence = ", not ".join([holding, *wrong])
-    keep_verdict(of, Judge.quality, passed=report.success, sentence=sentence)
+        lines(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
+    lines(f"Data Docs: {report.docs_index}")
+    keep_verdict(of, Judge.quality, passed=report.success, sentence=report.sentence)
+    if as_json:
+        say(json.dumps(answers.quality(report, of.run)))
+    if not report.success:
+        tell(report.sentence)
     raise typer.Exit(PASSED if report.success else FAILED)
 
 

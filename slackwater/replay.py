@@ -137,7 +137,7 @@ def _shadow(
         return _locally(pipeline, ranged) if engine is Engine.local else _on_cluster(file, ranged)
 
     found = shadow(old, new, len(ranged.records), run)
-    _show(found.windows)
+    show_contrast(found.windows)
     for line in found.lines():
         say(line)
     if report is not None:
@@ -177,7 +177,7 @@ def _on_cluster(file: Path, ranged: Range) -> Output:
     return run_once(file, stack.endpoints(only=["kafka", "spark"]), ranged)
 
 
-def _show(windows: Contrast) -> None:
+def show_contrast(windows: Contrast) -> None:
     """The first windows that differ, as a table on the terminal."""
     from rich.table import Table
 

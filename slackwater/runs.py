@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from slackwater import answers
 from slackwater.chosen import OptionalRun, warn
 from slackwater.console import err, plain, say, tell
 from slackwater.files import PipelineFile
@@ -71,11 +72,13 @@ def start(pipeline: PipelineFile, run: OptionalRun = None) -> None:
     from infra import stack
     from jobs import runs as begun
     from jobs.runs.choice import meant
+    from jobs.runs.overview import page_now
 
     endpoints = stack.endpoints(only=["kafka", "spark"])
     found = meant(endpoints, pipeline, run)
     warn(endpoints, found, pipeline)
-    say(json.dumps(begun.start(endpoints, found).told()))
+    begun_again = begun.start(endpoints, found)
+    say(json.dumps(answers.submission(begun_again, page_now(endpoints, begun_again))))
 
 
 def stop(

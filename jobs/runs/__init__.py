@@ -19,8 +19,8 @@ from jobs.runs.folder import (
     table_of,
 )
 from jobs.runs.looking import Progress, progress
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit
+from jobs.runs.offsets import committed_offsets, planned_offsets
+from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit, take_over
 
 __all__ = [
     "FAILURE_FILE",
@@ -36,6 +36,7 @@ __all__ = [
     "folder_of",
     "living",
     "newest",
+    "planned_offsets",
     "progress",
     "start",
     "stop",
@@ -43,4 +44,5 @@ __all__ = [
     "stop_run",
     "submit",
     "table_of",
+    "take_over",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from infra.endpoints import Endpoints
+from jobs.placement import is_version_of, with_place
 from jobs.runs.folder import Run, as_accepted
 from windowing.spec import PipelineError, load_pipeline
 from windowing.spec.errors import shown
@@ -30,8 +31,10 @@ def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> li
     if now.read_bytes() == run.file.read_bytes():
         return None
     try:
-        ours = as_accepted(endpoints, load_pipeline(now), run.run)
-        return list(differences(run.own_pipeline().text, ours.text)) or None
+        own, ours = run.own_pipeline(), as_accepted(endpoints, load_pipeline(now), run.run)
+        if is_version_of(own, ours):  # which tables it was given is no edit of the user's
+            ours = with_place(ours, own.output, like=own)
+        return list(differences(own.text, ours.text)) or None
     except PipelineError as error:
         return [f"{now} breaks a rule now: {error}"]
 

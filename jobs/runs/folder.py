@@ -83,6 +83,7 @@ class Run:
         given: the file that it was submitted with, as it was called; None: the note does not say.
         submitted_at: when, in UTC; of a run that was submitted again, the last time.
         options: what it was submitted with beside the file.
+        fingerprint: of the pipeline that it was begun with; None: the note does not say.
     """
 
     pipeline: str
@@ -95,6 +96,7 @@ class Run:
     given: Path | None = None
     submitted_at: datetime = _LONG_AGO
     options: Options = field(default_factory=Options)
+    fingerprint: str | None = None
 
     def told(self) -> dict[str, str]:
         """What is said of it to programs that have submitted it."""
@@ -195,6 +197,7 @@ def read_run(folder: Path) -> Run:
         given=Path(note["given"]) if note.get("given") else None,
         submitted_at=submitted_at,
         options=Options.of(note["options"]) if "options" in note else Options(),
+        fingerprint=note.get("fingerprint"),
     )
 
 

@@ -125,6 +125,11 @@ def page_of(endpoints: Endpoints, run: Run, room: Room | None) -> str | None:
     return f"{base}/app/?appId={app}" if app else base
 
 
+def page_now(endpoints: Endpoints, run: Run) -> str | None:
+    """The page of a run's job at the master, as `page_of`, by a look of its own."""
+    return page_of(endpoints, run, _room(endpoints))
+
+
 def _room(endpoints: Endpoints) -> Room | None:
     try:
         return spark_room.look(endpoints.spark_ui) if endpoints.spark_ui else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +51,7 @@ def submit(
     run: str,
     *,
     beside: bool = False,
+    may_end: Collection[str] | None = None,
     max_offsets: int | None = None,
     available_now: bool = False,
     parallelism: int | None = None,
@@ -70,18 +71,66 @@ def submit(
         file: the pipeline file, for its name.
         run: the run's name.
         beside: let the pipeline's other jobs live, and the live run be the one that it is.
+        may_end: the runs whose jobs may be ended for it; None: any.
         max_offsets: offsets per batch at the most; None for no limit.
         available_now: take what is there, then end.
         parallelism: how many tasks run the lanes, and the shards; None: as the job has it.
         conf: Spark settings beside those of the cluster.
         first: per partition, where a fresh checkpoint begins; None: at the beginning.
         end: per partition, the first offset to be left out; None: all is read.
+
+    Raises:
+        RunError: the job of a run would have to be ended that may not.
     """
     options = Options(max_offsets, available_now, parallelism, conf, first, end, beside)
     # Lanes that have joined the run stay with it, whether or not the user's file knows of them.
     with one_at_a_time(endpoints, pipeline.name):
         accepted = as_accepted(endpoints, pipeline, run)
+        if may_end is not None and not beside:
+            _check_ends(endpoints, pipeline.name, {run, *may_end})
         return _submit(endpoints, _Wanted(accepted, file, file.absolute(), run, options))
+
+
+def _check_ends(endpoints: Endpoints, pipeline: str, known: Collection[str]) -> None:
+    living = [name for name in _living(endpoints, pipeline) if name not in known]
+    if living:
+        msg = (
+            f"run {living[0]} of pipeline {pipeline} was begun meanwhile: look with "
+            "`slackwater runs`, then submit again"
+        )
+        raise RunError(msg)
+
+
+def take_file(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> None:
+    """Give a run another spelling of what it runs, as its own copy of the file.
+
+    Args:
+        endpoints: of the stack.
+        run: may be alive.
+        pipeline: of the run's fingerprint, with its rows where the run's are.
+    """
+    with one_at_a_time(endpoints, run.pipeline):
+        _copy(pipeline, run.file)
+
+
+def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
+    """Make a run that works beside the live one the live run, in one write; then end that one.
+
+    To be called again where it was cut off: what is done already stays done.
+
+    Args:
+        endpoints: of the stack.
+        run: that takes over.
+        before: the one that it takes over from.
+
+    Returns:
+        the runs whose jobs were ended.
+    """
+    with one_at_a_time(endpoints, run.pipeline):
+        name_live(endpoints, run.pipeline, run.run)
+        options = replace(run.options, beside=False)
+        write_note(replace(read_run(run.folder), options=options))
+        return _stop(endpoints, run.pipeline, only=before.run, by=run.run)
 
 
 def start(endpoints: Endpoints, run: Run) -> Run:
@@ -184,12 +233,23 @@ def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
         given=wanted.given,
         submitted_at=datetime.now(UTC),
         options=wanted.options,
+        fingerprint=_begun_with(folder) or wanted.pipeline.fingerprint,
     )
-    written = copied.with_name(f".{copied.name}.new")
-    written.write_text(wanted.pipeline.text, encoding="utf-8")
-    written.replace(copied)
+    _copy(wanted.pipeline, copied)
     write_note(result)
     return result
+
+
+def _begun_with(folder: Path) -> str | None:
+    """The fingerprint that a run was begun with; None: it was not begun, or that was not noted."""
+    return read_run(folder).fingerprint if (folder / NOTE_FILE).exists() else None
+
+
+def _copy(pipeline: Pipeline, file: Path) -> None:
+    """Write a run's own copy of its file, whole or not at all."""
+    written = file.with_name(f".{file.name}.new")
+    written.write_text(pipeline.text, encoding="utf-8")
+    written.replace(file)
 
 
 def _launch(endpoints: Endpoints, run: Run, secrets: Path | None) -> Run:
