@@ -28,9 +28,9 @@ from jobs.topics import create_topics
 from tests.life.machine import FILE, GOOD, Runs
 from windowing.spec import load_pipeline
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.slow]
 
-PATIENCE_S = 300.0
+PATIENCE_S = float(os.environ.get("LIFE_PATIENCE_S", "300"))
 STEPS = int(os.environ.get("LIFE_STEPS", "10"))
 EXAMPLES = int(os.environ.get("LIFE_EXAMPLES", "1"))
 
