@@ -31,15 +31,19 @@ _KILLED = (
     "Python worker exited unexpectedly",
     "Python worker failed to connect back",
 )
-# What comes back by itself, be it after hours.
+# What comes back by itself, be it after hours. What Kafka refuses for good was looked for before.
 _AWAY = (
     "BrokerError",
     "ExecutorsLost",
     "OperationalError",
-    "common.errors.TimeoutException",
-    "common.errors.DisconnectException",
+    "org.apache.kafka.common.",
     "KafkaTimeoutError",
     "KafkaConnectionError",
+    "java.net.ConnectException",
+    "java.net.UnknownHostException",
+    "All masters are unresponsive",
+    "stopped SparkContext",
+    "SparkContext was shut down",
 )
 _NO_SPACE = "No space left on device"
 _STATE_FILE = re.compile(r"[\w./:-]*/state/\d+/\d+/[\w.-]+\.(?:changelog|zip|sst)")

@@ -166,7 +166,7 @@ def _alive(facts: Facts) -> Life:
         return Life(State.waiting, facts.lacks)
     if facts.driver == "RELAUNCHING":
         return Life(State.restarting, "its worker was lost: the driver is started on another one")
-    if facts.well or facts.begun is None:
+    if facts.driver == "RUNNING" and (facts.well or facts.begun is None):
         return Life(State.running)
     if facts.deaths.number or facts.launches > 1:
         return Life(State.restarting, _restarts(facts))

@@ -8,6 +8,7 @@ is nothing to do; and what it dies of. One that had no time for that is missed b
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -84,12 +85,10 @@ class Attempt:
 
     def is_well(self) -> None:
         """Note that a batch is done, or that there is nothing to do."""
-        if self._well:
-            return
-        self._well = True
-        noted = read_attempts(self._folder)
-        if noted is not None and noted.living == self._name:
-            _write(self._folder, replace(noted, well=True, deaths=Deaths()))
+        if not self._well:
+            noted = read_attempts(self._folder)
+            if noted is not None and noted.living == self._name:
+                self._well = _wrote(self._folder, replace(noted, well=True, deaths=Deaths()))
 
     def died(self, of: Deaths) -> str | None:
         """Note that this driver dies; gives why another one would, too, and None if it may not.
@@ -107,7 +106,7 @@ class Attempt:
             outage=before.outage + of.outage,
             last=of.last,
         )
-        _write(self._folder, replace(noted, well=False, deaths=deaths, living=None))
+        _wrote(self._folder, replace(noted, well=False, deaths=deaths, living=None))
         return deaths.final
 
     def ended(self) -> None:
@@ -115,6 +114,16 @@ class Attempt:
         noted = read_attempts(self._folder)
         if noted is not None and noted.living == self._name:
             _write(self._folder, replace(noted, living=None))
+
+
+def _wrote(folder: Path, attempts: Attempts) -> bool:
+    """Write it, if that can be: no job is to die of a note, nor to hide what it dies of."""
+    try:
+        _write(folder, attempts)
+    except OSError as error:
+        sys.stderr.write(f"{folder / ATTEMPTS_FILE} cannot be written: {error}\n")
+        return False
+    return True
 
 
 def _write(folder: Path, attempts: Attempts) -> None:

@@ -110,6 +110,8 @@ def test_dying_again_and_again_is_a_failure_whatever_the_master_says(
         (Facts("RUNNING", begun=1, well=True), State.running, None),
         (Facts("RUNNING", begun=1, well=True, lacks="r1 has it"), State.running, None),
         (Facts("RUNNING"), State.running, None),
+        (Facts("SUBMITTED"), State.submitted, "no worker has started its driver"),
+        (Facts("SUBMITTED", begun=1, well=True), State.submitted, "no worker has started"),
         (
             Facts("RUNNING", begun=2, deaths=Deaths(error=1, last="OSError: no")),
             State.restarting,
