@@ -38,28 +38,21 @@ from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER
 from jobs.runs.names import job_name
 from jobs.session import PARALLELISM, session
 from jobs.topics import TopicError
-from windowing.errors import (
-    CheckpointDamaged,
-    SecondDriver,
-    TableConflict,
-    TokenMismatch,
-    UndeclaredPartition,
-)
+from windowing.errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spark.sinks.tokens import TokenOf
 from windowing.spec import Pipeline, PipelineError, load_pipeline
 from windowing.spec.source import Source
+from windowing.spec.user_aggregate import UserAggregateError
 
 _LOG_APPEND_TIME = 1
 
 # A restart meets these again.
 _FINAL = (
-    CheckpointDamaged,
-    TableConflict,
-    TokenMismatch,
+    WindowingError,
+    UserAggregateError,
     TopicError,
-    UndeclaredPartition,
     TooManyDeaths,
     PipelineError,
     AnalysisException,
