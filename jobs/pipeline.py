@@ -34,7 +34,7 @@ from jobs.owner import REFUSED_FILE, Owner
 from jobs.partitions import REFUSED_BATCH, look, pending
 from jobs.producing import CONTROL_HEADER
 from jobs.runs.attempts import Attempt, TooManyDeaths
-from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER
+from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
 from jobs.runs.names import job_name
 from jobs.session import PARALLELISM, session
 from jobs.topics import TopicError
@@ -314,14 +314,13 @@ def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
     said: dict[str, object] = {"error": reason}
     if isinstance(windowing_error(trace), UndeclaredPartition):
         said[REFUSED_BATCH] = pending(args.checkpoint)
-    failure.write_text(json.dumps(said), encoding="utf-8")
+    write_whole(failure, said)
     sys.stderr.write(f"{trace}\na restart cannot mend this: {reason}\n")
 
 
 def _step_back(args: argparse.Namespace, error: SecondDriver) -> None:
     """Leave the run to the driver that has it: it has not failed, so only this one ends."""
-    refused = args.checkpoint.parent / REFUSED_FILE
-    refused.write_text(json.dumps({"error": str(error)}), encoding="utf-8")
+    write_whole(args.checkpoint.parent / REFUSED_FILE, {"error": str(error)})
     sys.stderr.write(f"{error}\n")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.life import Deaths
+from jobs.runs.folder import write_whole
 
 ATTEMPTS_FILE = "attempts.json"
 """In a run's folder."""
@@ -127,7 +128,4 @@ def _wrote(folder: Path, attempts: Attempts) -> bool:
 
 
 def _write(folder: Path, attempts: Attempts) -> None:
-    file = folder / ATTEMPTS_FILE
-    written = file.with_name(f".{ATTEMPTS_FILE}.new")
-    written.write_text(json.dumps(asdict(attempts)), encoding="utf-8")
-    written.replace(file)
+    write_whole(folder / ATTEMPTS_FILE, asdict(attempts))

@@ -124,6 +124,8 @@ def test_every_run_is_listed_with_its_state_and_the_live_one(desk: Desk) -> None
 
 
 def test_stop_and_start_are_seen(desk: Desk) -> None:
+    assert "nothing was running" in desk.call("stop", desk.file)
+    desk.call("start", desk.file, code=1)
     run = desk.submit("r1")
     own = run.file.read_text()
     assert desk.runs()[0]["state"] == "running"
