@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,27 @@ def submitted(endpoints: Endpoints, folder: Path, name: str, run: str) -> runs.R
     file = folder / f"{name}.yml"
     file.write_text(FILE.format(name=name, topic=GOOD))
     return runs.submit(endpoints, load_pipeline(file), file, run)
+
+
+def test_a_driver_that_never_comes_to_our_program_has_failed(
+    layout: Layout, tmp_path: Path
+) -> None:
+    """As where the code is not there: only the cluster's own output tells of it."""
+    endpoints = stack.endpoints(layout=layout, only=["kafka", "spark"])
+    nowhere = submitted(replace(endpoints, code=tmp_path), tmp_path, "nowhere", "r1")
+    seen = set()
+
+    def failed() -> bool:
+        seen.add(state := life_of(endpoints, nowhere).state)
+        return state is State.failed
+
+    until(failed, lambda: look_at(endpoints, nowhere))
+    assert State.running not in seen
+    why = str(life_of(endpoints, nowhere).why)
+    assert "was started 3 times and never came to our program" in why
+    assert runs.living(endpoints, "nowhere") == ["r1"], "the cluster goes on trying"
+    assert runs.stop_run(endpoints, nowhere) == ["r1"]
+    assert life_of(endpoints, nowhere).state is State.stopped
 
 
 def test_who_waits_is_told_for_whom_and_a_job_that_only_dies_has_failed(
