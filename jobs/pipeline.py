@@ -275,6 +275,7 @@ def main(argv: list[str]) -> int:
         run(args, attempt)
     except StreamingQueryException as error:
         if isinstance(second := windowing_error(str(error)), SecondDriver):
+            attempt.ended()
             _step_back(args, second)
             return 0
         reason = final_reason(str(error), _written(args)) or _refusal(args, str(error))
@@ -282,6 +283,7 @@ def main(argv: list[str]) -> int:
     except SecondDriver as error:
         _step_back(args, error)
     except _FINAL as error:
+        attempt.ended()
         _give_up(args, str(error), "")
     except Exception as error:
         _die(args, attempt, error)
@@ -292,9 +294,11 @@ def _die(
     args: argparse.Namespace, attempt: Attempt, error: Exception, reason: str | None = None
 ) -> None:
     """Give up, where there is a reason, or enough have died before; else raise the error."""
-    reason = reason or attempt.died(death_of(error))
+    if reason is None:
+        reason = attempt.died(death_of(error))
     if reason is None:
         raise error
+    attempt.ended()
     _give_up(args, reason, str(error))
 
 

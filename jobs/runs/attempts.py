@@ -111,10 +111,10 @@ class Attempt:
         return deaths.final
 
     def ended(self) -> None:
-        """Note that this driver ends as it should."""
+        """Note that this driver ends by itself: it is through, or has given up."""
         noted = read_attempts(self._folder)
         if noted is not None and noted.living == self._name:
-            _write(self._folder, replace(noted, living=None))
+            _wrote(self._folder, replace(noted, living=None))
 
 
 def _wrote(folder: Path, attempts: Attempts) -> bool:

@@ -73,6 +73,9 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driver:
 def test_what_a_restart_meets_again_is_final_at_once(driver: Driver, error: Exception) -> None:
     assert driver.dies_of(error) == 0
     assert driver.reason == str(error)
+    noted = read_attempts(driver.folder)
+    assert noted is not None
+    assert (noted.living, noted.deaths.number) == (None, 0), "whoever comes next misses nobody"
 
 
 def test_tables_of_another_schema_are_final_at_once(driver: Driver) -> None:
