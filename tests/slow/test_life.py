@@ -120,8 +120,10 @@ def submitted(endpoints: Endpoints, folder: Path, name: str, run: str) -> runs.R
 def test_a_driver_that_never_comes_to_our_program_has_failed(
     layout: Layout, tmp_path: Path
 ) -> None:
-    """As where the code is not there: only the cluster's own output tells of it."""
+    """As where a package is missing: only the driver's own output tells of it."""
     endpoints = stack.endpoints(layout=layout, only=["kafka", "spark"])
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "pipeline.py").write_text("import slackwater_lacks_it")
     nowhere = submitted(replace(endpoints, code=tmp_path), tmp_path, "nowhere", "r1")
     seen = set()
 
@@ -132,7 +134,8 @@ def test_a_driver_that_never_comes_to_our_program_has_failed(
     until(failed, lambda: look_at(endpoints, nowhere))
     assert State.running not in seen
     why = str(life_of(endpoints, nowhere).why)
-    assert "was started 3 times and never came to our program" in why
+    assert "was started 3 times and never came to our program: ModuleNotFoundError" in why
+    assert "slackwater_lacks_it" in why
     assert runs.living(endpoints, "nowhere") == ["r1"], "the cluster goes on trying"
     assert runs.stop_run(endpoints, nowhere) == ["r1"]
     assert life_of(endpoints, nowhere).state is State.stopped
