@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from infra import spark_key, spark_size
+from infra import http, spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, VENV, Layout
@@ -145,7 +145,7 @@ def check_master(ports: Ports) -> None:
         raise NotReady(text)
     url = f"http://{HOST}:{ports['spark-rest']}/v1/submissions/status/none"
     try:
-        code = httpx.get(url, timeout=REQUEST_S, trust_env=False).status_code
+        code = http.client().get(url, timeout=REQUEST_S).status_code
     except httpx.HTTPError as error:
         text = f"{url} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
@@ -195,8 +195,7 @@ def page(base: str) -> dict:  # type: ignore[type-arg]
 
 def _get(url: str) -> dict:  # type: ignore[type-arg]
     try:
-        with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:
-            return client.get(url).json()  # type: ignore[no-any-return]
+        return http.client().get(url, timeout=REQUEST_S).json()  # type: ignore[no-any-return]
     except (httpx.HTTPError, ValueError) as error:
         text = f"{url} does not answer ({type(error).__name__})"
         raise NotReady(text) from error

@@ -34,32 +34,25 @@ from jobs.owner import REFUSED_FILE, Owner
 from jobs.partitions import REFUSED_BATCH, look, pending
 from jobs.producing import CONTROL_HEADER
 from jobs.runs.attempts import Attempt, TooManyDeaths
-from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER
+from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
 from jobs.runs.names import job_name
 from jobs.session import PARALLELISM, session
 from jobs.topics import TopicError
-from windowing.errors import (
-    CheckpointDamaged,
-    SecondDriver,
-    TableConflict,
-    TokenMismatch,
-    UndeclaredPartition,
-)
+from windowing.errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spark.sinks.tokens import TokenOf
 from windowing.spec import Pipeline, PipelineError, load_pipeline
 from windowing.spec.source import Source
+from windowing.spec.user_aggregate import UserAggregateError
 
 _LOG_APPEND_TIME = 1
 
 # A restart meets these again.
 _FINAL = (
-    CheckpointDamaged,
-    TableConflict,
-    TokenMismatch,
+    WindowingError,
+    UserAggregateError,
     TopicError,
-    UndeclaredPartition,
     TooManyDeaths,
     PipelineError,
     AnalysisException,
@@ -282,6 +275,7 @@ def main(argv: list[str]) -> int:
         run(args, attempt)
     except StreamingQueryException as error:
         if isinstance(second := windowing_error(str(error)), SecondDriver):
+            attempt.ended()
             _step_back(args, second)
             return 0
         reason = final_reason(str(error), _written(args)) or _refusal(args, str(error))
@@ -289,6 +283,7 @@ def main(argv: list[str]) -> int:
     except SecondDriver as error:
         _step_back(args, error)
     except _FINAL as error:
+        attempt.ended()
         _give_up(args, str(error), "")
     except Exception as error:
         _die(args, attempt, error)
@@ -299,9 +294,11 @@ def _die(
     args: argparse.Namespace, attempt: Attempt, error: Exception, reason: str | None = None
 ) -> None:
     """Give up, where there is a reason, or enough have died before; else raise the error."""
-    reason = reason or attempt.died(death_of(error))
+    if reason is None:
+        reason = attempt.died(death_of(error))
     if reason is None:
         raise error
+    attempt.ended()
     _give_up(args, reason, str(error))
 
 
@@ -321,14 +318,13 @@ def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
     said: dict[str, object] = {"error": reason}
     if isinstance(windowing_error(trace), UndeclaredPartition):
         said[REFUSED_BATCH] = pending(args.checkpoint)
-    failure.write_text(json.dumps(said), encoding="utf-8")
+    write_whole(failure, said)
     sys.stderr.write(f"{trace}\na restart cannot mend this: {reason}\n")
 
 
 def _step_back(args: argparse.Namespace, error: SecondDriver) -> None:
     """Leave the run to the driver that has it: it has not failed, so only this one ends."""
-    refused = args.checkpoint.parent / REFUSED_FILE
-    refused.write_text(json.dumps({"error": str(error)}), encoding="utf-8")
+    write_whole(args.checkpoint.parent / REFUSED_FILE, {"error": str(error)})
     sys.stderr.write(f"{error}\n")
 
 

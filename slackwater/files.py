@@ -126,16 +126,9 @@ def verify(
     from chaos.verify import with_records
     from slackwater.judged import judged
 
-    if [table is not None, output is not None, postgres].count(True) > 1:
-        complain("give the output as --table DIR, --postgres or --output FILE, one of them")
-        raise typer.Exit(USAGE)
-    if topic and input_ is not None:
-        complain("give the log as --topic or as --input FILE, one of them")
-        raise typer.Exit(USAGE)
-    by_run = output is None and table is None and not postgres
-    if not by_run and not topic and input_ is None:
-        complain("give the log as --topic or as --input FILE, one of them")
-        raise typer.Exit(USAGE)
+    outputs = [table is not None, output is not None, postgres].count(True)
+    by_run = not outputs
+    _check_choice(outputs, [topic, input_ is not None].count(True))
     of = judged(pipeline, table, run, is_needed=by_run, is_file=output is not None)
     spec = of.pipeline
 
@@ -163,6 +156,20 @@ def _log(source: Source, file: Path | None, bootstrap: str | None) -> Iterator[L
     from chaos.log import read_events, read_topics
 
     return read_events(file, source) if file else read_topics(broker(bootstrap), source)
+
+
+def _check_choice(outputs: int, logs: int) -> None:
+    """See that one output and one log were named, or no output: a run has both.
+
+    Raises:
+        Exit: they were not.
+    """
+    if outputs > 1:
+        complain("give the output as --table DIR, --postgres or --output FILE, one of them")
+        raise typer.Exit(USAGE)
+    if logs > 1 or (outputs and not logs):
+        complain("give the log as --topic or as --input FILE, one of them")
+        raise typer.Exit(USAGE)
 
 
 def _places(spec: Pipeline, first: Mapping[int, int]) -> str:

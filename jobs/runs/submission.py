@@ -190,6 +190,7 @@ class _Wanted:
 def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
     pipeline, run, beside = wanted.pipeline, wanted.run, wanted.options.beside
     folder = folder_of(endpoints, pipeline, run)
+    live = live_run(endpoints, pipeline.name)
     folder.mkdir(parents=True, exist_ok=True)
     if _is_doomed(endpoints, folder):
         _stop(endpoints, pipeline.name, only=run)
@@ -210,8 +211,7 @@ def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
         result = _noted(endpoints, wanted, driver)
     if driver is None:
         result = _launch(endpoints, result, secrets)
-    if not beside or live_run(endpoints, pipeline.name) is None:
-        name_live(endpoints, pipeline.name, run)
+    name_live(endpoints, pipeline.name, live.run if beside and live is not None else run)
     return result
 
 
