@@ -18,7 +18,9 @@ _FINAL_MARKS = (
     "Some data may have been lost",
 )
 _SCHEMA = re.compile(r"SchemaMismatchError: (.+)")
-_ERROR = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)*\w*(?:Error|Exception)\b: .+")
+# Of Python; those of Java are of packages that Python has none of.
+_ERROR = re.compile(r"(?!(?:org|java|javax|py4j|scala)\.)(?:\w+\.)*\w*(?:Error|Exception)\b: .+")
+_TERMINATED = re.compile(r"^.*terminated with exception: |,? SQLSTATE: \w+$")
 _WORDS_MAX = 500
 # Processes that were ended from outside, or for want of memory: they cannot say which.
 _KILLED = (
@@ -27,6 +29,7 @@ _KILLED = (
     "ConnectionRefusedError",
     "ExecutorLostFailure",
     "Python worker exited unexpectedly",
+    "Python worker failed to connect back",
 )
 # What comes back by itself, be it after hours.
 _AWAY = (
@@ -92,16 +95,14 @@ def last_words(text: str) -> str:
     """What a failed query died of: the innermost error that its message tells of, as one line.
 
     Args:
-        text: with the stack traces of Java and of Python.
+        text: with the stack traces of Java and of Python, and the plan of the query.
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = text.partition("=== Streaming Query ===")[0]
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    # Of Python's errors the last one is the innermost; what Java says of it stands behind.
     raised = [line for line in lines if _ERROR.match(line)]
-    # Of Python's errors the last one is the innermost; it stands before what Java says of it.
-    python = [
-        line for line in raised if not line.startswith(("Caused by", "py4j.", "org.", "java"))
-    ]
-    found = (python or raised or lines or ["it says no more"])[-1]
-    return found[:_WORDS_MAX]
+    said = _TERMINATED.sub("", lines[0]) if lines else "it says no more"
+    return (raised[-1] if raised else said)[:_WORDS_MAX]
 
 
 def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:

@@ -8,17 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra import spark_rest, spark_room
+from infra import spark_rest
 from infra.endpoints import Endpoints
-from infra.errors import NotReady
-from infra.spark_room import Room
 from jobs.life import Deaths, Facts, Life, State, life
 from jobs.owner import REFUSED_FILE
 from jobs.runs.attempts import Attempts, read_attempts
 from jobs.runs.folder import Run, failure
-from jobs.runs.names import job_name, pipeline_and_run
+from jobs.runs.names import job_name
 from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import read_order
+from jobs.runs.waiting import lacks
 from windowing.spec.source import Source
 
 _LAUNCH = "Launch Command: "
@@ -74,9 +73,11 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
         deaths=noted.deaths,
         launches=launches,
         last_words=(_refused(run) if driver == "FINISHED" else None) or words,
-        lacks=_lacks(endpoints, run, driver) if not noted.well else None,
+        lacks=lacks(endpoints, run, driver) if not noted.well else None,
     )
-    return Look(life(facts), noted.deaths, log)
+    # One that was told to end has died of that, and of nothing that is worth counting.
+    deaths = noted.deaths if facts.order is None else Deaths()
+    return Look(life(facts), deaths, log)
 
 
 def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:
@@ -108,60 +109,6 @@ def _refused(run: Run) -> str | None:
     """What a driver said that left the run to another one."""
     file = run.folder / REFUSED_FILE
     return json.loads(file.read_text(encoding="utf-8"))["error"] if file.exists() else None
-
-
-def _lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
-    """What a run waits for and who has it; None where it waits for nothing, or nobody says."""
-    if driver not in ("SUBMITTED", "RUNNING"):
-        return None
-    try:
-        room = spark_room.look(endpoints.spark_ui)
-    except NotReady:
-        return None
-    name = job_name(run.pipeline, run.run)
-    own = room.application(name)
-    if driver == "RUNNING" and (own is None or not own.waits):
-        return None
-    drivers = {one.submission_id: one.name for one in spark_rest.list_drivers(endpoints)}
-    if driver == "SUBMITTED" and not any(
-        d.waits for d in room.drivers if drivers.get(d.name) == name
-    ):
-        return None
-    return lacks(name, "executors" if driver == "RUNNING" else "driver", room, drivers)
-
-
-def lacks(name: str, what: str, room: Room, drivers: Mapping[str, str]) -> str:
-    """Say for whom a job waits, and what would free what they have.
-
-    Args:
-        name: of the job.
-        what: `driver` or `executors`.
-        room: of the cluster.
-        drivers: the names of jobs by the ids of their drivers.
-    """
-    held: dict[str, int] = {}
-    for share in (*room.applications, *room.drivers):
-        holder = share.name if share.app_id else drivers.get(share.name) or share.name
-        if holder != name and share.cores:
-            held[holder] = held.get(holder, 0) + share.cores
-    free = " and ".join(f"{cores} cores with {memory} MiB" for cores, memory in room.free)
-    none = f"no worker has room for its {what} (free: {free or 'nothing, as no worker lives'})"
-    if not held:
-        return f"{none}, and no job would free any: give the cluster more (infra/README.md)"
-    holders = ", ".join(f"{_who(job)} has {cores} cores" for job, cores in sorted(held.items()))
-    return f"{none}: {holders}; to end one frees them: {_how(sorted(held))}"
-
-
-def _who(job: str) -> str:
-    ours = pipeline_and_run(job)
-    return f"run {ours[1]} of {ours[0]}" if ours else f"{job!r}, which is no run of a pipeline,"
-
-
-def _how(jobs: list[str]) -> str:
-    ours = [found for job in jobs if (found := pipeline_and_run(job))]
-    if not ours:
-        return "end the program that has them"
-    return " or ".join(f"`slackwater stop {name} --run {run}`" for name, run in ours)
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,11 @@ class _Ends:
         self._bootstrap = endpoints.kafka_bootstrap
         self._known: dict[str, Mapping[int, int]] = {}
 
+    @property
+    def are_unknown(self) -> bool:
+        """Whether no broker can be asked."""
+        return not self._bootstrap
+
     def of(self, source: Source) -> dict[int, int] | None:
         """By lane; None where the broker does not say."""
         found: dict[int, int] = {}
@@ -170,6 +175,8 @@ class _Ends:
 
 def _how_far(run: Run, ends: _Ends) -> tuple[int, int | None]:
     """How many batches are committed, and how many offsets are not."""
+    if ends.are_unknown:
+        return committed_offsets(run.checkpoint)[0], None
     try:
         pipeline = run.own_pipeline()
     except (PipelineError, RunError):
