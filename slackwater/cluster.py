@@ -190,7 +190,7 @@ def quality(
 ) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     from chaos.expectations.run import check
-    from chaos.log import read_topics
+    from chaos.log import behind, read_topics
     from infra import stack
     from infra.layout import Layout
     from jobs.runs.verdicts import Judge, keep_verdict
@@ -202,7 +202,7 @@ def quality(
         spec,
         None if in_postgres else of.table,
         of.run,
-        read_topics(endpoints.kafka_bootstrap, spec.source),
+        behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
         Layout(endpoints.state_dir).quality / spec.name,
     )
     lines = tell if as_json else say

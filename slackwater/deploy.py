@@ -1,4 +1,4 @@
-"""Commands that deploy: submit, plan, handover."""
+"""Commands that deploy: submit, handover."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Replace = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (submit, plan, handover):
+    for command in (submit, handover):
         app.command()(command)
 
 
@@ -88,22 +88,6 @@ def submit(
     say(json.dumps(answers.submission(submitted, page_now(endpoints, submitted))))
 
 
-def plan(
-    pipeline: PipelineFile,
-    run: RunName = None,
-    origin: Origin = None,
-    beside: Beside = False,
-    replace: Replace = False,
-) -> None:
-    """Say what `submit` with the same options would do; do nothing."""
-    from infra import stack
-
-    endpoints = stack.endpoints(only=["kafka", "spark"])
-    found = _prepared(endpoints, pipeline, (run, origin), beside=beside, replace=replace)
-    for sentence in found.said:
-        say(sentence)
-
-
 def _prepared(
     endpoints: Endpoints,
     pipeline: Path,
@@ -139,7 +123,6 @@ def handover(
     What only one of them has is named. Where windows differ, nothing is done.
     """
     from chaos.handover.run import compare, sides
-
     from infra import stack
     from jobs.runs import take_over
     from slackwater.replay import show_contrast

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +15,7 @@ from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
+    from windowing.spec import Pipeline
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
@@ -117,7 +118,7 @@ def verify(
     With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
     run wrote is judged by the run's own copy of the file.
     """
-    from chaos.log import read_events, read_topics
+    from chaos.log import behind, read_events, read_topics
     from chaos.output import read_files, read_tables
     from chaos.postgres_output import read_postgres
     from chaos.verify import verify as compare
@@ -138,10 +139,15 @@ def verify(
     spec = of.pipeline
 
     def read_log() -> Iterator[LogRecord]:
-        if input_ is not None:
-            return read_events(input_, spec.source)
-        return read_topics(broker(bootstrap), spec.source)
+        whole = (
+            read_events(input_, spec.source)
+            if input_ is not None
+            else read_topics(broker(bootstrap), spec.source)
+        )
+        return behind(spec.source, whole, of.first)
 
+    if of.first:
+        say(f"run {of.name} was begun at {_places(spec, of.first)}: so is the log here")
     if output is not None:
         found = read_files(output)
     elif postgres or (by_run and of.is_in_postgres):
@@ -154,6 +160,10 @@ def verify(
     if output is None and input_ is None:
         of.keep(verdict)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def _places(spec: Pipeline, first: Mapping[int, int]) -> str:
+    return ", ".join(f"{spec.source.lane(lane)} offset {max(at, 0)}" for lane, at in first.items())
 
 
 def broker(bootstrap: str | None) -> str:

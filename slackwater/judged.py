@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,11 @@ class Judged:
         """The folder of the run's tables."""
         assert self.run is not None  # noqa: S101 - asked for where the run was needed
         return self.run.table
+
+    @property
+    def first(self) -> Mapping[int, int] | None:
+        """By lane, where in the log the run was told to begin; None: at the beginning."""
+        return None if self.run is None else self.run.options.first
 
     @property
     def is_in_postgres(self) -> bool:

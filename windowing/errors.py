@@ -24,6 +24,10 @@ class CheckpointMismatch(WindowingError):
     """State that was written by another pipeline: its file was changed under a checkpoint."""
 
 
+class OtherVersion(WindowingError):
+    """Two workers of one job run two versions of this code."""
+
+
 class CheckpointDamaged(WindowingError):
     """A file of the checkpoint is missing or holds something else."""
 

@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from chaos.log import LogRecord, committed_ends, read_topic
+from chaos.log import LogRecord, behind, committed_ends, read_topic
 from chaos.output import Output, read_tables
 from chaos.replay.production import Production, against_production
 from chaos.replay.trials import Trial, draw_trials
 from chaos.verify import Verdict, verify
-from chaos.workload import own_pipeline
+from chaos.workload.own_pipeline import own_pipeline
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
@@ -296,9 +296,8 @@ def _production(
     _, committed = runs.committed_offsets(run.checkpoint)
     ends = {lane: min(end, committed.get(lane, 0)) for lane, end in ranged.ends.items()}
     written = read_tables(run.table, pipeline, run.run)
-    return against_production(
-        pipeline, ranged.log, ranged.begins, ends, run=run.run, written=written
-    )
+    log = list(behind(pipeline.source, ranged.log, run.options.first))
+    return against_production(pipeline, log, ranged.begins, ends, run=run.run, written=written)
 
 
 def digest(output: Output) -> str:

@@ -19,7 +19,7 @@ from jobs.runs.folder import (
     table_of,
 )
 from jobs.runs.looking import Progress, progress
-from jobs.runs.offsets import committed_offsets
+from jobs.runs.offsets import committed_offsets, planned_offsets
 from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit, take_over
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "folder_of",
     "living",
     "newest",
+    "planned_offsets",
     "progress",
     "start",
     "stop",

@@ -15,7 +15,20 @@ def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[i
         checkpoint: the run's.
         source: numbers the lanes; None: one topic, whose partitions they are.
     """
-    numbers = [int(path.name) for path in (checkpoint / "commits").glob("[0-9]*")]
+    return _newest(checkpoint, "commits", source)
+
+
+def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int, int]:
+    """The next offset per lane after the newest batch that was planned: what may be written.
+
+    Args: as of `committed_offsets`.
+    """
+    return _newest(checkpoint, "offsets", source)[1]
+
+
+def _newest(checkpoint: Path, log: str, source: Source | None) -> tuple[int, dict[int, int]]:
+    """How many batches one of Spark's logs has, and where the newest of them ends."""
+    numbers = [int(path.name) for path in (checkpoint / log).glob("[0-9]*")]
     if not numbers:
         return 0, {}
     last = max(numbers)

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaos.output import OutputError, read_tables
@@ -125,9 +126,12 @@ class Running:
     def __init__(self, version: Version, folder: Path, run: str) -> None:
         self.pipeline, self.folder, self.run = version.pipeline, folder, run
         self.log = log(version)
-        self._sink = TableSink(self.pipeline, folder, run)
+        self._sink = self.open()
         self._engine = LocalEngine(self.pipeline)
         self._batches = enumerate(batches(self.log, 2, self.pipeline))
+
+    def open(self) -> Any:
+        return TableSink(self.pipeline, self.folder, self.run)
 
     def step(self) -> bool:
         for number, batch in self._batches:
@@ -155,9 +159,11 @@ def untouched(folder: Path) -> Iterator[None]:
     assert content() == before
 
 
+_EXAMPLES = max(settings.default.max_examples // 4, 5) if settings.default else 5
 ONE = Version({"a": (("k",), ("n: count",))})
 
 
+@settings(max_examples=_EXAMPLES)
 @given(old=VERSIONS, new=VERSIONS)
 @example(old=ONE, new=Version({"a": (("k",), ("n: count", "y: max(f)"))}))
 @example(old=ONE, new=Version({"a": (("k",), ("n: count",)), "b": ((), ("n: count",))}))
