@@ -28,8 +28,8 @@ def load(name: str = "flight_delays"):
 
 
 def deploy(dag=None, **conf):
-    """One DAG run but for its monitor, which would watch the job without end."""
-    return (dag or load()).test(run_conf=conf, mark_success_pattern="^monitor$")
+    """One DAG run without the tasks that would watch the job without end."""
+    return (dag or load()).test(run_conf=conf, mark_success_pattern="^(monitor|check_again)$")
 
 
 def states(run) -> dict[str, str]:

@@ -1,11 +1,13 @@
 """What the monitor makes of each answer, asked without a DAG around it."""
 
 import asyncio
+import time
 from datetime import UTC, datetime
 
 import pytest
 
 from dags.operators import monitor
+from dags.operators.check_again import DueTrigger
 from dags.operators.monitor import MonitorTrigger
 
 AT = datetime(2026, 11, 22, tzinfo=UTC).isoformat()
@@ -64,3 +66,26 @@ def test_an_outage_without_end_is_a_failure(cluster, monkeypatch):
     cluster.script(answers=[answer("running"), 1])
     assert event() == "failed"
     assert len(cluster.calls()) > 1
+
+
+def due(seconds: float) -> str:
+    """What the trigger between two checks says in the end."""
+    first = DueTrigger(file="p.yml", run="r", poll_s=0.01, due_s=time.time() + seconds)
+    _, stored = first.serialize()
+
+    async def events() -> list[str]:
+        return [str(one.payload) async for one in DueTrigger(**stored).run()]
+
+    (only,) = asyncio.run(events())
+    return only
+
+
+def test_a_check_is_due_after_a_while(cluster):
+    cluster.script(answers=[answer("running")])
+    assert due(0.3) == "due"
+
+
+@pytest.mark.parametrize("state", ["failed", "stopped", "superseded"])
+def test_nothing_is_checked_again_once_the_job_has_ended(cluster, state):
+    cluster.script(answers=[answer("running"), answer(state)])
+    assert due(600) == "skipped"
