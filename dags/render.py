@@ -218,10 +218,10 @@ def _doc(deployment: Deployment) -> str:
 
 _MONITOR = (
     "`monitor` stands for the job: deferred (purple) as long as it lives, red when it is dead, "
-    "skipped when it was stopped or replaced; `check_again` is red once expectations do not hold any "
-    "more. Mark `monitor`, or the DAG run, failed: the job is stopped. "
-    "Clear it: the job goes on from its checkpoint. **Pausing the DAG stops no job**, it only "
-    "starts nothing new; to stop the job, trigger with `action = stop`."
+    "skipped when it was stopped or replaced; `check_again` is red once expectations no longer "
+    "hold. Mark `monitor`, or the DAG run, failed: the job is stopped. Clear it: the job goes on "
+    "from its checkpoint. **Pausing the DAG stops no job**, it only starts nothing new; to stop "
+    "the job, trigger with `action = stop`."
 )
 
 _BACKFILL = (
