@@ -71,6 +71,20 @@ class Deployed:
         body = {"dag_run_id": run, "dry_run": False, "only_failed": False}
         self.stage.airflow.post(path, **body, **only)
 
+    def watch_again(self, run: str) -> None:
+        """Clears the monitor of a DAG run, and waits until it watches.
+
+        Not while Airflow is about to end the DAG run: it would overwrite what the clear has set.
+        """
+
+        def settled() -> bool:
+            left = [state for state in self.states(run).values() if state not in ENDED]
+            return bool(left) or self.state(run) in ENDED
+
+        wait_for(settled, 120, f"{run} has settled")
+        self.clear(run, "monitor")
+        self.until(run, "monitor", "deferred")
+
     def pause(self, *, paused: bool) -> None:
         self.stage.airflow.patch(f"dags/{self.name}", is_paused=paused)
 

@@ -27,7 +27,7 @@ def deployed(stage: Stage) -> Deployed:
 def flights(deployed: Deployed) -> Deployed:
     """The same, with a job that lives and a monitor that watches it."""
     if deployed.state(FIRST, "monitor") not in ("deferred", "None", "running", "scheduled"):
-        deployed.clear(FIRST, "monitor")
+        deployed.watch_again(FIRST)
     deployed.until(FIRST, "monitor", "deferred")
     assert deployed.jobs() == {RUN: "RUNNING"}
     return deployed
@@ -79,8 +79,8 @@ def test_a_dead_job_is_red_after_it_was_green_and_clear_goes_on_from_its_checkpo
     flights.until(FIRST, "monitor", "failed")
     assert f"run {RUN} is failed: disk full" in flights.log(FIRST, "monitor")
     assert flights.driver(RUN) == before  # it gave up: no retry would help
-    flights.clear(FIRST, "monitor")
-    flights.until(FIRST, "monitor", "deferred")
+    flights.until(FIRST, "", "failed")
+    flights.watch_again(FIRST)
     assert flights.driver(RUN) != before
     assert flights.jobs() == {RUN: "RUNNING"}
     offset = flights.stage.cluster.jobs()[flights.driver(RUN)]["offset"]
@@ -112,8 +112,8 @@ def test_monitor_marked_failed_stops_the_job_and_clear_goes_on(flights):
     before = flights.driver(RUN)
     flights.mark(FIRST, "failed", "monitor")
     flights.until_jobs(**{RUN: "KILLED"})
-    flights.clear(FIRST, "monitor")
-    flights.until(FIRST, "monitor", "deferred")
+    flights.until(FIRST, "", "failed")
+    flights.watch_again(FIRST)
     assert flights.driver(RUN) != before
     assert flights.jobs() == {RUN: "RUNNING"}
 
@@ -122,8 +122,7 @@ def test_monitor_marked_success_leaves_the_job_alone_and_clear_finds_it(flights)
     before = flights.driver(RUN)
     flights.mark(FIRST, "success", "monitor")
     flights.stays(lambda: flights.jobs() == {RUN: "RUNNING"})
-    flights.clear(FIRST, "monitor")
-    flights.until(FIRST, "monitor", "deferred")
+    flights.watch_again(FIRST)
     assert flights.driver(RUN) == before
 
 
