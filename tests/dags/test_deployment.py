@@ -5,7 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from airflow.configuration import conf
 from airflow.dag_processing.dagbag import DagBag
 from airflow.models.asset import AssetEvent
 from airflow.models.xcom import XComModel
@@ -90,8 +89,7 @@ def test_the_links_of_the_tasks_lead_to_the_driver_and_the_docs(pipelines, clust
     run = deploy()
     assert result(run, "submit", "_link_SparkDriverLink") == "http://127.0.0.1:4040"
     assert result(run, "wait_for_progress", "_link_SparkDriverLink") == "http://127.0.0.1:4040"
-    docs = result(run, "quality", "_link_DataDocsLink")
-    assert docs == f"{conf.get('api', 'base_url')}/data-docs/flight_delays/"
+    assert result(run, "quality", "_link_DataDocsLink").endswith("/data-docs/flight_delays/")
 
 
 def test_checks_that_do_not_hold_have_a_link_to_their_pages_too(pipelines, cluster):
