@@ -163,7 +163,7 @@ def test_parameters_name_the_run_and_throttle_the_job(pipelines, cluster):
         "--max-offsets",
         "7000",
     ]
-    assert cluster.calls("quality")[0]["arguments"][-1] == "blue-2"
+    assert cluster.calls("quality")[0]["arguments"][-2] == "blue-2"
 
 
 def test_increments_share_a_run_and_fix_their_target_before_they_start(pipelines, cluster):
