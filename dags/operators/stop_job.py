@@ -47,6 +47,10 @@ class StopJob(CommandTask):
         self.call("stop", self.file, *(["--run", run] if run else []))
 
 
+_ending: set[asyncio.Task[None]] = set()
+"""What is being stopped: the event loop itself keeps no task alive."""
+
+
 async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> None:
     """Ends a run's job where the task that waits for it, or its DAG run, was marked failed.
 
@@ -59,6 +63,14 @@ async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> No
         run: the run's name.
 
     """
+    # Airflow 3.3.2 cancels a trigger once a second until it is gone, `on_kill` included.
+    ending = asyncio.create_task(_stop_if_marked_failed(trigger, file, run))
+    _ending.add(ending)
+    ending.add_done_callback(_ending.discard)
+    await asyncio.shield(ending)
+
+
+async def _stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> None:
     task = trigger.task_instance
     states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
         dag_id=task.dag_id, task_ids=[task.task_id], run_ids=[task.run_id]
