@@ -38,6 +38,7 @@ class StepKind(Enum):
     AWAIT = "await"
     PUBLISH = "publish"
     MONITOR = "monitor"
+    CHECK_AGAIN = "check again"
     STOP = "stop"
 
 
@@ -114,8 +115,11 @@ _STEPS = (
 )
 """The steps of every deployment; what differs between pipelines is in their arguments."""
 
-_MONITOR = Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3)
-"""Of a job that runs on. Beside the wait: what happens to the job there is seen there."""
+_AS_LONG_AS_IT_LIVES = (
+    Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3),
+    Step("check_again", StepKind.CHECK_AGAIN, "quality", after="publish"),
+)
+"""Of a job that runs on. The monitor is beside the wait: a job that dies in it is seen, too."""
 
 
 def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
@@ -140,7 +144,7 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
         table=pipeline.output,
         queries=tuple(query.name for query in pipeline.queries),
         text=pipeline.text,
-        steps=(*_STEPS, _MONITOR) if pipeline.schedule == CONTINUOUS else _STEPS,
+        steps=(*_STEPS, *_AS_LONG_AS_IT_LIVES) if pipeline.schedule == CONTINUOUS else _STEPS,
     )
 
 

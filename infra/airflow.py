@@ -43,6 +43,8 @@ SETTINGS = {
     "DAG_PROCESSOR__PRINT_STATS_INTERVAL": "0",
     # A cleared task must submit its job anew, not find the finished one.
     "STATE_STORE__CLEAR_ON_SUCCESS": "True",
+    # A task that is marked failed ends its job: the driver has twenty seconds, a command its start.
+    "TRIGGERER__ON_KILL_TIMEOUT": "120",
 }
 """What holds wherever Airflow runs, as a process or in a container."""
 
