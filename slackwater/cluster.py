@@ -244,6 +244,7 @@ def stop(pipeline: PipelineFile) -> None:
 
 def quality(pipeline: PipelineFile, run: RunName) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
+    from chaos.expectations.results import keep
     from chaos.expectations.run import check
     from chaos.log import read_topics
     from infra import stack
@@ -262,6 +263,7 @@ def quality(pipeline: PipelineFile, run: RunName) -> None:
         read_topics(endpoints.kafka_bootstrap, spec.source),
         Layout(endpoints.state_dir).quality / spec.name,
     )
+    keep(report, runs.folder_of(endpoints, spec, run))
     for result in report.results:
         mark = "ok  " if result.success else "FAIL"
         say(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")

@@ -16,7 +16,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from chaos.expectations.batches import RunOutput, RunTables, defined_windows, final
-from chaos.expectations.block import CONSERVED, WINDOW_SET, Check, read_block
+from chaos.expectations.block import (
+    CONSERVED,
+    OF_COUNTS,
+    WINDOW_SET,
+    Check,
+    read_block,
+    with_defaults,
+)
 from chaos.expectations.report import QualityError, QualityReport, QualityResult
 from windowing.semantics import LogEntry, evaluate
 from windowing.spec.pipeline import Pipeline
@@ -61,7 +68,7 @@ def check(
     only if some expectation compares with it, and the definition evaluated at most once.
 
     Args:
-        pipeline: its `quality` block is what is expected.
+        pipeline: its `quality` block is what is expected, and few bad and late records beside it.
         table_dir: the run's Delta tables; None: it wrote to the pipeline's PostgreSQL tables.
         run: which run.
         log: the whole log, from an independent reader.
@@ -78,7 +85,7 @@ def check(
     """
     say: Progress = progress or (lambda _: None)
     say("loading Great Expectations")
-    checks = validate(pipeline, file)
+    checks = with_defaults(pipeline, validate(pipeline, file))
     tables = _output(pipeline, table_dir, run)
     folder = Path(docs_dir).resolve()
     evidence = _evidence(pipeline, checks, log, folder, say)
@@ -154,7 +161,7 @@ def _by_batch(checks: list[Check]) -> dict[str, list[int]]:
     """The positions of the entries that judge the same rows, by the name of the batch."""
     batches: dict[str, list[int]] = {}
     for at, entry in enumerate(checks):
-        if entry.expectation == CONSERVED:
+        if entry.expectation in OF_COUNTS:
             name = "counts" if entry.query is None else f"counts-{_without_dots(entry.query)}"
         else:
             kind = "final" if entry.revisions == "final" else "revisions"
@@ -169,7 +176,7 @@ def _without_dots(name: str) -> str:
 
 
 def _frame(pipeline: Pipeline, tables: RunOutput, entry: Check) -> pd.DataFrame:
-    if entry.expectation == CONSERVED:
+    if entry.expectation in OF_COUNTS:
         every = [query.name for query in pipeline.queries]
         return tables.counts(every if entry.query is None else [entry.query])
     query = next(query for query in pipeline.queries if query.name == entry.query)
