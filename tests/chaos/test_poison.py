@@ -29,9 +29,7 @@ def reasons(pipeline: Pipeline, good: dict[str, object]) -> list[str]:
     reader = ValueReader(pipeline)
     assert isinstance(reader.read(json.dumps(good).encode(), None), Record)
     found = poisons(pipeline, good)
-    assert [reader.read(one.value, NOW_US) for one in found] == [
-        one.reason for one in found
-    ]
+    assert [reader.read(one.value, NOW_US) for one in found] == [one.reason for one in found]
     return [one.reason for one in found]
 
 
