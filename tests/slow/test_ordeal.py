@@ -60,6 +60,7 @@ def orders() -> Iterator[str]:
         yield json.dumps({"at": at, "shop": rng.choice("abc"), "amount": amount})
 
 
+@pytest.mark.slow
 @pytest.mark.stack
 def test_a_job_of_a_user_is_hurt_and_proved(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
