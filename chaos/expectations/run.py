@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,7 @@ def check(
     *,
     progress: Progress | None = None,
     file: str = "<pipeline>",
+    written: RunOutput | None = None,
 ) -> QualityReport:
     """Judge what a run wrote.
 
@@ -75,6 +76,7 @@ def check(
         docs_dir: a folder of Great Expectations, made where there is none.
         progress: is told in a few words what is being done.
         file: the pipeline file's name, for messages.
+        written: what the run wrote, where that is neither of these tables.
 
     Raises:
         PipelineError: the `quality` block is wrong.
@@ -86,7 +88,7 @@ def check(
     say: Progress = progress or (lambda _: None)
     say("loading Great Expectations")
     checks = with_defaults(pipeline, validate(pipeline, file))
-    tables = _output(pipeline, table_dir, run)
+    tables = written or _output(pipeline, table_dir, run)
     folder = Path(docs_dir).resolve()
     evidence = _evidence(pipeline, checks, log, folder, say)
     from chaos.expectations import docs, suites  # noqa: PLC0415 - seconds, wanted only here
@@ -110,6 +112,23 @@ def check(
     ]
     passed = all(result.success for result in results)
     return QualityReport(passed, results, site.publish(), tables.size())
+
+
+def check_file(
+    pipeline: Pipeline, output: str | Path, log: Sequence[LogEntry], docs_dir: str | Path
+) -> QualityReport:
+    """Judge what `slackwater run` wrote into a file; arguments and errors as of `check`.
+
+    Args:
+        pipeline: as of `check`.
+        output: OUT.jsonl, with OUT.dead.jsonl beside it.
+        log: the whole log that was run.
+        docs_dir: as of `check`.
+    """
+    from chaos.expectations.file_batches import RunFiles  # noqa: PLC0415 - if wanted
+
+    written = RunFiles(output, pipeline, log)
+    return check(pipeline, None, Path(output).name, log, docs_dir, written=written)
 
 
 def _output(pipeline: Pipeline, table_dir: str | Path | None, run: str) -> RunOutput:

@@ -7,10 +7,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pandas.testing import assert_frame_equal
+from typer.testing import CliRunner
 
 from chaos.expectations import QualityReport, QualityResult, check, read_block, validate
+from chaos.expectations.batches import RunTables
 from chaos.expectations.block import SHARE_MAX, with_defaults
+from chaos.expectations.file_batches import RunFiles
 from chaos.expectations.results import FILE, LINES_MAX, keep
+from jobs.recording import write_events
+from slackwater.main import app
 from tests.chaos.test_verify import write_tables
 from tests.strategies import Entry
 from windowing.semantics import evaluate
@@ -122,3 +128,32 @@ def test_results_are_kept_over_time_and_no_longer_than_that(tmp_path: Path) -> N
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert len(lines) == LINES_MAX
     assert [line["success"] for line in lines[-3:]] == [False, True, True]
+
+
+def test_what_run_wrote_into_a_file_is_judged_alike(tmp_path: Path) -> None:
+    """By the command, and on the frames that the tables give."""
+    spec, entries = pipeline(), log(good=62, bad=38)
+    (tmp_path / "p.yml").write_text(spec.text)
+    write_events(tmp_path / "events.jsonl", entries)
+    files = ["--input", str(tmp_path / "events.jsonl"), "--output", str(tmp_path / "out.jsonl")]
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "p.yml"), *files])
+    assert done.exit_code == 0, done.output
+    write_tables(tmp_path / "tables", spec, evaluate(spec, entries))
+    tables = RunTables(tmp_path / "tables", spec, "r1")
+    written = RunFiles(tmp_path / "out.jsonl", spec, entries)
+    names = [query.name for query in spec.queries]
+    assert_frame_equal(written.counts(names), tables.counts(names), check_dtype=False)
+    for query in spec.queries:
+        mine, theirs = (
+            one.rows(query).drop(columns=["run", "batch_id"]).sort_values("window_id")
+            for one in (written, tables)
+        )
+        assert_frame_equal(mine.reset_index(drop=True), theirs.reset_index(drop=True))
+    assert written.size() == tables.size()
+    answer = CliRunner().invoke(app, ["quality", str(tmp_path / "p.yml"), *files])
+    assert answer.exit_code == 1
+    assert "FAIL -" in answer.output
+    assert "38 of 100 bad, 38.0%" in answer.output
+    assert (tmp_path / "out.quality").is_dir()
+    answer = CliRunner().invoke(app, ["quality", str(tmp_path / "p.yml"), *files[:2]])
+    assert answer.exit_code == 2
