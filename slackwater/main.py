@@ -19,6 +19,7 @@ from typer.exceptions import TyperException
 from slackwater import (
     aggregates,
     chaos,
+    chaos_init,
     chaos_nightly,
     chaos_run,
     cluster,
@@ -58,6 +59,7 @@ for module in (
 ):
     module.register(app)
 chaos_run.register(chaos.chaos)
+chaos_init.register(chaos.chaos)
 chaos_nightly.register(chaos.chaos)
 
 
