@@ -26,6 +26,7 @@ from slackwater import (
     disorder,
     files,
     operators,
+    record,
     replay,
     stack,
     state,
@@ -50,6 +51,7 @@ for module in (
     cluster,
     state,
     replay,
+    record,
     chaos,
 ):
     module.register(app)
