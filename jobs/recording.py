@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import polars as pl
 from windowing.batches import Entry
 from windowing.lane import check_lane
 from windowing.pack import DATA, END, RawRows, pack
+from windowing.refusals import DETAIL_SCHEMA
 from windowing.spec import Pipeline
 from windowing.values import ValueRules
 from windowing.whole_files import whole_file
@@ -91,7 +93,7 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
     lanes = {
         partition: frame.filter(
             pl.col("kind") == DATA, pl.col("arrival") < ended.get(partition, length)
-        ).drop("kind", "reason")
+        ).drop("kind", "reason", *DETAIL_SCHEMA)
         for partition, frame in whole.items()
     }
     return Recording(lanes, ended, length)
@@ -144,10 +146,10 @@ def write_events(
 def event_line(entry: Entry) -> bytes:
     """Spell an entry as a line of EVENTS.jsonl, without the line's end.
 
-    A value that is JSON in one line stands there as it is; any other as text. Bytes that are no
-    text at all become text that is as little JSON as they are, and a null value becomes `null`: in
-    either case a dead letter before and after. So does a control that is no JSON: as text it has no
-    known shape either.
+    A value that is JSON in one line stands there as it is, also one with bytes that are no UTF-8 in
+    its texts; any other as text. Bytes that are no text at all become text that is as little JSON
+    as they are, and a null value becomes `null`: in either case a dead letter before and after. So
+    does a control that is no JSON: as text it has no known shape either.
     """
     place = {"source": entry.source, "partition": entry.partition, "offset": entry.offset}
     if entry.append_us is not None:
@@ -178,5 +180,16 @@ def _in_one_line(value: bytes) -> bool:
     try:
         orjson.loads(value)
     except orjson.JSONDecodeError:
-        return False
+        return _is_but_for_its_texts(value)
     return True
+
+
+def _is_but_for_its_texts(value: bytes) -> bool:
+    """Whether a value would be JSON if the bytes in it that are no UTF-8 were text."""
+    try:
+        value.decode("utf-8")
+    except UnicodeDecodeError:
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(value.decode("utf-8", "surrogateescape"))
+            return True
+    return False

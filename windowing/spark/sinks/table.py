@@ -20,6 +20,7 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from deltalake.schema import PrimitiveType
 from pyspark.sql import DataFrame
 
+from windowing.refusals import DETAIL_SCHEMA
 from windowing.spark.sinks.rows import LAG, BatchRows, schemas
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
@@ -32,6 +33,9 @@ from windowing.spark.sinks.tokens import (
 )
 from windowing.spec import Pipeline
 from windowing.token import Kept, Tables, Token, admit, due
+
+_ADDED = {LAG: "long", **dict.fromkeys(DETAIL_SCHEMA, "string")}
+"""Columns that tables had not from the beginning, and their types."""
 
 
 class TableSink:
@@ -170,10 +174,12 @@ def _existing(path: Path) -> DeltaTable | None:
 def _open(path: Path, schema: pa.Schema) -> DeltaTable:
     """Open a table, creating it where it is not there yet; partitioned by run.
 
-    One that was made before there was a lag gets the column; what it holds has none.
+    One that was made before there was a column gets it; what it holds has none.
     """
     table = DeltaTable.create(path, schema, mode="ignore", partition_by=["run"])
     names = {field.name for field in table.schema().fields}
-    if LAG in schema.names and LAG not in names:
-        table.alter.add_columns(Field(LAG, PrimitiveType("long")))
+    if added := [
+        Field(n, PrimitiveType(_ADDED[n])) for n in schema.names if n in _ADDED.keys() - names
+    ]:
+        table.alter.add_columns(added)
     return table
