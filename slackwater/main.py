@@ -23,8 +23,10 @@ from slackwater import (
     chaos_run,
     cluster,
     conform,
+    dead,
     disorder,
     files,
+    newest,
     operators,
     record,
     replay,
@@ -52,6 +54,8 @@ for module in (
     state,
     replay,
     record,
+    dead,
+    newest,
     chaos,
 ):
     module.register(app)

@@ -4,7 +4,8 @@ A pipeline has a schema of the sink's name, with a table per query, `dead_letter
 the table sink has; structs are spread over columns (key fields, then aggregates) and offsets are
 JSON. `commits` holds the last batch of each run, at whose row a zombie and its successor wait for
 each other, and `tokens` the token of each batch (see `adr/0014`): the same batch again is passed
-over, another one under its number is refused. The connection is libpq's, from the environment:
+over, another one under its number is refused. A view `QUERY_newest` shows the live run's newest
+rows (`postgres_views`). The connection is libpq's, from the environment:
 PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, …
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, LiteralString
 
 import psycopg
@@ -21,6 +22,8 @@ import pyarrow.compute as pc
 from psycopg import sql
 from pyspark.sql import DataFrame
 
+from windowing.refusals import DETAIL_SCHEMA
+from windowing.spark.sinks.postgres_views import COMMITS, newest_views, tell_live
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
@@ -34,7 +37,6 @@ from windowing.spark.sinks.tokens import (
 from windowing.spec import Pipeline
 from windowing.token import Kept, Tables, Token, admit
 
-COMMITS = "commits"
 ROW_ID = "row_id"
 
 _COLUMNS: dict[pa.DataType, LiteralString] = {
@@ -64,13 +66,21 @@ class PostgresSink:
         schema: of the tables.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: gives the token of a batch that was read; None: what its lanes say they have read.
+        is_live: whether views show this run; asked before each batch.
     """
 
     def __init__(
-        self, pipeline: Pipeline, schema: str, run: str, token_of: TokenOf | None = None
+        self,
+        pipeline: Pipeline,
+        schema: str,
+        run: str,
+        token_of: TokenOf | None = None,
+        is_live: Callable[[], bool] = lambda: True,
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
         self._pipeline, self._token_of = pipeline, token_of
+        self._is_live = is_live
+        self._told_live: bool | None = None
         with _connection() as connection:
             # Two drivers may begin at once, and "if not exists" is no lock.
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
@@ -95,9 +105,13 @@ class PostgresSink:
         token = token_of_batch(self._pipeline, frames, batch_id, self._token_of)
         tables = self._rows.tables(frames, batch_id)
         with _connection() as connection:
-            if self._take_token(connection, token):
+            fresh, live = self._take_token(connection, token), self._is_live()
+            if live != self._told_live:
+                tell_live(connection, self._schema, self._run, live=live)
+            if fresh:
                 for name, rows in tables.items():
                     self._upsert(connection, name, rows)
+        self._told_live = live
 
     def _take_token(self, connection: psycopg.Connection, token: Token) -> bool:
         """Whether the batch is still to be written; its row is ours until the transaction ends.
@@ -218,6 +232,11 @@ def _definitions(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
         yield sql.SQL("create table if not exists {} ({}, primary key ({}))").format(
             sql.Identifier(schema, name), _typed(_flat(columns)), sql.Identifier(ROW_ID)
         )
+    for column in DETAIL_SCHEMA:  # which tables had not from the beginning
+        yield sql.SQL("alter table {} add column if not exists {} text").format(
+            sql.Identifier(schema, DEAD_LETTERS), sql.Identifier(column)
+        )
+    yield from newest_views(pipeline, schema)
 
 
 def _typed(columns: Sequence[tuple[str, LiteralString]]) -> sql.Composed:
