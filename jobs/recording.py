@@ -15,7 +15,6 @@ import polars as pl
 from windowing.batches import Entry
 from windowing.lane import check_lane
 from windowing.pack import DATA, END, RawRows, pack
-from windowing.refusals import DETAIL_SCHEMA
 from windowing.spec import Pipeline
 from windowing.values import ValueRules
 from windowing.whole_files import whole_file
@@ -93,7 +92,7 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
     lanes = {
         partition: frame.filter(
             pl.col("kind") == DATA, pl.col("arrival") < ended.get(partition, length)
-        ).drop("kind", "reason", *DETAIL_SCHEMA)
+        ).drop("kind", "refusal")
         for partition, frame in whole.items()
     }
     return Recording(lanes, ended, length)

@@ -83,6 +83,31 @@ def detail(
     return Detail(name, shown(record[name]) if name in record else None, rule)
 
 
+def spelled(
+    reason: str,
+    value: bytes | None,
+    control: bytes | None,
+    append_us: int | None,
+    rules: ValueRules,
+) -> str:
+    """A reason and its `detail` as one text, which few rows of a chunk have: see `read_columns`."""
+    return json.dumps([reason, *detail(reason, value, control, append_us, rules)])
+
+
+def read_columns(after_end: pl.Series) -> dict[str, pl.Expr]:
+    """The columns `reason`, `field`, `value`, `rule` of a chunk's dead letters.
+
+    Args:
+        after_end: which of its records stand behind an end, whatever else is wrong with them.
+    """
+    whole = pl.col("refusal").str.json_decode(pl.List(pl.String)).list
+    behind = {"reason": "after_end", "rule": "it stands behind the end of its partition"}
+    return {
+        name: pl.when(after_end).then(pl.lit(behind.get(name))).otherwise(whole.get(place))
+        for place, name in enumerate(("reason", *DETAIL_SCHEMA))
+    }
+
+
 def late_detail(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
     """The columns of the detail of records that came too late for a query.
 
