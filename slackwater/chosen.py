@@ -1,34 +1,51 @@
-"""Which run a command reads where none is named: the live one, else the newest."""
+"""Which run a command means, and what that run runs; said where the user's file differs by now."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slackwater.console import tell
 
 if TYPE_CHECKING:
+    from infra.endpoints import Endpoints
     from jobs.runs import Run
     from windowing.spec import Pipeline
 
+OptionalRun = Annotated[
+    str | None,
+    typer.Option(
+        "--run", metavar="NAME", help="Which run; by default the live one, else the newest."
+    ),
+]
 
-def chosen(file: Path, run: str | None) -> tuple[Run, Pipeline]:
-    """The run that is meant, and the pipeline as it was deployed.
+
+def chosen(endpoints: Endpoints, file: Path, run: str | None) -> tuple[Run, Pipeline]:
+    """The run that is meant, and the pipeline that it runs: its own copy of the file.
 
     Args:
-        file: the pipeline file, for the name of the pipeline.
-        run: the run's name, if one was given.
+        endpoints: of the stack.
+        file: the pipeline file, for its name.
+        run: as it was given.
 
     Raises:
-        RunError: there is no such run, or none at all.
+        RunError: there is no such run.
     """
-    from infra import stack
-    from jobs import runs
-    from jobs.live import named_live
-    from windowing.spec import load_pipeline
+    from jobs.runs.choice import meant
 
-    spec, endpoints = load_pipeline(file), stack.endpoints(only=[])
-    name = run or named_live(endpoints.state_dir / "runs" / spec.name)
-    found = runs.find(endpoints, spec, name) if name else runs.newest(endpoints, spec)
-    if found is None:
-        msg = f"pipeline {spec.name} has no run: submit it first"
-        raise runs.RunError(msg)
-    return found, load_pipeline(found.file)
+    found = meant(endpoints, file, run)
+    warn(endpoints, found, file)
+    return found, found.own_pipeline()
+
+
+def warn(endpoints: Endpoints, run: Run, file: Path) -> None:
+    """Say how the user's file differs from what the run runs, where it does."""
+    from jobs.runs.difference import file_differs
+
+    differing = file_differs(endpoints, run, file)
+    if differing:
+        tell(f"run {run.run} runs its own copy of the file, {run.file}; {file} differs by now:")
+        for sentence in differing:
+            tell(f"  {sentence}")

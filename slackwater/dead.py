@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slackwater.chosen import OptionalRun, chosen
 from slackwater.console import USAGE, bar, complain, say
 from slackwater.files import PipelineFile
 
@@ -22,9 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def dead(
     pipeline: PipelineFile,
-    run: Annotated[
-        str | None, typer.Option(help="Which run; by default the live one, else the newest.")
-    ] = None,
+    run: OptionalRun = None,
     reason: Annotated[
         str | None, typer.Option(metavar="REASON", help="Of this reason only, as bad_type.")
     ] = None,
@@ -73,10 +72,10 @@ def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int
 
 
 def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
+    from infra import stack
     from jobs.dead_letters import in_postgres, in_tables
-    from slackwater.chosen import chosen
 
-    found, spec = chosen(file, run)
+    found, spec = chosen(stack.endpoints(only=[]), file, run)
     if spec.sink is not None and spec.sink.postgres is not None:
         return in_postgres(spec.sink.postgres, found.run)
     return in_tables(found.table, found.run)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slackwater.chosen import OptionalRun, chosen
 from slackwater.console import say
 from slackwater.files import PipelineFile
 from slackwater.places import check_places
@@ -22,9 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def newest(
     pipeline: PipelineFile,
-    run: Annotated[
-        str | None, typer.Option(help="Which run; by default the live one, else the newest.")
-    ] = None,
+    run: OptionalRun = None,
     query: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Which queries; by default all.")
     ] = None,
@@ -40,8 +39,8 @@ def newest(
     ] = False,
 ) -> None:
     """Give the newest revision of each window: of one run, key fields and values as columns."""
+    from infra import stack
     from jobs.results import format_of, lines, of_run, write
-    from slackwater.chosen import chosen
     from windowing.newest import check_named
 
     if output is not None:
@@ -50,7 +49,7 @@ def newest(
         if output.exists() and not force:
             msg = f"--output {output} is there already: name another file, or replace it by --force"
             raise typer.BadParameter(msg)
-    found, spec = chosen(pipeline, run)
+    found, spec = chosen(stack.endpoints(only=[]), pipeline, run)
     _check_sink(spec)
     queries = check_named(spec, query or ())
     if output is None:

@@ -109,9 +109,8 @@ class Source(SpecModel):
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
-    # Not shown: where no lane has joined, a source's fingerprint is what it was without this field.
-    joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = Field((), repr=False)
-    compacted: bool = Field(default=False, repr=False)
+    joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = ()
+    compacted: bool = False
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:

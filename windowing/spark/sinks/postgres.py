@@ -22,7 +22,9 @@ import pyarrow.compute as pc
 from psycopg import sql
 from pyspark.sql import DataFrame
 
-from windowing.refusals import DETAIL_SCHEMA
+from windowing.errors import TableConflict
+from windowing.spark.sinks import postgres_growth as growth
+from windowing.spark.sinks.growth import refusal
 from windowing.spark.sinks.postgres_views import COMMITS, newest_views, tell_live
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
 from windowing.spark.sinks.tokens import (
@@ -67,6 +69,9 @@ class PostgresSink:
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: gives the token of a batch that was read; None: what its lanes say they have read.
         is_live: whether views show this run; asked before each batch.
+
+    Raises:
+        TableConflict: tables that are there cannot take such rows; none was touched.
     """
 
     def __init__(
@@ -84,7 +89,15 @@ class PostgresSink:
         with _connection() as connection:
             # Two drivers may begin at once, and "if not exists" is no lock.
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
-            for statement in _definitions(pipeline, schema):
+            have, want = growth.tables_in(connection, schema), _wanted(pipeline)
+            if clashes := growth.conflicts(have, want):
+                raise TableConflict(refusal(f"PostgreSQL schema {schema}", clashes))
+            for statement in (
+                *_definitions(pipeline, schema),
+                *growth.columns_added(schema, have, want),
+                *newest_views(pipeline, schema),
+                *growth.views_of_newest(connection, schema, [q.name for q in pipeline.queries]),
+            ):
                 connection.execute(statement)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -192,6 +205,36 @@ def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
     return Tables(f"PostgreSQL schema {schema}", tokens, tables)
 
 
+def clashes(pipeline: Pipeline, schema: str) -> list[str]:
+    """Why the tables of a schema cannot take the rows of a pipeline; makes none.
+
+    Raises:
+        psycopg.OperationalError: no data base answers.
+    """
+    with _connection() as connection:
+        return growth.conflicts(growth.tables_in(connection, schema), _wanted(pipeline))
+
+
+def additions(pipeline: Pipeline, schema: str) -> list[str]:
+    """What the tables of a schema are given for a pipeline; nothing, where there are none yet.
+
+    Raises:
+        psycopg.OperationalError: no data base answers.
+    """
+    with _connection() as connection:
+        have = growth.tables_in(connection, schema)
+    return growth.additions(have, _wanted(pipeline)) if have else []
+
+
+def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:
+    """The tables that a pipeline needs beside those of the batches."""
+    keys = {query.name: tuple(dict.fromkeys(query.key)) for query in pipeline.queries}
+    return {
+        name: growth.Wanted(_flat(columns), keys.get(name, ()))
+        for name, columns in schemas(pipeline).items()
+    }
+
+
 def _exists(connection: psycopg.Connection, schema: str, name: str) -> bool:
     spelled = sql.Identifier(schema, name).as_string(connection)
     found = connection.execute("select to_regclass(%s)", [spelled]).fetchone()
@@ -232,11 +275,6 @@ def _definitions(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
         yield sql.SQL("create table if not exists {} ({}, primary key ({}))").format(
             sql.Identifier(schema, name), _typed(_flat(columns)), sql.Identifier(ROW_ID)
         )
-    for column in DETAIL_SCHEMA:  # which tables had not from the beginning
-        yield sql.SQL("alter table {} add column if not exists {} text").format(
-            sql.Identifier(schema, DEAD_LETTERS), sql.Identifier(column)
-        )
-    yield from newest_views(pipeline, schema)
 
 
 def _typed(columns: Sequence[tuple[str, LiteralString]]) -> sql.Composed:
