@@ -69,9 +69,11 @@ def _check_sink(spec: Pipeline) -> None:
     Raises:
         BadParameter: they are.
     """
+    from windowing.spark.sinks.postgres_views import view_names
+
     if spec.sink is not None and spec.sink.postgres is not None:
-        views = ", ".join(f'{spec.sink.postgres}."{query.name}_newest"' for query in spec.queries)
-        msg = f"the rows of {spec.name} are in PostgreSQL, which has a view of the newest: {views}"
+        views = ", ".join(f'{spec.sink.postgres}."{name}"' for name in view_names(spec)) or "none"
+        msg = f"the rows of {spec.name} are in PostgreSQL; its views of the newest rows: {views}"
         raise typer.BadParameter(msg)
 
 

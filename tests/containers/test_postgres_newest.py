@@ -118,3 +118,14 @@ def test_a_table_that_has_a_views_name_is_left_alone(postgres: str) -> None:
         kind = "select table_type from information_schema.tables where table_schema = 'taken'"
         found = connection.execute(f"{kind} and table_name = 'windows_newest'").fetchone()  # type: ignore[arg-type]
     assert found == ("BASE TABLE",)
+
+
+def test_the_schema_of_the_newest_version_shows_its_newest_rows(postgres: str) -> None:
+    text = TEXT.format(accumulation="accumulating", schema="grown_v2")
+    pipeline = parse_pipeline(text)
+    write(pipeline, PostgresSink(pipeline, "grown_v2", "r1"), log_of(TIMES))
+    wanted = seen("grown_v2", "windows_newest")
+    assert wanted
+    assert seen("grown_newest", "windows_newest") == wanted
+    PostgresSink(pipeline, "grown_v2", "r1")  # a restart makes them again
+    assert seen("grown_newest", "windows_newest") == wanted

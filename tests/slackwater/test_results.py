@@ -283,6 +283,14 @@ def test_dead_letters_of_files_are_judged_again(pipeline: Path) -> None:
     assert "with --input" in refusal("dead", pipeline, "--output", "out.jsonl")
 
 
+@pytest.mark.parametrize("reason", [*get_args(Reason), "after_end", "late", "out_of_retention"])
+def test_there_is_a_way_out_of_every_reason(reason: str) -> None:
+    (known,), (unknown,) = (
+        by_reason([Letter("t", 0, 0, None, name)], None, 1) for name in (reason, "of tomorrow")
+    )
+    assert known.do != unknown.do
+
+
 def test_examples_are_spread_over_fields() -> None:
     letters = [Letter("t", 0, at, None, "bad_type", field) for at, field in enumerate("aaab")]
     (one,) = by_reason(letters, None, 2)

@@ -25,7 +25,12 @@ from pyspark.sql import DataFrame
 from windowing.errors import TableConflict
 from windowing.spark.sinks import postgres_growth as growth
 from windowing.spark.sinks.growth import refusal
-from windowing.spark.sinks.postgres_views import COMMITS, newest_views, tell_live
+from windowing.spark.sinks.postgres_views import (
+    COMMITS,
+    newest_views,
+    tell_live,
+    view_names,
+)
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
@@ -92,11 +97,12 @@ class PostgresSink:
             have, want = growth.tables_in(connection, schema), _wanted(pipeline)
             if clashes := growth.conflicts(have, want):
                 raise TableConflict(refusal(f"PostgreSQL schema {schema}", clashes))
+            shown = [*(query.name for query in pipeline.queries), *view_names(pipeline)]
             for statement in (
                 *_definitions(pipeline, schema),
                 *growth.columns_added(schema, have, want),
                 *newest_views(pipeline, schema),
-                *growth.views_of_newest(connection, schema, [q.name for q in pipeline.queries]),
+                *growth.views_of_newest(connection, schema, shown),
             ):
                 connection.execute(statement)
 

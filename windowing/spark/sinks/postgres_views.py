@@ -20,25 +20,34 @@ _SUFFIX = "_newest"
 
 
 def newest_views(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
-    """What makes the views, or brings them to the columns that their tables have now.
-
-    Queries without a newest row have none (see `windowing.newest`), nor have those whose view would
-    have the name of another query's table, or one that is too long.
-    """
+    """What makes the views, or brings them to the columns that their tables have now."""
     yield sql.SQL("alter table {} add column if not exists live_since timestamptz").format(
         sql.Identifier(schema, COMMITS)
     )
+    for name, query in _queries(pipeline).items():
+        yield _view(query, schema, name)
+
+
+def view_names(pipeline: Pipeline) -> list[str]:
+    """The names of the views; to be read as tables are."""
+    return list(_queries(pipeline))
+
+
+def _queries(pipeline: Pipeline) -> dict[str, Query]:
+    """The queries that have a view, by its name.
+
+    Those without a newest row have none (see `windowing.newest`), nor have those whose view would
+    have the name of another query's table, or one that is too long.
+    """
     taken = {query.name for query in pipeline.queries}
-    for query in pipeline.queries:
-        name = view_of(query.name)
-        if query.accumulation != "discarding" and name not in taken and name is not None:
-            yield _view(query, schema, name)
-
-
-def view_of(query: str) -> str | None:
-    """The name of a query's view; None: PostgreSQL has no names as long as that."""
-    name = query + _SUFFIX
-    return name if len(name.encode()) <= _NAME_BYTES else None
+    named = {query.name + _SUFFIX: query for query in pipeline.queries}
+    return {
+        name: query
+        for name, query in named.items()
+        if query.accumulation != "discarding"
+        and name not in taken
+        and len(name.encode()) <= _NAME_BYTES
+    }
 
 
 def tell_live(connection: psycopg.Connection, schema: str, run: str, *, live: bool) -> None:
