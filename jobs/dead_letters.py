@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from windowing.batches import Entry
-from windowing.refusals import Detail, detail
+from windowing.refusals import Detail, detail, late_detail
 from windowing.spec import Pipeline
-from windowing.values import ValueRules
+from windowing.values import BadValue, ValueRules, read_value
 
 _PLACE = ("source", "partition", "offset")
 _COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
@@ -211,37 +212,50 @@ def in_files(
     Raises:
         DeadLettersError: the file cannot be read, or is another one.
     """
-    letters = _lines(file)
-    wanted = {(one.source, one.partition, one.offset): one.reason for one in letters}
-    rules, found, read = _Rules(pipeline), dict[tuple[str, int, int], Detail](), 0
+    letters, read = _lines(file), 0
+    about: dict[tuple[str, int, int], list[int]] = {}
+    for number, letter in enumerate(letters):
+        about.setdefault((letter.source, letter.partition, letter.offset), []).append(number)
+    judge = _Judge(pipeline)
     for entry in log:
-        place = entry.source, entry.partition, entry.offset
-        reason = wanted.get(place)
-        read += entry.control is None or reason is not None
-        if reason is not None:
-            found[place] = _again(reason, entry, rules.of(entry))
-    about = [found.get((one.source, one.partition, one.offset)) for one in letters]
-    return [
-        one if told is None else Letter(**{**asdict(one), **told._asdict()})
-        for one, told in zip(letters, about, strict=True)
-    ], read
+        numbers = about.get((entry.source, entry.partition, entry.offset), ())
+        read += entry.control is None or bool(numbers)
+        for number in numbers:
+            told = judge.again(letters[number], entry)
+            letters[number] = replace(letters[number], **told._asdict())
+    return letters, read
 
 
-def _again(reason: str, entry: Entry, rules: ValueRules) -> Detail:
-    return detail(reason, entry.value, entry.control, entry.append_us, rules)
-
-
-class _Rules:
-    """The rules of each topic of a pipeline."""
+class _Judge:
+    """Says of refused records once more what was wrong with them."""
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline, self._known = pipeline, dict[str, ValueRules]()
+        self._source, self._rules = pipeline.source, dict[str, ValueRules]()
+        self._rules_of = partial(ValueRules.of, pipeline)
+        self._queries = {query.name: query for query in pipeline.queries}
 
-    def of(self, entry: Entry) -> ValueRules:
-        if entry.source not in self._known:
-            number = self._pipeline.source.number(entry.source, entry.partition) or 0
-            self._known[entry.source] = ValueRules.of(self._pipeline, number)
-        return self._known[entry.source]
+    def again(self, letter: Letter, entry: Entry) -> Detail:
+        """What a letter's record was refused for.
+
+        Raises:
+            DeadLettersError: the record is none that this query could have refused.
+        """
+        if entry.source not in self._rules:
+            number = self._source.number(entry.source, entry.partition) or 0
+            self._rules[entry.source] = self._rules_of(number)
+        rules = self._rules[entry.source]
+        if letter.query is None:
+            return detail(letter.reason, entry.value, entry.control, entry.append_us, rules)
+        try:
+            return late_detail(
+                self._queries[letter.query], *read_value(entry.value, entry.append_us, rules)
+            )
+        except (KeyError, BadValue):
+            msg = (
+                f"offset {letter.offset} of {letter.source}/{letter.partition} cannot have been "
+                f"{letter.reason} for query {letter.query}: are pipeline and log those of the file?"
+            )
+            raise DeadLettersError(msg) from None
 
 
 def _lines(file: Path) -> list[Letter]:

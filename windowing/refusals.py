@@ -7,7 +7,7 @@ the producer. It is looked for where a value was refused, so good records cost n
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -108,32 +108,40 @@ def read_columns(after_end: pl.Series) -> dict[str, pl.Expr]:
     }
 
 
-def late_detail(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
+def late_columns(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
     """The columns of the detail of records that came too late for a query.
 
-    Their value is the one that windows lie over; of an event time, microseconds.
+    Their value is the one that windows lie over; of an event time that is no field, microseconds.
 
     Args:
         query: for which.
         data: the columns of the records.
     """
-    attribute = query.window.attribute
-    own = column(attribute)
-    numbers = own in data.columns
-    if query.late.policy == "update":
-        kept = query.retention_us or 0
-        rule = (
-            f"it is taken up to {kept if numbers else spell_us(kept)} after its window's end, by "
-            "the progress of its own partition"
-        )
-    else:
-        rule = "its window had ended by the progress of its own partition"
-    value = pl.col(own if numbers else "ts_us")
+    own = column(query.window.attribute)
     return {
-        "field": pl.lit(None if attribute == ROW_NUM else attribute, dtype=pl.String),
-        "value": value.cast(pl.String),
-        "rule": pl.lit(rule),
+        "field": pl.lit(_late_field(query), dtype=pl.String),
+        "value": pl.col(own if own in data.columns else "ts_us").cast(pl.String),
+        "rule": pl.lit(_late_rule(query)),
     }
+
+
+def late_detail(query: Query, ts_us: int, fields: Mapping[str, object]) -> Detail:
+    """The same of one record: its event time, and its declared fields."""
+    value = fields.get(query.window.attribute, ts_us)
+    return Detail(_late_field(query), str(value), _late_rule(query))
+
+
+def _late_field(query: Query) -> str | None:
+    attribute = query.window.attribute
+    return None if attribute == ROW_NUM else attribute
+
+
+def _late_rule(query: Query) -> str:
+    if query.late.policy != "update":
+        return "its window had ended by the progress of its own partition"
+    kept, every = query.retention_us or 0, query.late.every
+    length = spell_us(kept) if every is None or every.timed else str(kept)
+    return f"it is taken up to {length} after its window's end, by its own partition's progress"
 
 
 def shown(value: object) -> str:

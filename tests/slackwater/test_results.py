@@ -273,6 +273,28 @@ def test_dead_letters_are_told_by_reason(pipeline: Path) -> None:
     assert "what to do: " in text
 
 
+LATE = TEXT.replace("late: {policy: update, every: 1 hour}\nretention: 1 day\n", "").replace(
+    "name: flight_delays", "name: late"
+)
+
+
+@pytest.mark.parametrize("more", ["", "late: {policy: update, every: 1 s}\nretention: 1 s\n"])
+def test_what_came_too_late_is_told_alike_of_tables_and_files(pipeline: Path, more: str) -> None:
+    deployed = parse_pipeline(LATE + more)
+    deploy(pipeline.parent / ".slackwater", "r1", log_of(RECORDS), deployed)
+    pipeline.write_text(deployed.text, encoding="utf-8")
+    events(pipeline.with_name("events.jsonl"), log_of(RECORDS))
+    command("run", pipeline, "--input", "events.jsonl", "--output", "out.jsonl")
+    of_tables = told("dead", pipeline, "--json", "--examples", 99)
+    assert of_tables[0]["reason"] == ("out_of_retention" if more else "late")
+    assert {one["field"] for one in of_tables[0]["examples"]} == {"ts"}
+    files = ("--output", "out.jsonl", "--input", "events.jsonl")
+    of_files = told("dead", pipeline, "--json", "--examples", 99, *files)
+    for one in (*of_tables, *of_files):
+        one["examples"].sort(key=str)
+    assert of_files == of_tables
+
+
 def test_dead_letters_of_files_are_judged_again(pipeline: Path) -> None:
     events(pipeline.with_name("events.jsonl"), log_of(RECORDS))
     command("run", pipeline, "--input", "events.jsonl", "--output", "out.jsonl")
