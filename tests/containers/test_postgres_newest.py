@@ -109,6 +109,28 @@ def test_tables_from_before_there_were_details_and_views_get_them(postgres: str)
     assert (letter.field, letter.value) == ("ts", '"soon"')
 
 
+def test_a_run_in_the_shadow_leaves_the_views_as_they_are(postgres: str) -> None:
+    """Its rows may have another key, which says of which rows one is the newest."""
+    text, live = TEXT.format(accumulation="accumulating", schema="keys"), "blue"
+    blue, green = (parse_pipeline(one) for one in (text, text.replace("group_by: [k], ", "")))
+    log = log_of(TIMES)
+    write(blue, PostgresSink(blue, "keys", "blue", None, lambda: live == "blue"), log)
+    wanted = seen("keys", "windows_newest")
+    assert {row[2] for row in wanted} == {"a", None}
+    sink = PostgresSink(green, "keys", "green", None, lambda: live == "green")
+    write(green, sink, log[:6])
+    assert seen("keys", "windows_newest") == wanted
+    live = "green"
+    engine = LocalEngine(green)
+    emissions = [engine.feed(batch, n) for n, batch in enumerate(batches(log, 2, green))]
+    for number in range(3, len(emissions)):
+        frames = [frame for emission in emissions[number] for frame in tagged(emission)]
+        sink.take(frames, number)
+    found = seen("keys", "windows_newest")
+    assert {row[0] for row in found} == {"green"}
+    assert len({row[1] for row in found}) == len(found)
+
+
 def test_a_table_that_has_a_views_name_is_left_alone(postgres: str) -> None:
     text = TEXT.format(accumulation="accumulating", schema="taken")
     pipeline = parse_pipeline(text.replace("  sessions:", "  windows_newest:"))

@@ -10,10 +10,14 @@ from typing import Any, get_args
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from typer.testing import CliRunner
 
-from jobs.dead_letters import Letter, by_reason
+from chaos.output import read_tables
+from chaos.verify import verify
+from jobs.dead_letters import Letter, by_reason, in_tables
 from slackwater.main import app
 from tests.strategies import Entry, entry
 from tests.test_tidy import ROOT
@@ -326,3 +330,21 @@ def test_without_dead_letters_it_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     file = tmp_path / "p.yml"
     file.write_text(TEXT, encoding="utf-8")
     assert command("dead", file).stdout == "no dead letters of 3 records read\n"
+
+
+def test_dead_letters_from_before_there_were_details_are_shown_and_appended_to(
+    tmp_path: Path,
+) -> None:
+    old = schemas(P)["dead_letters"]
+    for name in ("field", "value", "rule"):
+        old = old.remove(old.get_field_index(name))
+    letter = {"run": "r0", "source": "flights", "partition": 0, "offset": 7, "reason": "malformed"}
+    place = tmp_path / "tables" / P.output
+    write_deltalake(
+        place / "dead_letters", pa.Table.from_pylist([letter], schema=old), partition_by=["run"]
+    )
+    deploy(tmp_path, "r1", log_of(RECORDS))
+    assert in_tables(place, "r0")[0] == [Letter("flights", 0, 7, None, "malformed")]
+    assert {one.field for one in in_tables(place, "r1")[0]} == {"delay", None}
+    verdict = verify(P, iter(log_of(RECORDS)), read_tables(place, P, "r1"))
+    assert verdict.ok, verdict.lines()

@@ -89,6 +89,7 @@ class PostgresSink:
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
         self._pipeline, self._token_of = pipeline, token_of
+        self._names = [query.name for query in pipeline.queries]
         self._is_live = is_live
         self._told_live: bool | None = None
         with _connection() as connection:
@@ -97,14 +98,23 @@ class PostgresSink:
             have, want = growth.tables_in(connection, schema), _wanted(pipeline)
             if clashes := growth.conflicts(have, want):
                 raise TableConflict(refusal(f"PostgreSQL schema {schema}", clashes))
-            shown = [*(query.name for query in pipeline.queries), *view_names(pipeline)]
             for statement in (
                 *_definitions(pipeline, schema),
                 *growth.columns_added(schema, have, want),
-                *newest_views(pipeline, schema),
-                *growth.views_of_newest(connection, schema, shown),
+                *growth.views_of_newest(connection, schema, self._names),
             ):
                 connection.execute(statement)
+            self._has_views = is_live()
+            if self._has_views:
+                self._show(connection)
+
+    def _show(self, connection: psycopg.Connection) -> None:
+        """Have the views show this run; a run in the shadow may have other keys."""
+        names = [*self._names, *view_names(self._pipeline)]
+        for statement in newest_views(self._pipeline, self._schema):
+            connection.execute(statement)
+        for statement in growth.views_of_newest(connection, self._schema, names):
+            connection.execute(statement)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one batch; made for `foreachBatch`.
@@ -127,10 +137,12 @@ class PostgresSink:
             fresh, live = self._take_token(connection, token), self._is_live()
             if live != self._told_live:
                 tell_live(connection, self._schema, self._run, live=live)
+            if live and not self._has_views:
+                self._show(connection)
             if fresh:
                 for name, rows in tables.items():
                     self._upsert(connection, name, rows)
-        self._told_live = live
+        self._told_live, self._has_views = live, live
 
     def _take_token(self, connection: psycopg.Connection, token: Token) -> bool:
         """Whether the batch is still to be written; its row is ours until the transaction ends.
@@ -273,6 +285,9 @@ def _definitions(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
     yield sql.SQL(
         "create table if not exists {} (run text primary key, batch_id bigint not null)"
     ).format(sql.Identifier(schema, COMMITS))
+    yield sql.SQL("alter table {} add column if not exists live_since timestamptz").format(
+        sql.Identifier(schema, COMMITS)
+    )
     token = [(field.name, _COLUMNS[field.type]) for field in TOKEN_SCHEMA]
     yield sql.SQL("create table if not exists {} ({}, unique (run, batch_id, lane))").format(
         sql.Identifier(schema, TOKENS), _typed(token)

@@ -21,9 +21,6 @@ _SUFFIX = "_newest"
 
 def newest_views(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
     """What makes the views, or brings them to the columns that their tables have now."""
-    yield sql.SQL("alter table {} add column if not exists live_since timestamptz").format(
-        sql.Identifier(schema, COMMITS)
-    )
     for name, query in _queries(pipeline).items():
         yield _view(query, schema, name)
 
