@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from pyspark.errors import AnalysisException, StreamingQueryException
@@ -28,6 +29,7 @@ from jobs.checkpoint import examine
 from jobs.failures import death_of, final_reason, windowing_error
 from jobs.identity import Identity
 from jobs.kafka_failures import refusal
+from jobs.live import is_live
 from jobs.mend import mend, newest
 from jobs.orphan import Orphan, executors
 from jobs.owner import REFUSED_FILE, Owner
@@ -163,7 +165,8 @@ def _sink(
     pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf
 ) -> PostgresSink | TableSink:
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        return PostgresSink(pipeline, pipeline.sink.postgres, args.run, token_of)
+        live = partial(is_live, args.checkpoint.parent)
+        return PostgresSink(pipeline, pipeline.sink.postgres, args.run, token_of, live)
     return TableSink(pipeline, Path(args.table), args.run, token_of)
 
 

@@ -24,10 +24,13 @@ from slackwater import (
     chaos_run,
     cluster,
     conform,
+    dead,
     deploy,
     disorder,
     files,
+    newest,
     operators,
+    record,
     replay,
     runs,
     stack,
@@ -55,6 +58,9 @@ for module in (
     runs,
     state,
     replay,
+    record,
+    dead,
+    newest,
     chaos,
 ):
     module.register(app)
