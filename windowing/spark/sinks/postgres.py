@@ -13,13 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, LiteralString
+from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
 from psycopg import sql
-from pyspark.sql import DataFrame
 
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
 from windowing.spark.sinks.tokens import (
@@ -33,6 +32,9 @@ from windowing.spark.sinks.tokens import (
 )
 from windowing.spec import Pipeline
 from windowing.token import Kept, Tables, Token, admit
+
+if TYPE_CHECKING:  # rows are made and judged without Spark, too
+    from pyspark.sql import DataFrame
 
 COMMITS = "commits"
 ROW_ID = "row_id"

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from deltalake.schema import PrimitiveType
-from pyspark.sql import DataFrame
 
 from windowing.spark.sinks.rows import LAG, BatchRows, schemas
 from windowing.spark.sinks.tokens import (
@@ -32,6 +32,9 @@ from windowing.spark.sinks.tokens import (
 )
 from windowing.spec import Pipeline
 from windowing.token import Kept, Tables, Token, admit, due
+
+if TYPE_CHECKING:  # rows are made and judged without Spark, too
+    from pyspark.sql import DataFrame
 
 
 class TableSink:

@@ -1,0 +1,115 @@
+"""A project of the user's own: a folder with `slackwater.yml`, and below it pipelines and plans.
+
+What it says reaches every part of the platform, and the daemons that it starts, by the environment
+(infra/layout.py); a variable that is set already goes before it.
+
+    pipelines: pipelines          # all keys may be left out; paths are meant from the file's folder
+    plans: plans
+    state: .slackwater
+    kafka: kafka.yml              # a cluster of your own (docs/kafka.md); else the local stack's
+"""
+
+import os
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from infra import kafka_settings
+from infra.errors import SettingsError
+from infra.layout import PIPELINES_VARIABLE, PLANS_VARIABLE, PROJECT_VARIABLE, STATE_DIR_VARIABLE
+from infra.small_file import read_small
+
+FILE = "slackwater.yml"
+"""Marks the folder of a project."""
+
+
+class Settings(BaseModel):
+    """What `slackwater.yml` says.
+
+    Attributes:
+        pipelines: the folder of pipeline files, a DAG each in Airflow.
+        plans: the folder of chaos plans, run by the DAG `chaos_nightly`.
+        state: the folder of logs, topics, checkpoints and tables.
+        kafka: the settings file of a Kafka cluster; None: the local stack's broker.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    pipelines: str = Field(default="pipelines", min_length=1)
+    plans: str = Field(default="plans", min_length=1)
+    state: str = Field(default=".slackwater", min_length=1)
+    kafka: str | None = Field(default=None, min_length=1)
+
+
+def choose(named: Path | None) -> Path | None:
+    """Work on a project from here on, and say so to whatever is started.
+
+    Args:
+        named: its folder; None: the one of the environment, else the one in which one stands, which
+            is the nearest folder with a `slackwater.yml`.
+
+    Returns:
+        the project's folder; None: there is none, and nothing was changed.
+
+    Raises:
+        SettingsError: the folder is no project, or its file breaks a rule.
+    """
+    variable = os.environ.get(PROJECT_VARIABLE)
+    folder = named or (Path(variable) if variable else find(Path.cwd()))
+    if folder is None:
+        return None
+    folder = folder.resolve()
+    settings = read(folder)
+    os.environ[PROJECT_VARIABLE] = str(folder)
+    for name, place in (
+        (STATE_DIR_VARIABLE, settings.state),
+        (PIPELINES_VARIABLE, settings.pipelines),
+        (PLANS_VARIABLE, settings.plans),
+        (kafka_settings.FILE_VARIABLE, settings.kafka),
+    ):
+        if place is not None:
+            os.environ.setdefault(name, str((folder / place).resolve()))
+    return folder
+
+
+def find(start: Path) -> Path | None:
+    """The nearest folder with a project's file, from `start` upwards; None: there is none."""
+    around = (start, *start.parents)
+    return next((folder for folder in around if (folder / FILE).is_file()), None)
+
+
+def read(folder: Path) -> Settings:
+    """What the file of a project says.
+
+    Raises:
+        SettingsError: it is missing or breaks a rule.
+    """
+    file = folder / FILE
+    try:
+        document = yaml.safe_load(read_small(file))
+    except OSError as error:
+        text = (
+            f"{folder} is no project: {FILE} cannot be read there ({error.strerror}); "
+            f"`slackwater init {folder}` makes one of a new or empty folder"
+        )
+        raise SettingsError(text) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        text = f"{file} is not YAML: {error}"
+        raise SettingsError(text) from None
+    if not isinstance(document or {}, dict):
+        text = f"{file} must hold keys and values, such as `pipelines: pipelines`"
+        raise SettingsError(text)
+    try:
+        return Settings.model_validate(document or {})
+    except ValidationError as error:
+        raise SettingsError(_said(file, error)) from None
+
+
+def _said(file: Path, error: ValidationError) -> str:
+    """The first mistake in the file, with what may stand there."""
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"{file}: {key!r} is no key: it knows {', '.join(Settings.model_fields)}"
+    return f"{file}: {key}: {first['msg']}, and not {first['input']!r}"
