@@ -12,13 +12,13 @@ from kafka import KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from chaos.log import LogRecord, read_events, read_topic
-from jobs.producing import CONTROL_HEADER, control_of
+from jobs.producing import control_of
 from jobs.recording import Event, event_line, record, write_events
 from jobs.topics import create_topic
 from tests.strategies import Entry
 from tests.windowing.test_engine import lines
 from windowing.batches import batches
-from windowing.control import ControlError, read_control
+from windowing.control import CONTROL_HEADER, ControlError, read_control
 from windowing.local import run
 from windowing.semantics import evaluate
 from windowing.semantics.controls import read_control as read_defined

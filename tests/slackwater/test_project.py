@@ -1,0 +1,141 @@
+"""A project of one's own: made by `init`, found from where one stands, with a state of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from infra import layout
+from infra.daemon import shared_environment
+from infra.errors import InfraError
+from slackwater.init import files
+from slackwater.main import app
+
+VARIABLES = ("SLACKWATER_PROJECT", "SLACKWATER_STATE_DIR", "SLACKWATER_PIPELINES")
+VARIABLES += ("SLACKWATER_PLANS", "SLACKWATER_KAFKA_FILE")
+EVENTS = ("--input", "data/events.jsonl", "--output", "out.jsonl")
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """A folder in no project; what a command says to those that it starts ends with the test."""
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "")  # so that it is put back, whatever the command does
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    yield
+    for name in VARIABLES:
+        os.environ.pop(name, None)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    made = command("init", tmp_path / "shop")
+    assert made.exit_code == 0, made.output
+    return tmp_path / "shop"
+
+
+def test_a_project_has_all_that_one_needs(shop: Path) -> None:
+    there = {str(path.relative_to(shop)) for path in shop.rglob("*") if path.is_file()}
+    assert there == {
+        *("slackwater.yml", "pipelines/orders.yml", "data/events.jsonl", "plans/crash.yml"),
+        *("tests/test_orders.py", ".gitignore", ".github/workflows/ci.yml"),
+        *("README.md", "requirements.txt"),
+    }
+    assert len(there) == len(files())
+
+
+@pytest.mark.parametrize("there", [".git", "notes.txt"])
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, there: str) -> None:
+    """Nothing is overwritten, and nothing is put between what is there."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / there).write_text("kept")
+    refused = command("init", tmp_path / "mine")
+    assert refused.exit_code == 2
+    assert f"is not empty, it has '{there}'" in " ".join(refused.output.replace("│", " ").split())
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == [there]
+    (tmp_path / "file").write_text("kept")
+    assert command("init", tmp_path / "file").exit_code == 2
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_commands_work_from_elsewhere_and_within(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = command("--project", shop, "run", "pipelines/orders.yml", *EVENTS)
+    assert far.exit_code == 0, far.output
+    assert "applied 240 + outside 0 + dropped 0 + dead 2" in far.stdout
+    assert (shop / "out.jsonl").exists()
+    monkeypatch.chdir(shop / "data")
+    near = command(
+        *("verify", "../pipelines/orders.yml", "--input", "events.jsonl"),
+        *("--output", "../out.jsonl"),
+    )
+    assert near.exit_code == 0, near.output
+    assert near.stdout.endswith("lost 0, duplicated 0, differing 0\n")
+
+
+def test_state_and_dags_are_the_projects_own(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L5: what `up` keeps lies in the project, and Airflow reads its pipelines."""
+    before = layout.default_layout()
+    monkeypatch.chdir(shop / "tests")
+    assert command("explain", "../pipelines/orders.yml").exit_code == 0
+    found = layout.default_layout()
+    assert before.state_dir == layout.HOME
+    assert (found.state_dir, found.pipelines) == (shop / ".slackwater", shop / "pipelines")
+    given = shared_environment(found)
+    assert given["SLACKWATER_PROJECT"] == str(shop)
+    assert given["SLACKWATER_PIPELINES"] == str(shop / "pipelines")
+    assert given["SLACKWATER_PLANS"] == str(shop / "plans")
+
+
+def test_a_state_folder_that_is_named_goes_before_the_projects(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLACKWATER_STATE_DIR", str(tmp_path / "state"))
+    assert command("--project", shop, "explain", "pipelines/orders.yml").exit_code == 0
+    assert layout.default_layout().state_dir == tmp_path / "state"
+
+
+def test_its_settings_name_other_folders(shop: Path) -> None:
+    (shop / "slackwater.yml").write_text("pipelines: flows\nstate: ../state\nkafka: k.yml\n")
+    (shop / "pipelines").rename(shop / "flows")
+    assert command("--project", shop, "explain", "flows/orders.yml").exit_code == 0
+    found = layout.default_layout()
+    assert (found.state_dir, found.pipelines) == (shop.parent / "state", shop / "flows")
+    assert os.environ["SLACKWATER_KAFKA_FILE"] == str(shop / "k.yml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("piplines: x", "'piplines' is no key: it knows pipelines, plans, state, kafka"),
+        ("state: 7", "state: Input should be a valid string, and not 7"),
+        ("- a", "must hold keys and values"),
+        ("a: [", "is not YAML"),
+    ],
+)
+def test_a_wrong_setting_is_named(shop: Path, text: str, said: str) -> None:
+    (shop / "slackwater.yml").write_text(text)
+    found = command("--project", shop, "validate", "pipelines/orders.yml")
+    assert found.exit_code != 0
+    assert said in str(found.exception)
+
+
+def test_a_folder_that_is_no_project_is_named(tmp_path: Path) -> None:
+    found = command("--project", tmp_path, "validate", "x.yml")
+    assert f"{tmp_path} is no project: slackwater.yml cannot be read" in str(found.exception)
+
+
+def test_an_installed_package_keeps_nothing_beside_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "PACKAGED", True)
+    with pytest.raises(InfraError, match=r"there is no slackwater\.yml here or in a folder above"):
+        layout.default_layout()
