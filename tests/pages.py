@@ -33,7 +33,7 @@ def blocks(page: str) -> list[Block]:
     """The `sh` blocks of a page of the docs, each with the plain block behind it, if there is."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     found, heading = [], ""
-    pattern = r"^## (?P<heading>.+)$|^```sh\n(?P<script>.*?)^```\n(?:```\n(?P<shown>.*?)^```$)?"
+    pattern = r"^## (?P<heading>[^\n]+)$|^```sh\n(?P<script>.*?)^```\n(?:```\n(?P<shown>.*?)^```$)?"
     for match in re.finditer(pattern, text, re.MULTILINE | re.DOTALL):
         if match["heading"]:
             heading = match["heading"]
@@ -54,25 +54,25 @@ def run(wanted: list[Block], folder: Path, timeout_s: float) -> list[tuple[Block
     )
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     kept = {name: value for name, value in os.environ.items() if "SLACKWATER" not in name}
-    process = subprocess.Popen(
+    found, said, began = [], "", time.monotonic()
+    deadline = began + timeout_s
+    with subprocess.Popen(
         ["bash", "-e", "-o", "pipefail", "-c", script],
         cwd=folder,
         env={**kept, "PATH": path, "PYTHONPATH": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    found, said, began = [], "", time.monotonic()
-    deadline = began + timeout_s
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith(DONE):
-            found.append((wanted[len(found)], said, time.monotonic() - began))
-            said, began = "", time.monotonic()
-        else:
-            said += line
-        assert time.monotonic() < deadline, said
-    assert process.wait() == 0, said
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith(DONE):
+                found.append((wanted[len(found)], said, time.monotonic() - began))
+                said, began = "", time.monotonic()
+            else:
+                said += line
+            assert time.monotonic() < deadline, said
+    assert process.returncode == 0, said
     return found
 
 
@@ -84,4 +84,4 @@ def check(found: list[tuple[Block, str, float]]) -> None:
         assert not missing, (
             f"{block.heading}: the page shows {missing}, and the commands said\n{said}"
         )
-        print(f"{seconds:6.1f} s  {block.heading}")
+        sys.stdout.write(f"{seconds:6.1f} s  {block.heading}\n")
