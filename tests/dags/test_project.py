@@ -18,6 +18,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).symlink_to(TEMPLATE / name)
         monkeypatch.setenv(f"SLACKWATER_{name.upper()}", str(tmp_path / name))
     monkeypatch.setenv("SLACKWATER_PROJECT", str(tmp_path))
+    monkeypatch.setenv("SLACKWATER_ROOT", str(TEMPLATE.parents[1]))
     monkeypatch.delenv("SLACKWATER_COMMAND", raising=False)
     return tmp_path
 

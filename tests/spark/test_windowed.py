@@ -24,8 +24,15 @@ SCHEMA = "partition int, offset long, value string, control string"
 
 
 def example() -> str:
+    """The page's program. Spark takes names from where its JVM was started: they are made whole."""
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    for name in ("records", "revenue", "checkpoint"):
+        code = code.replace(f'"{name}"', f'"{whole(name)}"')
     return str(code)
+
+
+def whole(name: str) -> str:
+    return str(Path(name).absolute())
 
 
 @pytest.fixture
@@ -59,8 +66,8 @@ def test_its_rows_are_those_of_the_local_engine(spark: SparkSession, shop: Pipel
     from windowing.spark import windowed
 
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-    write(windowed(reader.json("records"), shop), "rows")
-    rows = [row.asDict(recursive=True) for row in spark.read.parquet("rows").collect()]
+    write(windowed(reader.json(whole("records")), shop), whole("rows"))
+    rows = [row.asDict(recursive=True) for row in spark.read.parquet(whole("rows")).collect()]
     log = read_events(PROJECT / "data" / "events.jsonl", shop.source)
     expected = run(shop, batches(log, 1000, shop))
     assert sorted(map(result, of(rows, "result"))) == sorted(
@@ -91,7 +98,7 @@ def test_its_rows_are_those_of_the_local_engine(spark: SparkSession, shop: Pipel
 @pytest.mark.spark
 def test_the_example_of_the_page_runs_as_written(spark: SparkSession, shop: Pipeline) -> None:
     exec(compile(example(), str(PAGE), "exec"), {})  # noqa: S102 - our own page
-    rows = spark.read.parquet("revenue")
+    rows = spark.read.parquet(whole("revenue"))
     assert rows.columns == ["shop", "window_start", "window_end", "revision", "orders", "cents"]
     assert rows.where("revision = 0").count() > 20
 
@@ -101,12 +108,13 @@ def test_what_cannot_work_is_said_before_it_starts(spark: SparkSession, shop: Pi
     from windowing.errors import BadRecords
     from windowing.spark import SETTINGS, windowed
 
-    lines = spark.readStream.schema("partition int, value string").json("records")
+    records = whole("records")
+    lines = spark.readStream.schema("partition int, value string").json(records)
     with pytest.raises(BadRecords, match=r"no column 'offset' \(they have partition, value\)"):
         windowed(lines, shop)
     with pytest.raises(BadRecords, match="no stream: use readStream"):
-        windowed(spark.read.schema(SCHEMA).json("records"), shop)
-    stream = spark.readStream.schema(SCHEMA).json("records")
+        windowed(spark.read.schema(SCHEMA).json(records), shop)
+    stream = spark.readStream.schema(SCHEMA).json(records)
     name = next(key for key in SETTINGS if key.endswith("changelogCheckpointing.enabled"))
     before = spark.conf.get(name)
     spark.conf.set(name, "false")
