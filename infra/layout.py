@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 """The folder of the platform's code: the checkout, or `slackwater/_platform` of a package."""
 
 PACKAGED = ROOT.name == "_platform"
-"""Whether this is an installed package and no checkout (infra/adr/0015)."""
+"""Whether this is an installed package and no checkout (infra/adr/0016)."""
 
 HOME = Path(sys.prefix) / "share" / "slackwater" if PACKAGED else ROOT / ".slackwater"
 """The folder of what the set-up installs; in a checkout, git-ignored and the state folder, too."""

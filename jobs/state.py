@@ -21,8 +21,9 @@ from pyspark.sql import SparkSession
 from jobs.file_run import own_session
 from windowing.errors import WindowingError
 from windowing.frames import from_bytes
-from windowing.lane import LaneState
-from windowing.shard import Shard, ShardState
+from windowing.lane import STATE as LANE_STATE
+from windowing.shard import STATE as SHARD_STATE
+from windowing.shard import Shard
 from windowing.spec import Pipeline, load_pipeline
 from windowing.state import MemoryStore
 
@@ -98,7 +99,7 @@ def _operators(spark: SparkSession, checkpoint: Path) -> list[int]:
 def _of_lane(part: str, store: MemoryStore) -> Iterator[dict[str, Any]]:
     data = store.get(_LANE_HEAD)
     if data is not None:
-        state = msgspec.msgpack.decode(data, type=LaneState)
+        state = LANE_STATE.decode(data, store)
         yield _line(part, "lane", [{"last_offset": state.last_offset, "clocks": state.clocks}])
     yield from _key_tables(part, store)
 
@@ -106,7 +107,7 @@ def _of_lane(part: str, store: MemoryStore) -> Iterator[dict[str, Any]]:
 def _of_shard(part: str, store: MemoryStore, pipeline: Pipeline) -> Iterator[dict[str, Any]]:
     data = store.get(_HEAD)
     if data is not None:
-        state = msgspec.msgpack.decode(data, type=ShardState)
+        state = SHARD_STATE.decode(data, store)
         yield _line(part, "reached", [state.reached])
     yield from _key_tables(part, store)
     for query, tables in sorted(Shard(pipeline).held(store).items()):

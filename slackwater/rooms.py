@@ -1,6 +1,6 @@
 """Where the rooms of the platform are: beside this folder, or in an installed package below it.
 
-At the top of site-packages names such as `jobs` would be in everybody's way (infra/adr/0015).
+At the top of site-packages names such as `jobs` would be in everybody's way (infra/adr/0016).
 """
 
 from __future__ import annotations

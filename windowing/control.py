@@ -14,9 +14,6 @@ from windowing.spec.disorder import Delays
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.values import BadValue, parse_object
 
-CONTROL_HEADER = "slackwater-control"
-"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
-
 
 @dataclass(frozen=True)
 class Control:

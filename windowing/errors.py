@@ -24,6 +24,10 @@ class CheckpointMismatch(WindowingError):
     """State that was written by another pipeline: its file was changed under a checkpoint."""
 
 
+class OtherVersion(WindowingError):
+    """Two workers of one job run two versions of this code."""
+
+
 class CheckpointDamaged(WindowingError):
     """A file of the checkpoint is missing or holds something else."""
 
@@ -34,6 +38,10 @@ class UndeclaredPartition(WindowingError):
 
 class TokenMismatch(WindowingError):
     """Run, checkpoint, tables and topic do not belong together: going on would lose rows."""
+
+
+class TableConflict(WindowingError):
+    """Tables that are there cannot take the rows of this pipeline."""
 
 
 class SecondDriver(WindowingError):

@@ -29,6 +29,7 @@ from windowing.clock import (
 )
 from windowing.decode import column
 from windowing.errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
+from windowing.formats import Format, as_it_is
 from windowing.frames import from_bytes, to_bytes
 from windowing.pack import BAD, DATA, END
 from windowing.parcel import METRIC_SCHEMA, Parcel, split
@@ -72,6 +73,10 @@ class LaneState(msgspec.Struct, array_like=True):
         return any(clock.reached.progress_us == ENDED for clock in self.clocks.values())
 
 
+STATE = Format("a lane's state", 2, LaneState, {1: as_it_is})
+"""How it is stored; 1 had no number."""
+
+
 class Lane:
     """Steps one partition through its chunks.
 
@@ -110,7 +115,7 @@ class Lane:
         courses = {clock: self._run(clock, rows, state, store) for clock in self._clock_ids}
         if len(fresh):
             state.last_offset = int(fresh["offset"][-1])
-        store.put(_KEY, msgspec.msgpack.encode(state))
+        store.put(_KEY, STATE.encode(state))
         parcels = [
             Parcel(self._partition, {clock.name: c.reached for clock, c in courses.items()})
             for _ in range(self._pipeline.shards)
@@ -138,7 +143,7 @@ class Lane:
             begins = {clock.name: begin(clock, source, number) for clock in self._clock_ids}
             clocks = {name: ClockState(reached) for name, reached in begins.items()}
             return LaneState(fingerprint, clocks)
-        state = msgspec.msgpack.decode(data, type=LaneState)
+        state = STATE.decode(data, store)
         check_fingerprint(f"lane {self._name}", state.fingerprint, self._pipeline)
         state.fingerprint = fingerprint
         return state

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import polars as pl
 
+from windowing.errors import OtherVersion
+from windowing.formats import number_of, stamped
 from windowing.progress.reached import Reached
 
 
@@ -43,6 +45,9 @@ class Parcel(msgspec.Struct, array_like=True):
     metrics: bytes | None = None
 
 
+_FORMAT = 2
+"""The number of its format. Parcels live within a batch: there is none of another to be read."""
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Parcel)
 
@@ -70,12 +75,23 @@ METRIC_SCHEMA = {
 
 def encode_parcel(parcel: Parcel) -> bytes:
     """Serialise a parcel."""
-    return _encoder.encode(parcel)
+    return stamped(_FORMAT, _encoder.encode(parcel))
 
 
 def decode_parcel(data: bytes) -> Parcel:
-    """Read what `encode_parcel` wrote."""
-    return _decoder.decode(data)
+    """Read what `encode_parcel` wrote.
+
+    Raises:
+        OtherVersion: a worker of another version did.
+    """
+    number, body = number_of(data)
+    if number != _FORMAT:
+        msg = (
+            f"a lane sent a parcel in format {number}, and this worker reads format {_FORMAT}: "
+            "install the same version of Slackwater wherever the job runs"
+        )
+        raise OtherVersion(msg)
+    return _decoder.decode(body)
 
 
 def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:

@@ -23,6 +23,7 @@ from windowing.classes import class_of
 from windowing.clock import ClockId, begin, clock_of, clocks_of, progress_of
 from windowing.early import EarlyRows
 from windowing.errors import CheckpointMismatch, StateFull
+from windowing.formats import Format, as_it_is
 from windowing.frames import from_bytes, to_bytes
 from windowing.idle import IdleLanes, left_out
 from windowing.parcel import Parcel
@@ -51,6 +52,10 @@ class ShardState(msgspec.Struct, array_like=True):
     reached: dict[str, list[Reached]]
     due_us: dict[str, int] = {}
     deltas: int = 0
+
+
+STATE = Format("a shard's state", 2, ShardState, {1: as_it_is})
+"""How it is stored; 1 had no number."""
 
 
 @dataclass
@@ -138,7 +143,7 @@ class Shard:
         self._check_entries(store, state, after)
         if state.deltas >= 4 * self.compact_after:
             self._compact(store, state, tables.read(store, self._emitters), after)
-        store.put(_HEAD, msgspec.msgpack.encode(state))
+        store.put(_HEAD, STATE.encode(state))
         return emission
 
     def held(self, store: StateStore) -> dict[str, Tables]:
@@ -176,7 +181,7 @@ class Shard:
             clocks = clocks_of(self._pipeline)
             begins = {c.name: [begin(c, source, number) for number in numbers] for c in clocks}
             return ShardState(fingerprint, begins)
-        state = msgspec.msgpack.decode(data, type=ShardState)
+        state = STATE.decode(data, store)
         check_fingerprint("a shard", state.fingerprint, self._pipeline)
         if state.fingerprint != fingerprint:
             self._join(store, state)

@@ -66,13 +66,13 @@ def check_fingerprint(whose: str, found: str, pipeline: Pipeline) -> None:
 
     Args:
         whose: the lane or shard, for the message.
-        found: the fingerprint in the state.
+        found: the fingerprint in the state, in whatever form it was written.
         pipeline: the pipeline that is to go on with it.
 
     Raises:
         CheckpointMismatch: they differ.
     """
-    if found != pipeline.fingerprint and found not in pipeline.earlier:
+    if not pipeline.wrote(found) and not pipeline.wrote_before(found):
         msg = (
             f"the state of {whose} was written by another version of pipeline {pipeline.name} "
             f"(fingerprint {found}, now {pipeline.fingerprint}): start a new run, or restore the "

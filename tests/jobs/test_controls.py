@@ -18,13 +18,14 @@ from jobs.topics import create_topic
 from tests.strategies import Entry
 from tests.windowing.test_engine import lines
 from windowing.batches import batches
-from windowing.control import CONTROL_HEADER, ControlError, read_control
+from windowing.control import ControlError, read_control
 from windowing.local import run
 from windowing.semantics import evaluate
 from windowing.semantics.controls import read_control as read_defined
 from windowing.semantics.trace import trace
 from windowing.spec import Pipeline, parse_pipeline
 from windowing.spec.rows import dead_letter_lines, row_lines
+from windowing.spec.source import CONTROL_HEADER
 
 PIPELINE = """
 name: p

@@ -146,8 +146,9 @@ class Aggregate:
             a class.
         parameters: numbers after the fields, defaults filled in, in the order of the signature.
         user: `module:Class` of a user's aggregate, where the function is `python`.
-        code: a digest of that class's source, where a run's fingerprint is made: another source is
-            another pipeline. None in a pipeline that was only read, which imports no code.
+        code: a digest of the source that this class needs, where a run's fingerprint is made:
+            another source is another pipeline. None in a pipeline that was only read, which imports
+            no code.
     """
 
     name: str
@@ -229,7 +230,7 @@ def _parse_user(name: str, text: str, reference: str, given: Sequence[str]) -> A
 
 
 def with_code(aggregate: Aggregate) -> Aggregate:
-    """An aggregate with the digest of its class's source, which is imported for it.
+    """An aggregate with the digest of what its class needs, which is imported for it.
 
     Raises:
         UserAggregateError: the class cannot be used.

@@ -6,7 +6,6 @@ are those of the file; times are integer microseconds, with the unit in the name
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -32,9 +31,11 @@ from windowing.spec.emission import (
 )
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.field_names import check_field_name
-from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate, with_code
+from windowing.spec.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.spec.fingerprint import fingerprint
 from windowing.spec.join import PAIRS, Join, JoinedSource
 from windowing.spec.late import Late
+from windowing.spec.legacy_fingerprint import is_legacy, legacy_fingerprint
 from windowing.spec.limits import check_lengths, check_postgres_origin
 from windowing.spec.names import PipelineName, QueryName
 from windowing.spec.postgres_names import check_postgres_names
@@ -155,24 +156,33 @@ class Pipeline(SpecModel):
         Raises:
             UserAggregateError: one cannot be used.
         """
-        return self._fingerprint(self.source)
+        return fingerprint(self.source, self.shards, self.queries)
 
     @cached_property
     def earlier(self) -> dict[str, int]:
         """The fingerprints it had before lanes joined it, each with how many lanes it had then."""
-        source = self.source
-        lanes = range(source.founding, source.partitions)
-        return {self._fingerprint(source.as_of(number)): number for number in lanes}
+        return {
+            fingerprint(source, self.shards, self.queries): source.partitions
+            for source in self._sources_before()
+        }
 
-    def _fingerprint(self, source: Source) -> str:
-        queries = tuple(
-            query.model_copy(update={"aggregates": tuple(map(with_code, query.aggregates))})
-            for query in self.queries
-        )
-        decisive = repr((source, self.shards, queries))
-        if source.joined_lanes:
-            decisive += repr(source.joined_lanes)
-        return hashlib.sha256(decisive.encode()).hexdigest()[:16]
+    def wrote(self, found: str) -> bool:
+        """Whether a fingerprint that was found somewhere is this pipeline's, in whatever form."""
+        if is_legacy(found):
+            return found == legacy_fingerprint(self.source, self.shards, self.queries)
+        return found == self.fingerprint
+
+    def wrote_before(self, found: str) -> bool:
+        """Whether a fingerprint is one that the pipeline had before lanes joined it."""
+        if is_legacy(found):
+            sources = self._sources_before()
+            return found in {legacy_fingerprint(s, self.shards, self.queries) for s in sources}
+        return found in self.earlier
+
+    def _sources_before(self) -> Iterator[Source]:
+        """The source as it was with each number of lanes less."""
+        source = self.source
+        return (source.as_of(number) for number in range(source.founding, source.partitions))
 
     def key_fields(self, number: int) -> frozenset[str]:
         """The fields of a lane's records that some row's key is made of."""

@@ -29,6 +29,9 @@ from windowing.spec.limits import EARLIEST, LATEST
 from windowing.spec.names import TopicName
 from windowing.spec.window import ROW_NUM, AttributeType
 
+CONTROL_HEADER = "slackwater-control"
+"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
+
 PARTITIONS_MAX = 1_000
 """A lane costs milliseconds in every batch: so many were run, on both engines, and no more."""
 
@@ -109,9 +112,8 @@ class Source(SpecModel):
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
-    # Not shown: where no lane has joined, a source's fingerprint is what it was without this field.
-    joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = Field((), repr=False)
-    compacted: bool = Field(default=False, repr=False)
+    joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = ()
+    compacted: bool = False
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import json
 import math
 from asyncio import CancelledError
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from windowing.spec.errors import cut, shown
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
+from windowing.spec.user_source import sources
 
 Returns = Literal["int", "float", "string"]
 State = Any
@@ -120,18 +122,41 @@ def _users_code(reference: str, doing: str) -> Iterator[None]:
 
 
 def source_digest(reference: str) -> str:
-    """A digest of the class's source, so that states of another version are told apart.
+    """A digest of the source that a class needs, so that states of another version are told apart.
+
+    It covers the class's module and what that imports from its own package
+    (`windowing.spec.user_source`).
 
     Raises:
         UserAggregateError: as `load`; or there is no source to be read.
     """
     load(reference)
+    module, _, name = reference.partition(":")
+    with _readable(reference):
+        found = sources(module, _class_of(reference).__module__)
+    spelled = json.dumps({"class": name, "modules": found}, sort_keys=True)
+    return hashlib.sha256(spelled.encode()).hexdigest()[:16]
+
+
+def class_source(reference: str) -> str:
+    """The source of the class alone.
+
+    Raises:
+        UserAggregateError: as `source_digest`.
+    """
+    load(reference)
+    with _readable(reference):
+        return inspect.getsource(_class_of(reference))
+
+
+@contextmanager
+def _readable(reference: str) -> Iterator[None]:
+    """Say what is wrong where a source cannot be read."""
     try:
-        source = inspect.getsource(_class_of(reference))
+        yield
     except (OSError, TypeError) as error:
         msg = f"python:{reference}: its source cannot be read ({error}): write the class in a file"
         raise UserAggregateError(msg) from None
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
 def call(reference: str, method: str, *arguments: Any) -> Any:

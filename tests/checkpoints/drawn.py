@@ -1,0 +1,122 @@
+"""Which pipelines are recorded: those in files, and one of each kind as the simulator draws them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from chaos.simulator.draw import KINDS, Wish, draw_log, draw_pipeline
+from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, NO_UPDATE, ORDER_FREE
+from tests.checkpoints.recording import Recording, arrived
+from windowing.errors import WindowingError
+from windowing.semantics import evaluate
+from windowing.semantics.units import ArrivalOrderError
+from windowing.spec import Pipeline, parse_pipeline
+
+ROOT = Path(__file__).parents[2]
+CASES = ROOT / "tests" / "data" / "pipelines"
+
+_SEEDS = 2_000
+_OWN_CLASS = "tests.checkpoints.user_classes"
+_THEIRS = ("pipelines.swing", "chaos.simulator.draw.swing")
+
+
+def files() -> dict[str, Path]:
+    """Every pipeline file of the repository that is shipped or recorded, by a name."""
+    found = {f"case {path.parent.name}": path for path in CASES.glob("*/pipeline.yml")}
+    shipped = {f"file {path.stem}": path for path in (ROOT / "pipelines").glob("*.yml")}
+    return dict(sorted({**found, **shipped}.items()))
+
+
+def frozen(text: str) -> str:
+    """The text of a pipeline file with a class of ours, which never changes, for each of a user."""
+    for module in _THEIRS:
+        text = text.replace(f"python:{module}:", f"python:{_OWN_CLASS}:")
+    return text
+
+
+def recordings() -> Iterator[tuple[str, Recording]]:
+    """All recordings, by name; each holds some state, and has rows still to come."""
+    for name, path in files().items():
+        text = frozen(path.read_text(encoding="utf-8"))
+        events = path.parent / "events.jsonl"
+        if events.exists():
+            log = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
+        else:
+            wish = Wish(bad_values=False, long=0)
+            log = arrived(draw_log(random.Random(1), parse_pipeline(text), wish), seed=1)
+        yield name.replace(" ", "-"), Recording.of(text, log)
+    for kind in (*KINDS, JOIN):
+        for feature, has in _FEATURES.items():
+            if _possible(kind, feature):
+                name = f"{kind} {feature}".replace(" ", "-").replace("'", "")
+                yield name, _drawn(kind, has)
+
+
+def _late_shown(pipeline: Pipeline) -> bool:
+    return any(query.late.policy == "update" for query in pipeline.queries)
+
+
+def _early(pipeline: Pipeline) -> bool:
+    return any(query.early is not None for query in pipeline.queries)
+
+
+def _idle(pipeline: Pipeline) -> bool:
+    return pipeline.source.idle_timeout_us is not None and pipeline.source.partitions > 1
+
+
+def _users(pipeline: Pipeline) -> bool:
+    return any(one.user is not None for query in pipeline.queries for one in query.aggregates)
+
+
+def _plain(pipeline: Pipeline) -> bool:
+    return not any(has(pipeline) for has in (_late_shown, _early, _idle, _users))
+
+
+_FEATURES: dict[str, Callable[[Pipeline], bool]] = {
+    "plain": _plain,
+    "late rows": _late_shown,
+    "early rows": _early,
+    "idle": _idle,
+    "user aggregate": _users,
+}
+
+
+def _possible(kind: str, feature: str) -> bool:
+    if feature == "late rows":
+        return kind not in NO_UPDATE
+    if feature == "idle":
+        return kind in ORDER_FREE
+    if feature == "early rows":
+        return kind in ORDER_FREE or kind in AS_THEY_ARRIVE - {"slide by n"}
+    return feature == "plain" or kind != JOIN
+
+
+def _drawn(kind: str, has: Callable[[Pipeline], bool]) -> Recording:
+    """The first drawn case with a feature whose state, in the middle of its log, is worth it."""
+    wish = Wish(classes=(kind,), bad_values=False, refusals=False, overflow=0, queries_max=2)
+    for seed in range(_SEEDS):
+        rng = random.Random(f"{kind} {seed}")
+        text = frozen(draw_pipeline(rng, wish))
+        pipeline = parse_pipeline(text)
+        if has(pipeline):
+            recording = _worth(pipeline, arrived(draw_log(rng, pipeline, wish), seed))
+            if recording is not None:
+                return recording
+    msg = f"of {_SEEDS} drawn pipelines of class {kind} none will do"
+    raise AssertionError(msg)
+
+
+def _worth(pipeline: Pipeline, events: list[dict[str, Any]]) -> Recording | None:
+    try:
+        recording = Recording.of(pipeline.text, events)
+        whole = evaluate(pipeline, recording.log)
+    except (ArrivalOrderError, WindowingError):
+        return None
+    holds = any(name.startswith("partials/") for shard in recording.shards for name in shard)
+    early = any(query.early is not None for query in pipeline.queries)
+    told = bool(recording.rows) and (recording.early or not early)
+    return recording if holds and told and len(whole.rows) > len(recording.rows) else None

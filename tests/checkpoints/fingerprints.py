@@ -1,0 +1,78 @@
+"""The fingerprint of every recorded pipeline: `python -m tests.checkpoints.fingerprints` adds some.
+
+`fingerprints.jsonl` has a line for each: its name, the text of its file, its fingerprint, and what
+its fingerprint was in the form of before there were facts (`legacy`; only of those that are as
+old). It is added to, and never written anew: see the README beside this.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from chaos.simulator.draw import KINDS, Wish, draw_pipeline
+from chaos.simulator.draw.wish import JOIN
+from tests.checkpoints.drawn import files, frozen
+from windowing.spec import Pipeline, parse_pipeline
+
+FILE = Path(__file__).parent / "fingerprints.jsonl"
+_SEEDS = 150
+
+
+def recorded() -> list[dict[str, str]]:
+    """The lines of the file."""
+    return [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+
+
+def chosen() -> Iterator[tuple[str, str]]:
+    """By name, the texts of all pipelines to be recorded.
+
+    Of drawn ones, those of which each has some class × generator × policy, or a feature with its
+    class, that none before it has.
+    """
+    for name, path in files().items():
+        yield name, frozen(path.read_text(encoding="utf-8"))
+    seen: set[tuple[object, ...]] = set()
+    for kind in (*KINDS, JOIN):
+        for seed in range(_SEEDS):
+            wish = Wish(classes=(kind,), same_class=True, queries_max=2)
+            text = frozen(draw_pipeline(random.Random(f"{kind} {seed}"), wish))
+            shown = features(parse_pipeline(text))
+            if shown - seen:
+                seen |= shown
+                yield f"drawn {kind} {seed}", text
+
+
+def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
+    """What a pipeline has: its classes with generators and policies, and all else by itself."""
+    source, found = pipeline.source, set[tuple[object, ...]]()
+    for query in pipeline.queries:
+        window = query.window
+        generators = {type(part.disorder).__name__ for part in source.parts}
+        generators |= {type(one).__name__ for one in source.disorder_of.values()}
+        found |= {(window.kind, one, query.late.policy) for one in generators}
+        found |= {(window.kind, query.late.mode, query.accumulation, query.early is None)}
+        found |= {("window", window.order, window.align, window.pattr is None, bool(window.gaps))}
+        found |= {("aggregate", one.function, one.parameters) for one in query.aggregates}
+        found |= {("kept", query.entries_max is None, query.retention_us is None)}
+    for part in source.parts:
+        found |= {("source", part.event_time.unit, part.dense, part.unknown_fields)}
+    return found | {("idle", source.idle_timeout_us is None), ("joined", len(source.joined_lanes))}
+
+
+def main() -> None:
+    """Add a line for each pipeline that has none yet."""
+    known = {line["name"] for line in recorded()} if FILE.exists() else set()
+    with FILE.open("a", encoding="utf-8") as target:
+        for name, text in chosen():
+            if name not in known:
+                line = {"name": name, "fingerprint": parse_pipeline(text).fingerprint, "text": text}
+                target.write(json.dumps(line, ensure_ascii=False) + "\n")
+                sys.stderr.write(f"{name}: {line['fingerprint']}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Record what today's code leaves in the middle of a log: `python -m tests.checkpoints.record`.
+
+Run by hand, into a folder that is named after the format of states, and never over another one:
+see the README beside this.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.checkpoints import on_spark
+from tests.checkpoints.drawn import recordings
+from tests.checkpoints.recording import SUFFIX
+from windowing import shard
+
+HERE = Path(__file__).parent
+
+
+def record(folder: Path) -> None:
+    """Record every case into a folder that is not there yet, and one of them on Spark."""
+    folder.mkdir()
+    for name, recording in recordings():
+        recording.write(folder / f"{name}{SUFFIX}")
+        sys.stderr.write(f"{name}: {len(recording.rows)} rows sent\n")
+    record_on_spark(folder)
+
+
+def record_on_spark(folder: Path) -> None:
+    """Record a checkpoint of Spark, with tables."""
+    from jobs.file_run import own_session
+
+    with own_session("slackwater recording") as spark, tempfile.TemporaryDirectory() as place:
+        half, _ = on_spark.halves()
+        output = on_spark.go_on(spark, Path(place), 0, half, tables=True)
+        on_spark.pack(Path(place), folder / on_spark.FILE)
+    sys.stderr.write(f"on Spark: {len(output.rows)} rows sent\n")
+
+
+if __name__ == "__main__":
+    record(HERE / f"states-{shard.STATE.number}")
