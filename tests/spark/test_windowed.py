@@ -172,3 +172,15 @@ def micros(moment: Any) -> int:
 
     utc = moment.astimezone(UTC)  # Spark gives it in this machine's zone, without saying so
     return (utc - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+@pytest.mark.spark
+def test_a_query_that_is_stopped_within_foreach_batch_ends_without_an_overflow(
+    spark: SparkSession,
+) -> None:
+    """L16: Spark's own search for what has interrupted it, over a stack trace as long as ours."""
+    jvm: Any = spark._jvm
+    trace = "An error occurred while calling o1.collect.\n" + "\tat a.b.C.d(E.scala:1)\n" * 500
+    error = jvm.py4j.Py4JException(f"py4j.protocol.Py4JJavaError: {trace}")
+    streams = jvm.org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+    assert not streams.isInterruptionException(error, spark.sparkContext._jsc.sc())
