@@ -11,6 +11,7 @@ from infra.layout import (
     COMMAND_VARIABLE,
     PACKAGED,
     PIPELINES_VARIABLE,
+    PYTHON_VARIABLE,
     ROOT,
     STATE_DIR_VARIABLE,
     VENV,
@@ -93,13 +94,19 @@ def shared_environment(layout: Layout, keeps: tuple[str, ...] = ()) -> dict[str,
         STATE_DIR_VARIABLE: str(layout.state_dir),
         PIPELINES_VARIABLE: str(layout.pipelines),
         "SLACKWATER_ROOT": str(ROOT),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join(_modules()),
         **_command(),
         "PYTHONUNBUFFERED": "1",
         "MALLOC_ARENA_MAX": "2",  # glibc keeps an arena per thread else: memory for nothing
         "NO_PROXY": loopback,
         "no_proxy": loopback,
     }
+
+
+def _modules() -> list[str]:
+    """Where jobs find modules: ours, then the user's own."""
+    users = os.environ.get(PYTHON_VARIABLE)
+    return [str(ROOT), *([users] if users else [])]
 
 
 def _command() -> dict[str, str]:

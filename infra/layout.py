@@ -28,6 +28,9 @@ PIPELINES_VARIABLE = "SLACKWATER_PIPELINES"
 PLANS_VARIABLE = "SLACKWATER_PLANS"
 """Names another folder of chaos plans for Airflow than the checkout's or the project's."""
 
+PYTHON_VARIABLE = "SLACKWATER_PYTHON"
+"""Names the folder of the user's own modules, for jobs: those that pipeline files refer to."""
+
 PROJECT_VARIABLE = "SLACKWATER_PROJECT"
 """Names the user's project (infra/project.py); without it, the checkout is the project."""
 

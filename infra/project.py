@@ -5,11 +5,13 @@ What it says reaches every part of the platform, and the daemons that it starts,
 
     pipelines: pipelines          # all keys may be left out; paths are meant from the file's folder
     plans: plans
+    python: src                   # modules of your own, for `python:module:Class` in pipeline files
     state: .slackwater
     kafka: kafka.yml              # a cluster of your own (docs/kafka.md); else the local stack's
 """
 
 import os
+import sys
 from pathlib import Path
 
 import yaml
@@ -17,7 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from infra import kafka_settings
 from infra.errors import SettingsError
-from infra.layout import PIPELINES_VARIABLE, PLANS_VARIABLE, PROJECT_VARIABLE, STATE_DIR_VARIABLE
+from infra.layout import (
+    PIPELINES_VARIABLE,
+    PLANS_VARIABLE,
+    PROJECT_VARIABLE,
+    PYTHON_VARIABLE,
+    STATE_DIR_VARIABLE,
+)
 from infra.small_file import read_small
 
 FILE = "slackwater.yml"
@@ -30,6 +38,7 @@ class Settings(BaseModel):
     Attributes:
         pipelines: the folder of pipeline files, a DAG each in Airflow.
         plans: the folder of chaos plans, run by the DAG `chaos_nightly`.
+        python: the folder of the user's own modules; there need be none.
         state: the folder of logs, topics, checkpoints and tables.
         kafka: the settings file of a Kafka cluster; None: the local stack's broker.
     """
@@ -38,6 +47,7 @@ class Settings(BaseModel):
 
     pipelines: str = Field(default="pipelines", min_length=1)
     plans: str = Field(default="plans", min_length=1)
+    python: str = Field(default="src", min_length=1)
     state: str = Field(default=".slackwater", min_length=1)
     kafka: str | None = Field(default=None, min_length=1)
 
@@ -66,11 +76,22 @@ def choose(named: Path | None) -> Path | None:
         (STATE_DIR_VARIABLE, settings.state),
         (PIPELINES_VARIABLE, settings.pipelines),
         (PLANS_VARIABLE, settings.plans),
+        (PYTHON_VARIABLE, settings.python),
         (kafka_settings.FILE_VARIABLE, settings.kafka),
     ):
         if place is not None:
             os.environ.setdefault(name, str((folder / place).resolve()))
+    _import_from(os.environ[PYTHON_VARIABLE])
     return folder
+
+
+def _import_from(folder: str) -> None:
+    """Let this process, and those that it starts, import the user's modules; ours go before."""
+    before = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if folder not in before:
+        os.environ["PYTHONPATH"] = os.pathsep.join([*before, folder])
+    if folder not in sys.path:
+        sys.path.append(folder)
 
 
 def find(start: Path) -> Path | None:

@@ -19,12 +19,12 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
+UV = ROOT / ".slackwater" / "uv" / "bin" / "uv"
 
 
 def build_wheel(folder: Path) -> Path:
     """Build the wheel of the checkout by the locked back end, without the network."""
-    uv = ROOT / ".slackwater" / "uv" / "bin" / "uv"
-    line = [uv, "build", "--wheel", "--offline", "--no-build-isolation", "--python", sys.executable]
+    line = [UV, "build", "--wheel", "--offline", "--no-build-isolation", "--python", sys.executable]
     subprocess.run([*line, "-o", folder, ROOT], check=True, capture_output=True)
     return next(folder.glob("slackwater-*.whl"))
 
@@ -63,9 +63,8 @@ def make(folder: Path, wheel: Path, extras: frozenset[str] = frozenset()) -> Env
     """Make an environment, install the wheel as pip does, and link what it declares."""
     venv.create(folder, with_pip=False, symlinks=True)
     made = Environment(folder)
-    uv = ROOT / ".slackwater" / "uv" / "bin" / "uv"
     python = folder / "bin" / "python"
-    line = [uv, "pip", "install", "--offline", "--no-deps", "--python", python, wheel]
+    line = [UV, "pip", "install", "--offline", "--no-deps", "--python", python, wheel]
     subprocess.run(line, check=True, capture_output=True)
     for name in closure(declared(wheel, extras)):
         _link(name, made.packages)

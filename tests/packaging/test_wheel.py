@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.packaging.environment import ROOT, Environment, build_wheel, make
+from tests.packaging.environment import ROOT, UV, Environment, build_wheel, make
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
@@ -96,6 +96,20 @@ def test_the_projects_own_tests_pass(installed: Environment, tmp_path: Path) -> 
     ran = installed.run(python, "-m", "pytest", "-q", "tests", cwd=tmp_path / "shop")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "4 passed" in ran.stdout
+
+
+def test_the_projects_ci_installs_the_wheel_beside_it(
+    installed: Environment, wheel: Path, tmp_path: Path
+) -> None:
+    """By its path, so that nobody else's package of the name is ever taken."""
+    installed.run(installed.folder / "bin" / "slackwater", "init", tmp_path / "shop", cwd=tmp_path)
+    (tmp_path / "shop" / "wheels").mkdir()
+    (tmp_path / "shop" / "wheels" / wheel.name).symlink_to(wheel)
+    line = [UV, "pip", "install", "--dry-run", "--offline", "--no-deps", "--reinstall"]
+    line += ["--python", installed.folder / "bin" / "python", "-r", "requirements.txt"]
+    ran = installed.run(*line, cwd=tmp_path / "shop")
+    assert ran.returncode == 0, ran.stderr
+    assert "Would install 1 package" in ran.stderr
 
 
 def test_a_module_called_like_one_of_ours_is_named(installed: Environment, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from slackwater.init import files
 from slackwater.main import app
 
 VARIABLES = ("SLACKWATER_PROJECT", "SLACKWATER_STATE_DIR", "SLACKWATER_PIPELINES")
-VARIABLES += ("SLACKWATER_PLANS", "SLACKWATER_KAFKA_FILE")
+VARIABLES += ("SLACKWATER_PLANS", "SLACKWATER_PYTHON", "SLACKWATER_KAFKA_FILE", "PYTHONPATH")
 EVENTS = ("--input", "data/events.jsonl", "--output", "out.jsonl")
 
 
@@ -31,6 +32,7 @@ def _surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[N
         monkeypatch.setenv(name, "")  # so that it is put back, whatever the command does
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     yield
     for name in VARIABLES:
         os.environ.pop(name, None)
@@ -114,10 +116,45 @@ def test_its_settings_name_other_folders(shop: Path) -> None:
     assert os.environ["SLACKWATER_KAFKA_FILE"] == str(shop / "k.yml")
 
 
+def test_its_own_modules_are_found_here_and_by_jobs(shop: Path) -> None:
+    """A class of the user's in a pipeline file, without a word about PYTHONPATH."""
+    (shop / "src").mkdir()
+    (shop / "src" / "of_the_shop.py").write_text(SPREAD)
+    file = shop / "pipelines" / "orders.yml"
+    text = file.read_text().replace(
+        "largest: max(cents)", "spread: 'python:of_the_shop:Spread(cents)'"
+    )
+    file.write_text(text)
+    ran = command("--project", shop, "run", "pipelines/orders.yml", *EVENTS)
+    assert ran.exit_code == 0, ran.output
+    assert '"spread":' in (shop / "out.jsonl").read_text()
+    ours, users = shared_environment(layout.default_layout())["PYTHONPATH"].split(os.pathsep)
+    assert (ours, users) == (str(layout.ROOT), str(shop / "src"))
+
+
+SPREAD = """
+class Spread:
+    returns = "int"
+
+    def init(self):
+        return []
+
+    def update(self, state, value):
+        return self.merge(state, [value, value])
+
+    def merge(self, left, right):
+        seen = [*left, *right]
+        return [min(seen), max(seen)] if seen else []
+
+    def result(self, state):
+        return state[1] - state[0] if state else None
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("piplines: x", "'piplines' is no key: it knows pipelines, plans, state, kafka"),
+        ("piplines: x", "'piplines' is no key: it knows pipelines, plans, python, state, kafka"),
         ("state: 7", "state: Input should be a valid string, and not 7"),
         ("- a", "must hold keys and values"),
         ("a: [", "is not YAML"),
