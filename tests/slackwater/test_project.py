@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner, Result
 
+from chaos.plan import load_plan
 from infra import layout
 from infra.daemon import shared_environment
 from infra.errors import InfraError
 from slackwater.init import files
 from slackwater.main import app
+from windowing.spec import load_pipeline
 
 VARIABLES = ("SLACKWATER_PROJECT", "SLACKWATER_STATE_DIR", "SLACKWATER_PIPELINES")
 VARIABLES += ("SLACKWATER_PLANS", "SLACKWATER_PYTHON", "SLACKWATER_KAFKA_FILE", "PYTHONPATH")
@@ -114,6 +118,33 @@ def test_its_settings_name_other_folders(shop: Path) -> None:
     found = layout.default_layout()
     assert (found.state_dir, found.pipelines) == (shop.parent / "state", shop / "flows")
     assert os.environ["SLACKWATER_KAFKA_FILE"] == str(shop / "k.yml")
+
+
+def test_its_plan_and_its_pipeline_are_valid(shop: Path) -> None:
+    plan = load_plan(shop / "plans" / "crash.yml")
+    assert (shop / "plans" / str(plan.workload.events)).resolve() == shop / "data" / "events.jsonl"
+    pipeline = load_pipeline((shop / "plans" / plan.pipeline).resolve())
+    assert {query.name for query in pipeline.queries} == {"revenue", "visits"}
+
+
+def test_its_ci_file_runs_what_the_project_has(shop: Path) -> None:
+    text = (shop / ".github" / "workflows" / "ci.yml").read_text()
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    lines = [step["run"] for step in job["steps"] if "run" in step]
+    assert lines[0] == "pip install -r requirements.txt"
+    named = [Path(word) for line in lines for word in line.split() if "/" in word or "." in word]
+    assert named
+    assert [name for name in named if not (shop / name).exists()] == []
+
+
+def test_its_requirements_name_todays_version(shop: Path) -> None:
+    version = importlib.metadata.version("slackwater")
+    (line,) = (
+        line
+        for line in (shop / "requirements.txt").read_text().splitlines()
+        if not line.startswith("#")
+    )
+    assert line == f"./wheels/slackwater-{version}-py3-none-any.whl[test]"
 
 
 def test_its_own_modules_are_found_here_and_by_jobs(shop: Path) -> None:
