@@ -63,10 +63,11 @@ def choose(named: Path | None) -> Path | None:
         the project's folder; None: there is none, and nothing was changed.
 
     Raises:
-        SettingsError: the folder is no project, or its file breaks a rule.
+        SettingsError: the folder is no project, its file breaks a rule, or one stands in a project
+            of another user's, which has to be named.
     """
     variable = os.environ.get(PROJECT_VARIABLE)
-    folder = named or (Path(variable) if variable else find(Path.cwd()))
+    folder = named or (Path(variable) if variable else _around())
     if folder is None:
         return None
     folder = folder.resolve()
@@ -92,6 +93,22 @@ def _import_from(folder: str) -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join([*before, folder])
     if folder not in sys.path:
         sys.path.append(folder)
+
+
+def _around() -> Path | None:
+    """The project in which one stands; its modules may be imported, so it must be one's own.
+
+    Raises:
+        SettingsError: it is another user's.
+    """
+    folder = find(Path.cwd())
+    if folder is not None and (folder / FILE).stat().st_uid != os.getuid():
+        text = (
+            f"{folder / FILE} belongs to another user: if you trust what is there, name the "
+            f"project, `slackwater --project {folder}`"
+        )
+        raise SettingsError(text)
+    return folder
 
 
 def find(start: Path) -> Path | None:

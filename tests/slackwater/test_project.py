@@ -198,6 +198,19 @@ def test_a_wrong_setting_is_named(shop: Path, text: str, said: str) -> None:
     assert said in str(found.exception)
 
 
+def test_a_project_of_another_user_is_not_entered_unasked(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in /tmp, say: its settings name where state goes, and modules that are imported."""
+    owner = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    monkeypatch.chdir(shop / "data")
+    refused = command("explain", "../pipelines/orders.yml")
+    assert "belongs to another user: if you trust what is there" in str(refused.exception)
+    named = command("--project", shop, "explain", "pipelines/orders.yml")
+    assert named.exit_code == 0, named.output
+
+
 def test_a_folder_that_is_no_project_is_named(tmp_path: Path) -> None:
     found = command("--project", tmp_path, "validate", "x.yml")
     assert f"{tmp_path} is no project: slackwater.yml cannot be read" in str(found.exception)
