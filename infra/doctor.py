@@ -10,7 +10,7 @@ from typing import Literal
 import psutil
 
 from infra.errors import InfraError
-from infra.layout import AIRFLOW_VENV, BROKER_JARS, CONNECTOR_JARS, PACKAGED, SETUP, default_layout
+from infra.layout import AIRFLOW_VENV, BROKER_JARS, CONNECTOR_JARS, PACKAGES, SETUP, default_layout
 from infra.ports import is_free
 from infra.record import read
 from infra.setup import JAVA_MIN, PYTHON_MIN, java_command, java_version
@@ -23,7 +23,6 @@ DISK_GIB = 3
 """What is installed, and room for logs, topics and checkpoints of small pipelines."""
 
 _GIB = 1 << 30
-_PACKAGES = "pip install 'slackwater[platform]'" if PACKAGED else "make setup"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _packages() -> Finding:
         if importlib.util.find_spec(name) is None
     ]
     if lacking:
-        text = f"the Python package {lacking[0]} is not installed: {_PACKAGES}"
+        text = f"the Python package {lacking[0]} is not installed: `{PACKAGES}`"
         return Finding("packages", "missing", text)
     return Finding("packages", "ok", "Spark and Great Expectations are installed")
 

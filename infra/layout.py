@@ -38,7 +38,10 @@ COMMAND_VARIABLE = "SLACKWATER_COMMAND"
 """Replaces the command that Airflow's tasks call, in the shell's spelling."""
 
 SETUP = "slackwater setup" if PACKAGED else "make setup"
-"""What installs what the stack needs; for messages."""
+"""What installs what the stack needs beside Python packages; for messages."""
+
+PACKAGES = "pip install 'slackwater[platform]'" if PACKAGED else "make setup"
+"""What installs the Python packages that the platform needs; for messages."""
 
 VENV = Path(sys.prefix) if PACKAGED else ROOT / ".venv"
 AIRFLOW_VENV = HOME / "airflow-venv"

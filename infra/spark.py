@@ -8,7 +8,7 @@ import httpx
 from infra import spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
-from infra.layout import CONNECTOR_JARS, SETUP, VENV, Layout
+from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
 from infra.ports import HOST
 from infra.private import write_private
 from infra.process import is_alive
@@ -256,7 +256,7 @@ def spark_class() -> str:
 def _home() -> str:
     found = sorted(VENV.glob("lib/python3*/site-packages/pyspark"))
     if not found:
-        text = f"Spark is not installed in {VENV}; run `{SETUP}`"
+        text = f"Spark is not installed in {VENV}; run `{PACKAGES}`"
         raise InfraError(text)
     return str(found[-1])
 

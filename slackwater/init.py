@@ -35,7 +35,7 @@ def init(
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(TEMPLATE / name, target)
         say(str(target))
-    say(f"next: cd {folder}, and read README.md")
+    say(f"next: read {folder / 'README.md'}; commands work in {folder}")
 
 
 def files() -> list[Path]:

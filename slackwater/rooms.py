@@ -40,5 +40,6 @@ def remedy(error: ModuleNotFoundError) -> str | None:
     name = (error.name or "").partition(".")[0]
     if not name or name in {"slackwater", "windowing", *ROOMS}:
         return None
-    install = "pip install 'slackwater[platform]'" if FOLDER.is_dir() else "run `make setup`"
-    return f"this needs the package {name}, which is not installed: {install}"
+    from infra.layout import PACKAGES
+
+    return f"this needs the package {name}, which is not installed: run `{PACKAGES}`"
