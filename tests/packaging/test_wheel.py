@@ -83,6 +83,14 @@ def test_what_is_not_installed_is_said_in_a_sentence(
     )
     assert spark.returncode == 1
     assert "pip install 'slackwater[platform]'" in spark.stderr
+    stack = installed.run(command, "up", cwd=tmp_path / "shop")
+    assert stack.returncode == 1
+    for sentence in (
+        "Kafka is not installed in ",
+        "Spark is not installed in ",
+        "Airflow is not installed in ",
+    ):
+        assert sentence in stack.stderr
     found = installed.run(command, "doctor", cwd=tmp_path / "shop")
     assert found.returncode == 1
     assert "run `slackwater setup`" in found.stdout
