@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.classes import check_classes
-from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
+from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.places import check_picture, check_places
+from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
@@ -219,7 +220,12 @@ def validate(pipeline: PipelineFile) -> None:
     check_classes(spec, pipeline)
     if spec.quality:
         # Takes a second, since it asks Great Expectations for names and arguments.
-        from chaos.expectations import validate as validate_quality
-
-        validate_quality(spec, str(pipeline))
+        try:
+            from chaos.expectations import validate as validate_quality
+        except ModuleNotFoundError as error:
+            if (sentence := remedy(error)) is None:
+                raise
+            tell(f"its quality block was not looked at: {sentence}")
+        else:
+            validate_quality(spec, str(pipeline))
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.queries)} queries is valid")

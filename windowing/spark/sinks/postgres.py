@@ -14,13 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, LiteralString
+from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
 from psycopg import sql
-from pyspark.sql import DataFrame
 
 from windowing.errors import TableConflict
 from windowing.spark.sinks import postgres_growth as growth
@@ -43,6 +42,9 @@ from windowing.spark.sinks.tokens import (
 )
 from windowing.spec import Pipeline
 from windowing.token import Kept, Tables, Token, admit
+
+if TYPE_CHECKING:  # rows are made and judged without Spark, too
+    from pyspark.sql import DataFrame
 
 ROW_ID = "row_id"
 
