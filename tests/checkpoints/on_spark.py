@@ -94,6 +94,14 @@ def unpack(file: Path, folder: Path) -> None:
         archive.extractall(folder, filter="data")
 
 
+def table_rows(folder: Path) -> int:
+    """How many rows the tables of all queries hold."""
+    from deltalake import DeltaTable
+
+    places = [folder / TABLES / query.name for query in pipeline().queries]
+    return sum(len(DeltaTable(str(place)).to_pyarrow_table()) for place in places)
+
+
 def halves() -> Iterator[int]:
     """Where the log is cut in two, and where it ends."""
     count = len(cuts())
