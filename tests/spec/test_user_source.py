@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from windowing.spec import Pipeline, parse_pipeline
+from dags.entities import read_deployments
+from windowing.spec import Pipeline, load_pipeline, parse_pipeline
+from windowing.spec.explain import explain
 from windowing.spec.user_aggregate import load
 from windowing.spec.user_source import sources
 
@@ -101,3 +103,18 @@ def test_reading_a_file_imports_none_of_it(folder: Path) -> None:
     assert not {name for name in sys.modules if name.partition(".")[0] in ("own", "other")}
     assert read.fingerprint
     assert "own.deep.model" in sys.modules
+
+
+def test_neither_a_scheduler_nor_explain_imports_any(folder: Path) -> None:
+    """Airflow's DAG processor reads every file, again and again."""
+    files = folder / "pipelines"
+    files.mkdir()
+    for name, reference in (("a", "own.deep.model:Class"), ("b", "breaks:Class")):
+        text = PIPELINE.replace("REFERENCE", reference).replace("name: p", f"name: {name}")
+        (files / f"{name}.yml").write_text(text)
+    (folder / "breaks.py").write_text("raise SystemExit(7)\n")
+    deployments, broken = read_deployments(folder, files)
+    assert ([one.name for one in deployments], broken) == (["a", "b"], [])
+    for file in files.glob("*.yml"):
+        assert len([*explain(load_pipeline(file))]) > 3
+    assert not {name for name in sys.modules if name.partition(".")[0] in ("own", "breaks")}
