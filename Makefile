@@ -2,9 +2,10 @@
 
 PYTHON ?= python3
 VENV := .venv/bin
+SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock fmt lint type test test-dags test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup lock fmt lint type test test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,11 +29,14 @@ type: setup  ## check the types
 	@$(VENV)/mypy
 
 test: lint type  ## all checks, then all tests but the long ones
-	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests --ignore=tests/ui --ignore=tests/containers --ignore=tests/slow
+	@$(VENV)/python -m pytest $(SPREAD) -m "not slow" tests --ignore=tests/ui --ignore=tests/containers --durations=20
 	@$(MAKE) --no-print-directory test-dags
 
-test-dags: setup  ## the tests of the DAGs, in Airflow's own environment
-	@.slackwater/airflow-venv/bin/python -m pytest tests/dags
+test-dags: setup  ## the tests of the DAGs that need no Airflow running, in Airflow's own environment
+	@.slackwater/airflow-venv/bin/python -m pytest -m "not stack" tests/dags --durations=5
+
+test-airflow: setup  ## the DAGs on a real Airflow
+	@.slackwater/airflow-venv/bin/python -m pytest -m stack tests/dags --durations=5
 
 test-chaos: setup  ## windows, sessions and a join under real kills on one stack, ten minutes at the most
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml chaos/plans/quick/*.yml --seed 1
@@ -43,8 +47,8 @@ nightly: setup  ## all that takes hours, or PARTS="simulate plan:kills" of it; v
 docs: setup  ## write docs/commands.md from the command line itself
 	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
 
-test-slow: setup  ## the fixtures for users' tests, on the real stack (five minutes)
-	@$(VENV)/python -m pytest tests/slow
+test-slow: setup  ## tests that take half a minute or more each, on real Kafka and Spark
+	@$(VENV)/python -m pytest $(SPREAD) -m slow tests --ignore=tests/ui --ignore=tests/containers --durations=20
 
 # An engine that answers is used and left alone; one that was started for the tests is stopped.
 test-containers: setup  ## tests in containers; installs and starts a Docker engine where it may

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.checks import Outcome
-from chaos.pages import page
+from chaos.pages import page, write_together
 from chaos.report_folder import claim
 
 
@@ -27,7 +27,7 @@ def write_contents(folder: Path) -> dict[str, str]:
     claim(folder)
     reports = [read_report(file) for file in sorted(folder.glob("*/report.json"))]
     text = page("contents.html.j2", reports=reports)
-    (folder / "index.html").write_text(text, encoding="utf-8")
+    write_together(folder, {"index.html": text})
     return {report["folder"]: report["outcome"] for report in reports}
 
 

@@ -71,6 +71,10 @@ class Pair:
             return Change.added
         return Change.changed if self.after else Change.gone
 
+    def turned(self) -> Pair:
+        """The same with its sides changed."""
+        return Pair(self.place, self.after, self.before)
+
     @property
     def differing(self) -> list[tuple[str, object, object]]:
         """(name, before, after) of what its last revisions disagree on; absent is None."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -139,6 +139,22 @@ def read_topics(bootstrap: str, source: Source) -> Iterator[LogRecord]:
     """
     for part in source.parts:
         yield from read_topic(bootstrap, part.topic)
+
+
+def behind(
+    source: Source, log: Iterable[LogRecord], first: Mapping[int, int] | None
+) -> Iterator[LogRecord]:
+    """The records of a log from where a run begins, which is all that its result is made of.
+
+    Args:
+        source: numbers the lanes.
+        log: of the source.
+        first: by lane, the first offset that the run reads; None, or not named: all of them.
+    """
+    for record in log:
+        lane = source.number(record.source, record.partition)
+        if not first or lane is None or record.offset >= first.get(lane, 0):
+            yield record
 
 
 def _read_lanes(

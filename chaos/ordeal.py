@@ -1,40 +1,49 @@
 """A user's own job on a stack: fed with a log of their own, hurt, and judged by the definition.
 
-What plans do with the flights, for any pipeline and any file of events, step by step: made for
-tests (`chaos.pytest_plugin`), and usable without them.
+What plans do, step by step: made for tests (`chaos.pytest_plugin`), and usable without them. The
+report is that of `slackwater chaos run`, of a plan that is written while it is carried out.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
-import polars as pl
+from pydantic import ValidationError
 
-from chaos.faults.catalogue import FAULTS, fault_named
-from chaos.faults.fault import Scene
+from chaos.checks import Check, Outcome
+from chaos.faults.catalogue import FAULTS
+from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.reach import LocalReach
 from chaos.history import History
-from chaos.log import LogRecord, committed_ends, read_events, read_topic
-from chaos.output import read_tables
+from chaos.judgement import Judgement, judge
+from chaos.output import OutputError
+from chaos.plan import CheckName, Expected, Plan, Recovery, Step, least_after
+from chaos.report import write_report
+from chaos.report_folder import claim
+from chaos.runner import Report, commit_here
+from chaos.siege import Siege
+from chaos.site import Site
 from chaos.target import Target
-from chaos.verify import Verdict, verify
-from chaos.watch import JobFailed, Watch
-from chaos.workload import own_pipeline
+from chaos.verify import Verdict
+from chaos.watch import JobFailed
+from chaos.workload.feed import cut, in_its_lanes
+from chaos.workload.kinds import Workload
+from chaos.workload.origin import Origin
+from chaos.workload.own_pipeline import own_pipeline
 from infra import stack
 from infra.layout import Layout
-from jobs import flights
-from jobs.topics import create_topics
+from windowing.spec import load_pipeline
 
-_GIVE_UP_S: Final = 300.0
+_GIVE_UP_US: Final = 300_000_000
 STRIKING: Final = tuple(
     name
     for name, kind in FAULTS.items()
-    if kind.ends != "run" and not (kind.proxied or kind.reserve or kind.deploys)
+    if kind.ends != "run" and not (kind.proxied or kind.reserve or kind.deploys or kind.contained)
 )
 """The faults that need nothing but a running job."""
 
@@ -46,60 +55,98 @@ class OrdealError(RuntimeError):
 
 
 class Ordeal:
-    """One run of a pipeline on a stack, with a topic and tables of its own.
+    """One run of a pipeline on a stack, with topics and tables of its own.
 
     Args:
         file: the pipeline file.
-        events: its log, EVENTS.jsonl; topics and offsets of the lines do not matter, their order
-            in each partition does. Records that are to be late must be late by the file's order.
+        events: its log: EVENTS.jsonl as `slackwater run` takes it, whose offsets give way to the
+            broker's; or a value a line. Records that are to be late must be late by the file's
+            order.
         layout: of a running stack with Kafka and Spark.
+        report: a folder for the report, new or one of reports.
         max_offsets: offsets per batch; few enough that the job lives long enough to be hurt.
         seed: draws victims.
+        name: for the report.
+        command: what runs it again, for the report.
+        checks: what is judged at the end.
+
+    Raises:
+        PipelineError: the pipeline file breaks a rule.
+        EventsFileError: the events are no log of this pipeline.
+        ReportFolderError: the folder holds something else.
     """
 
     def __init__(
-        self, file: Path, events: Path, layout: Layout, *, max_offsets: int, seed: int = 1
+        self,
+        file: Path,
+        events: Path,
+        layout: Layout,
+        report: Path,
+        *,
+        max_offsets: int,
+        seed: int = 1,
+        name: str = "ordeal",
+        command: str = "",
+        checks: Sequence[CheckName] = get_args(CheckName),
     ) -> None:
-        began_s = time.time()
-        name = f"ordeal-{datetime.fromtimestamp(began_s, UTC):%Y%m%d-%H%M%S-%f}"
-        self._layout, self._events = layout, events
-        self._endpoints = stack.endpoints(layout=layout, only=["kafka", "spark"])
-        self.pipeline = own_pipeline(file, name, topic=name)
-        self._job = Target(self.pipeline, file, self._endpoints, name, max_offsets)
-        self._watch = Watch(self._job.checkpoint, History(), began_s, self._job.dead)
-        self._scene = Scene(
-            endpoints=self._endpoints,
-            topic=name,
-            checkpoint=self._job.checkpoint,
+        self._began_s = time.time()
+        self._seed, self._command, self._folder = seed, command, report
+        claim(report)
+        workload = Workload(events=str(events), max_offsets=max_offsets)
+        users = load_pipeline(file)
+        records = Origin(workload, users, Path(), seed, str).records()
+        run = f"ordeal-{datetime.fromtimestamp(self._began_s, UTC):%Y%m%d-%H%M%S-%f}"
+        self.pipeline = own_pipeline(file, run, topic=run)
+        endpoints = stack.endpoints(layout=layout, only=["kafka", "spark"])
+        site = Site(
+            look=lambda: endpoints,
+            seen=endpoints,
             reach=LocalReach(layout),
-            rng=random.Random(seed),
-            stop_job=self._job.stop,
-            submit_job=self._job.submit,
-            tables=self._job.table,
-            restart=self._restart,
-            job_error=self._job.dead,
+            restart=lambda component: _restart(component, layout),
+        )
+        # It grows by each fault that strikes.
+        plan = Plan.model_construct(
+            name=name,
+            pipeline=str(file),
+            workload=workload,
+            faults=(),
+            jitter_us=0,
+            checks=tuple(checks),
+            recovery=Recovery(within="300 s"),
+            give_up_us=_GIVE_UP_US,
+        )
+        (report / "history.jsonl").unlink(missing_ok=True)
+        history = History(path=report / "history.jsonl")
+        commit = commit_here()
+        history.note(0.0, "start", plan=name, seed=seed, commit=commit, run=run)
+        self._siege = Siege(
+            plan,
+            Target(self.pipeline, file, endpoints, run, max_offsets),
+            site,
+            history,
+            self._began_s,
+            random.Random(seed),
+            lambda news: None,
+            in_its_lanes(cut(records, self.pipeline), users, self.pipeline),
         )
 
     def begin(self) -> None:
         """Send the log and submit the job.
 
         Raises:
-            LogError: the events cannot be read.
             BrokerError: no broker answers.
         """
-        create_topics(self.pipeline, self._endpoints.kafka_bootstrap)
-        rows = [_row(record) for record in read_events(self._events)]
-        schema = {"partition": pl.Int64, "value": pl.String, "control": pl.String}
-        log = pl.DataFrame(rows, schema=schema, orient="row")
-        flights.append(self._endpoints.kafka_bootstrap, self.pipeline.source.topic, log)
-        self._job.submit()
+        self._siege.begin()
 
-    def strike(self, fault: str, *, hold_s: float | None = None) -> float:
+    def strike(
+        self, fault: str, *, hold_s: float | None = None, expect: Expected | None = None
+    ) -> float:
         """Hurt the job after its next batch, and wait until it has begun and committed another.
 
         Args:
             fault: its name, as in plans.
             hold_s: how long it lasts, where somebody has to end it.
+            expect: what a fault of identity must come to.
 
         Returns:
             seconds from the end of the fault (for what heals by itself: from its beginning) to the
@@ -108,53 +155,93 @@ class Ordeal:
         Raises:
             OrdealError: this fault needs a plan.
             FaultDidNotApply: it took no effect, so that nothing would be proved.
-            JobFailed: the job gave up, or stood still.
+            JobFailed: the job gave up, or stood still; the report says why.
         """
-        if fault not in STRIKING:
-            msg = f"{fault} cannot strike a job outside a plan: use {', '.join(STRIKING)}"
-            raise OrdealError(msg)
-        batches = self._watch.batches
-        self._await(lambda: self._watch.batches > batches)
-        attack, since_s = fault_named(fault, hold_s=hold_s), self._watch.now()
+        siege, number = self._siege, len(self._siege.plan.faults)
+        step = _step(fault, hold_s, expect)
+        siege.plan = siege.plan.model_copy(update={"faults": (*siege.plan.faults, step)})
         try:
-            attack.inject(self._scene)
-            self._watch.pause(attack.hold_s)
-        finally:
-            if FAULTS[fault].ends == "cure":
-                since_s = self._watch.now()
-            attack.heal(self._scene)
-        self._await(lambda: self._watch.fresh_batch(since_s) is not None)
-        _, at_s = self._watch.fresh_batch(since_s) or (0, since_s)
-        return at_s - since_s
+            came_back = siege.strike(number, step)
+        except JobFailed as error:
+            self._give_up(f"the job failed: {error}")
+            raise
+        for entry in siege.history.of("no_effect", "unsupported"):
+            if entry["fault"] == number:
+                raise FaultDidNotApply(entry["why"])
+        if not came_back:
+            self._give_up("broken off")
+            msg = f"the job has committed nothing for {_GIVE_UP_US / 1e6:.0f} s"
+            raise JobFailed(msg)
+        recovered = (e for e in siege.history.of("recovered") if e["fault"] == number)
+        return float(next(recovered)["seconds"])
 
     def finish(self) -> Verdict:
-        """Wait until all of the log is committed, stop the job, and compare with the definition.
+        """Send the ends, wait until all is committed, stop the job, and judge; writes the report.
+
+        Returns:
+            the comparison with the definition; the other checks stand in the report.
 
         Raises:
             JobFailed: the job gave up, or stood still.
         """
-        bootstrap, topic = self._endpoints.kafka_bootstrap, self.pipeline.source.topic
-        total = sum(committed_ends(bootstrap, topic).values())
-        while self._watch.offsets < total:
-            reached = self._watch.offsets
-            self._await(lambda reached=reached: self._watch.offsets > reached)  # type: ignore[misc]
-        self.stop()
-        output = read_tables(self._job.table, self.pipeline, self._job.run)
-        return verify(self.pipeline, read_topic(bootstrap, topic), output)
+        try:
+            state = self._siege.bring_to_end()
+        except JobFailed as error:
+            self._give_up(f"the job failed: {error}")
+            raise
+        if state != "done":
+            self._give_up(state)
+            raise JobFailed(state)
+        self._siege.close(state)
+        siege = self._siege
+        endpoints = siege.site.look()
+        judged = judge(siege, endpoints.kafka_bootstrap)
+        self._write(judged.checks)
+        return judged.verdict
+
+    @property
+    def report(self) -> Path:
+        """The page, once there is one."""
+        return self._folder / "report.html"
 
     def stop(self) -> None:
         """End the job; what it wrote stays."""
-        self._job.stop()
+        self._siege.job.stop()
 
-    def _restart(self, component: str) -> None:
-        stack.up(only=[component], layout=self._layout)
+    def _give_up(self, state: str) -> None:
+        """Stop the job, and report what can be said of it."""
+        siege = self._siege
+        siege.close(state)
+        bootstrap = siege.site.look().kafka_bootstrap
+        try:
+            judged: Judgement | None = judge(siege, bootstrap)
+        except OutputError:
+            judged = None  # it has written nothing
+        failed = Check("deterministic", Outcome.failed, f"the run was given up: {state}")
+        self._write((*(judged.checks if judged else ()), failed))
 
-    def _await(self, condition: Callable[[], bool]) -> None:
-        if not self._watch.until(condition, _GIVE_UP_S):
-            msg = f"the job has committed nothing for {_GIVE_UP_S:.0f} s"
-            raise JobFailed(msg)
+    def _write(self, found: Sequence[Check]) -> None:
+        began = datetime.fromtimestamp(self._began_s, UTC).isoformat(timespec="seconds")
+        plan, history = self._siege.plan, self._siege.history
+        report = Report(
+            plan, self._seed, self._command, commit_here(), began, history, tuple(found)
+        )
+        write_report(report, self._folder)
 
 
-def _row(record: LogRecord) -> tuple[int, str, str | None]:
-    value = (record.value or b"").decode("utf-8", "surrogatepass")
-    return record.partition, value, record.control.decode() if record.control else None
+def _step(fault: str, hold_s: float | None, expect: Expected | None) -> Step:
+    if fault not in STRIKING:
+        msg = f"{fault} cannot strike a job outside a plan: use {', '.join(STRIKING)}"
+        raise OrdealError(msg)
+    given: dict[str, object] = {"fault": fault, "after": least_after(fault), "expect": expect}
+    if hold_s is not None:
+        given["hold"] = f"{round(hold_s * 1e6)} us"
+    try:
+        return Step.model_validate(given)
+    except ValidationError as error:
+        msg = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise OrdealError(msg) from None
+
+
+def _restart(component: str, layout: Layout) -> None:
+    stack.up(only=[component], layout=layout)

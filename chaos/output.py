@@ -316,19 +316,29 @@ def _microseconds(table: pa.Table, name: str, place: Path) -> list[int]:
 def _structs(
     table: pa.Table, column: str, names: Sequence[str], place: Path
 ) -> list[tuple[Any, ...]]:
-    """Return the fields of a struct column in the order that the pipeline has."""
+    """Return the fields of a struct column in the order that the pipeline has.
+
+    The tables are shared by runs of several versions of the pipeline: what others have beside these
+    fields must be null here.
+    """
     type_ = table[column].type if column in table.column_names else None
     if type_ is None or not pa.types.is_struct(type_):
         msg = f"{place}: column {column} must be a struct of {', '.join(names)}"
         raise OutputError(msg)
-    if sorted(field.name for field in type_) != sorted(names):
+    there = {field.name for field in type_}
+    if not there.issuperset(names):
         msg = f"{place}: column {column} is {type_}, and the pipeline has {', '.join(names)}"
         raise OutputError(msg)
-    nothing = dict.fromkeys(names)
-    return [
-        tuple(_spelled((part or nothing)[name]) for name in names)
-        for part in table[column].to_pylist()
-    ]
+    found, nothing = table[column].to_pylist(), dict.fromkeys(there)
+    for name in sorted(there.difference(names)):
+        if any(part and part[name] is not None for part in found):
+            msg = (
+                f"{place}: {column}.{name} has values in rows of this run, and its pipeline has no "
+                f"{name} (it has {', '.join(names)}): is the file the one that the run was begun "
+                "with?"
+            )
+            raise OutputError(msg)
+    return [tuple(_spelled((part or nothing)[name]) for name in names) for part in found]
 
 
 def _spelled(value: Any) -> Any:

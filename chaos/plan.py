@@ -6,15 +6,18 @@ and rule. A plan says nothing about moments and victims: those are drawn from th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from chaos.workload.kinds import Workload
 from windowing.spec.documents import parse_document, read_text
 from windowing.spec.lengths import duration_us
 from windowing.spec.names import FileName, PlanName
+from windowing.spec.yaml_lines import Path as Place
 from windowing.spec.yaml_lines import load_with_lines
 
 FaultName = Literal[
@@ -93,6 +96,12 @@ _IDENTITY = frozenset(
 _NEEDS_TWO_BATCHES = frozenset({"lose_last_commit", "rewind_offsets"})
 """Faults that take the newest of two committed batches."""
 
+
+def least_after(fault: str) -> int:
+    """After how many batches a fault can strike at the earliest."""
+    return 2 if fault in _NEEDS_TWO_BATCHES else 1
+
+
 _DEPLOYS = frozenset({"kill_airflow_task", "kill_airflow_scheduler"})
 """Faults of a deployment by Airflow."""
 
@@ -106,7 +115,7 @@ _LAST: dict[str, str] = {
 _RESERVE_BATCHES = 6
 """Batches of records that are held back where a partition shall fall silent."""
 
-_BATCHES_OF_A_FAULT = 3
+BATCHES_OF_A_FAULT = 3
 """Batches that pass while a fault strikes and the job recovers: the one that is hit, one that is
 begun and committed afterwards, and one to spare."""
 
@@ -129,21 +138,6 @@ PositiveWait = Annotated[int, BeforeValidator(partial(_within_a_day, least_us=1)
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Workload(_Model):
-    """What the job has to work on: the first flights of 2013, their poison, ends of partitions.
-
-    Attributes:
-        flights: how many.
-        data: `flights`; or `departures` with tail numbers, and for a join the weather beside them,
-            without poison.
-        max_offsets: offsets per batch at the most, so that the job lives long enough to be hurt.
-    """
-
-    flights: Annotated[int, Field(strict=True, ge=100, le=336_776)]
-    max_offsets: Annotated[int, Field(strict=True, ge=10, le=336_776)]
-    data: Literal["flights", "departures"] = "flights"
 
 
 class Step(_Model):
@@ -175,7 +169,7 @@ class Step(_Model):
             rule = "needs" if self.fault in _IDENTITY else "takes no"
             msg = f"{self.fault} {rule} expect ({', '.join(sorted(_IDENTITY))} take it)"
             raise ValueError(f"{msg}: harmless or named")
-        if self.fault in _NEEDS_TWO_BATCHES and self.after < 2:
+        if self.after < least_after(self.fault):
             msg = f"{self.fault} needs two committed batches, of which one is hit: after: 2"
             raise ValueError(msg)
         return self
@@ -243,16 +237,24 @@ class Plan(_Model):
 
     @model_validator(mode="after")
     def _long_enough(self) -> Plan:
-        needed = self.rounds * sum(step.after + _BATCHES_OF_A_FAULT for step in self.faults)
-        batches = (self.workload.flights - self.reserve) // self.workload.max_offsets
-        if batches < needed:
-            msg = (
-                f"{self.workload.flights} flights at {self.workload.max_offsets} offsets a batch "
-                f"are {batches} batches, and the faults need {needed} (after + "
-                f"{_BATCHES_OF_A_FAULT} each): more flights, or fewer offsets a batch"
-            )
-            raise ValueError(msg)
+        if self.workload.known is not None and (rule := self.too_short(self.workload.known)):
+            raise ValueError(rule)
         return self
+
+    def too_short(self, records: int) -> str | None:
+        """What is wrong with a log of so many records, in a sentence; None: nothing."""
+        size = self.workload.max_offsets
+        needed = self.rounds * sum(step.after + BATCHES_OF_A_FAULT for step in self.faults)
+        batches = max(0, records - self.reserve) // size
+        if batches >= needed:
+            return None
+        held = f" (and {self.reserve} held back for silent_partition)" if self.reserve else ""
+        what = "flights" if self.workload.flights is not None else "records"
+        return (
+            f"{records} {what} at {size} offsets a batch are {batches} batches{held}, and the "
+            f"faults need {needed} (after + {BATCHES_OF_A_FAULT} each): more {what}, or fewer "
+            "offsets a batch"
+        )
 
 
 def parse_plan(text: str, file: str = "<plan>") -> Plan:
@@ -261,8 +263,7 @@ def parse_plan(text: str, file: str = "<plan>") -> Plan:
     Raises:
         PipelineError: with every problem that was found.
     """
-    shape = "a plan is a mapping that begins with name: and pipeline:"
-    return parse_document(text, file, Plan, shape=shape, prepare=_spread)[0]
+    return _parse(text, file)[0]
 
 
 def load_plan(path: str | Path) -> Plan:
@@ -272,6 +273,16 @@ def load_plan(path: str | Path) -> Plan:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
     return parse_plan(read_text(path), str(path))
+
+
+def load_plan_with_lines(path: str | Path) -> tuple[Plan, Mapping[Place, int]]:
+    """Read a plan file, and where in it everything stands; raises as `load_plan` does."""
+    return _parse(read_text(path), str(path))
+
+
+def _parse(text: str, file: str) -> tuple[Plan, dict[Place, int]]:
+    shape = "a plan is a mapping that begins with name: and pipeline:"
+    return parse_document(text, file, Plan, shape=shape, prepare=_spread)
 
 
 def kind_of(path: str | Path) -> str:

@@ -6,6 +6,7 @@ for them, so that other tests do not wait for Kafka's and Spark's clients.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +17,18 @@ if TYPE_CHECKING:
     from chaos.ordeal import Ordeal
     from chaos.simulator.simulate import Report
     from infra.endpoints import Endpoints
-    from infra.layout import Layout
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that repeats a run."""
+    """Add the options that repeat a run, and that keep its report."""
     group = parser.getgroup("slackwater")
     group.addoption("--chaos-seed", type=int, default=1, help="Of victims, and of simulated runs.")
+    group.addoption(
+        "--chaos-report",
+        type=Path,
+        metavar="DIR",
+        help="For a report of each job, in a folder named after its test.",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -79,20 +85,41 @@ class Chaos:
     def job(self, pipeline: str | Path, events: str | Path, *, max_offsets: int = 500) -> Ordeal:
         """Run a pipeline over a file of events on the real stack, ready to be hurt.
 
+        When it is finished, its report stands in `job.report`: the page of `slackwater chaos run`.
+
         Args:
             pipeline: the pipeline file.
-            events: its log, EVENTS.jsonl; sent to a topic of the job's own.
+            events: its log, EVENTS.jsonl or a value a line; sent to a topic of the job's own.
             max_offsets: offsets per batch; few enough that the job lives long enough.
         """
         from chaos.ordeal import Ordeal
         from infra.layout import Layout
 
         endpoints: Endpoints = self._request.getfixturevalue("slackwater_stack")
-        layout: Layout = Layout(endpoints.state_dir)
-        job = Ordeal(Path(pipeline), Path(events), layout, max_offsets=max_offsets, seed=self.seed)
+        job = Ordeal(
+            Path(pipeline),
+            Path(events),
+            Layout(endpoints.state_dir),
+            self._report_folder(),
+            max_offsets=max_offsets,
+            seed=self.seed,
+            name=self._name,
+            command=f"pytest {self._request.node.nodeid} --chaos-seed {self.seed}",
+        )
         self._jobs.append(job)
         job.begin()
         return job
+
+    @property
+    def _name(self) -> str:
+        """The test's name, as a plan's."""
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", self._request.node.name)[:90]
+
+    def _report_folder(self) -> Path:
+        """Where the report of the next job goes: below the folder asked for, or the test's own."""
+        asked: Path | None = self._request.config.getoption("--chaos-report")
+        number = f"-{len(self._jobs) + 1}" if self._jobs else ""
+        return (asked or self._folder) / f"{self._name}{number}"
 
     def stop(self) -> None:
         """End all jobs of this test."""

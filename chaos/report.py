@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import asdict
@@ -12,6 +13,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 
 from chaos.checks import Outcome
 from chaos.history import Kind
+from chaos.pages import write_together
 from chaos.runner import Report
 from chaos.timeline import timeline
 
@@ -33,13 +35,15 @@ def write_report(report: Report, folder: Path) -> Path:
         report: what a run came to.
         folder: an existing folder; `history.jsonl` may stand there already.
     """
-    (folder / "report.json").write_text(
-        json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
-    junit(report).write(folder / "junit.xml", encoding="utf-8", xml_declaration=True)
-    page = folder / "report.html"
-    page.write_text(html(report), encoding="utf-8")
-    return page
+    cases = io.BytesIO()
+    junit(report).write(cases, encoding="utf-8", xml_declaration=True)
+    contents = {
+        "report.json": json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n",
+        "junit.xml": cases.getvalue(),
+        "report.html": html(report),
+    }
+    write_together(folder, contents)
+    return folder / "report.html"
 
 
 def as_data(report: Report) -> dict[str, Any]:

@@ -18,8 +18,6 @@ class ReportFolderError(ValueError):
 
     exit_code = 2
 
-    exit_code = 2
-
 
 def claim(folder: Path) -> None:
     """Mark a folder as one of reports, whose files may be written over; made where it is missing.

@@ -11,31 +11,25 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from chaos import checks, workload
+from chaos import checks
 from chaos.checks import Check, Outcome
-from chaos.clean_run import same_state
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
-from chaos.log import read_topics
-from chaos.output import read_tables
+from chaos.judgement import judge
 from chaos.plan import Plan
 from chaos.siege import Siege
 from chaos.site import News, Site, StackKind, site
-from chaos.table_history import note_tables
 from chaos.target import Target
-from chaos.verify import verify, with_records
+from chaos.workload.feed import cut, in_its_lanes
+from chaos.workload.own_pipeline import own_pipeline
+from chaos.workload.records import Sent
 from infra.layout import ROOT, Layout
-from jobs.runs import committed_offsets
-from windowing.semantics import LogEntry
-from windowing.spec import Pipeline
-
-_POISONS = ("poison_records", "huge_records")
+from windowing.spec import Pipeline, load_pipeline
 
 
 @dataclass(frozen=True)
@@ -74,30 +68,18 @@ class Order:
         plan: the plan.
         file: where it stands; the pipeline is found from there.
         folder: an existing folder of its own, gets `history.jsonl`.
+        records: what is sent, without the ends of partitions.
     """
 
     plan: Plan
     file: Path
     folder: Path
+    records: Sequence[Sent]
 
     @property
     def pipeline(self) -> Path:
         """The pipeline file."""
         return self.file.parent / self.plan.pipeline
-
-
-def run_plan(
-    plan: Plan,
-    file: Path,
-    *,
-    seed: int,
-    layout: Layout,
-    folder: Path,
-    news: News,
-    kind: StackKind = "local",
-) -> Report:
-    """Run one plan on a stack of its own, and stop the stack; see `Order` and `run_plans`."""
-    return run_plans([Order(plan, file, folder)], seed=seed, layout=layout, news=news, kind=kind)[0]
 
 
 def run_plans(
@@ -161,13 +143,15 @@ def _run(
     history_file = order.folder / "history.jsonl"
     history_file.unlink(missing_ok=True)
     history = History(path=history_file)
-    commit = _commit()
+    commit = commit_here()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
     job = Target(pipeline, order.pipeline, place.seen, name, plan.workload.max_offsets)
-    siege = Siege(plan, job, place, history, began_s, random.Random(seed), news)
+    part = cut(order.records, pipeline, plan.reserve)
+    part = in_its_lanes(part, load_pipeline(order.pipeline), pipeline)
+    siege = Siege(plan, job, place, history, began_s, random.Random(seed), news, part)
     siege.run()
     news("comparing with the definition")
-    found = _judge(plan, job, history, siege, place.look().kafka_bootstrap)
+    found = judge(siege, place.look().kafka_bootstrap).checks
     command = f"slackwater chaos run {order.file} --seed {seed}"
     command += "" if kind == "local" else f" --stack {kind}"
     began = datetime.fromtimestamp(began_s, UTC).isoformat(timespec="seconds")
@@ -175,7 +159,7 @@ def _run(
 
 
 def _own_pipeline(order: Order, name: str) -> Pipeline:
-    return workload.own_pipeline(order.pipeline, name, topic=f"{order.plan.name}-{name}")
+    return own_pipeline(order.pipeline, name, topic=f"{order.plan.name}-{name}")
 
 
 @contextmanager
@@ -188,71 +172,7 @@ def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout) -> Iterator[L
         yield replace(layout, pipelines=Path(place).resolve())
 
 
-def _judge(
-    plan: Plan, job: Target, history: History, siege: Siege, bootstrap: str
-) -> tuple[Check, ...]:
-    """All checks of the plan; the clean run for one of them goes on beside the others."""
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        state: Future[Check] | None = None
-        if "state" in plan.checks and siege.drained is not None:
-            state = pool.submit(same_state, job, siege.drained, bootstrap)
-        found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
-        found += _judge_output(plan, job, history, siege, bootstrap)
-        if state is not None:
-            found.append(state.result())
-        elif "state" in plan.checks and siege.scene.log is None:
-            detail = "the run did not take in all of its log: nothing to compare"
-            found.append(Check("state", Outcome.unknown, detail))
-    return tuple(sorted(found, key=lambda check: _place(plan, check)))
-
-
-def _place(plan: Plan, check: Check) -> int:
-    """Where a check stands: that of the evidence first, the others as the plan lists them."""
-    names: tuple[str, ...] = plan.checks
-    return names.index(check.name) if check.name in names else -1
-
-
-def _judge_output(
-    plan: Plan, job: Target, history: History, siege: Siege, bootstrap: str
-) -> list[Check]:
-    """The checks that need history, log and tables only."""
-    pipeline = job.accepted
-    note_tables(history, job.table, pipeline, job.run)
-    output = read_tables(job.table, pipeline, job.run)
-    log: list[LogEntry]
-    if siege.scene.log is None:
-        log = [*read_topics(bootstrap, pipeline.source)]
-    else:
-        # Records are gone since; the answer up to what the job has committed must be right.
-        _, read = committed_offsets(job.checkpoint)
-        log = [one for one in siege.scene.log if one.offset < read.get(one.partition, 0)]
-    verdict = with_records(verify(pipeline, log, output), pipeline, log)
-    source = pipeline.source
-    lanes = {
-        source.lane(number): source.begins_at(number, source.event_time.field)
-        for number in range(source.partitions)
-    }
-    found: list[Check] = []
-    for name in plan.checks:
-        match name:
-            case "deterministic":
-                found.append(checks.deterministic(verdict))
-            case "exactly_once":
-                found.append(checks.exactly_once(verdict))
-            case "progress":
-                found.append(checks.progress(history, lanes))
-            case "poison" if any(step.fault in _POISONS for step in plan.faults):
-                found.append(checks.poison(siege.poison, output))
-            case "recovered":
-                found.append(checks.recovered(history, plan.recovery.within_us / 1e6))
-            case "one_job" if any(history.of("deployed")):
-                found.append(checks.one_job(history))
-            case "named" if any(history.of("named")):
-                found.append(checks.named(history))
-    return found
-
-
-def _commit() -> str:
+def commit_here() -> str:
     """The commit of the checkout; empty where there is no git."""
     try:
         told = subprocess.run(

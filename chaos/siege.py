@@ -7,7 +7,6 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
-from chaos import workload
 from chaos.clean_run import Drained
 from chaos.faults.catalogue import FAULTS, fault_named
 from chaos.faults.errors import FaultDidNotApply, Unsupported
@@ -17,6 +16,7 @@ from chaos.plan import Expected, Plan, Step
 from chaos.site import News, Site
 from chaos.target import Target
 from chaos.watch import JobFailed, Watch
+from chaos.workload.feed import Feed, send_body, send_ends, send_reserve
 from jobs.broker import BrokerError
 from jobs.runs import committed_offsets
 
@@ -33,6 +33,7 @@ class Siege:
         began_s: when the run began, in seconds since 1970.
         rng: draws victims and moments.
         news: told what happens.
+        part: what is sent, and when.
         drained: when the job had taken in all but the log's ends; None before.
     """
 
@@ -43,18 +44,18 @@ class Siege:
     began_s: float
     rng: random.Random
     news: News
+    part: Feed
     scene: Scene = field(init=False)
     watch: Watch = field(init=False)
     drained: Drained | None = field(default=None, init=False)
-    _part: workload.Feed = field(init=False)
     _sent: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         checkpoint = self.job.checkpoint
         self.watch = Watch(checkpoint, self.history, self.began_s, self.job.dead)
-        self._part = workload.feed(self.plan.workload, self.plan.reserve)
         self.scene = Scene(
             endpoints=self.site.look(),
+            pipeline=self.job.pipeline,
             topic=self.job.pipeline.source.topic,
             checkpoint=checkpoint,
             reach=self.site.reach,
@@ -76,30 +77,41 @@ class Siege:
 
     def run(self) -> None:
         """Send the workload, strike, send the ends, wait for the last batch, stop the job."""
-        bootstrap = self._bootstrap
-        self._sent = workload.send_body(self.job.pipeline, bootstrap, self._part)
-        self.history.note(self.watch.now(), "sent", total=self._sent)
-        self.news(f"{self._sent} records sent, job submitted")
-        self.job.submit()
+        self.begin()
         state = "broken off"
         try:
             if self._strike_all():
-                state = self._bring_to_end()
+                state = self.bring_to_end()
         except JobFailed as error:
             state = f"the job failed: {error}"
+        self.close(state)
+
+    def begin(self) -> None:
+        """Send the body of the log, and submit the job.
+
+        Raises:
+            BrokerError: no broker answers.
+        """
+        self._sent = send_body(self.job.pipeline, self._bootstrap, self.part)
+        self.history.note(self.watch.now(), "sent", total=self._sent)
+        self.news(f"{self._sent} records sent, job submitted")
+        self.job.submit()
+
+    def close(self, state: str) -> None:
+        """Stop the job, and note how the run ended."""
         self.job.stop()
         self.watch.look()
         self.history.note(self.watch.now(), "end", state=state)
         self.news(f"job stopped, {self.watch.batches} batches: {state}")
 
-    def _bring_to_end(self) -> str:
+    def bring_to_end(self) -> str:
         """Send what is left of the log, and wait until all of it is committed."""
         if any(FAULTS[step.fault].ends == "run" for step in self.plan.faults):
             return "over with its last fault"
         if not self._finish(self._total()):
             return "not drained in time"
         self.drained = Drained(self.watch.batches - 1, self._committed())
-        self._sent += workload.send_ends(self.job.pipeline, self._bootstrap, self._part)
+        self._sent += send_ends(self.job.pipeline, self._bootstrap, self.part)
         total = self._total()
         self.history.note(self.watch.now(), "sent", total=total)
         self.news(f"all faults done; {total - self.watch.offsets} offsets to go")
@@ -124,13 +136,24 @@ class Siege:
         steps = list(self.plan.faults) * self.plan.rounds
         if self.plan.order == "seeded":
             self.rng.shuffle(steps)
-        for number, step in enumerate(steps):
-            if not self._await_batches(self.watch.batches + step.after):
-                return False
-            self.watch.pause(self.rng.uniform(0, self.plan.jitter_us / 1e6))
-            if not self._strike(number, step):
-                return False
-            self.history.note(self.watch.now(), "sent", total=self._total())
+        return all(self.strike(number, step) for number, step in enumerate(steps))
+
+    def strike(self, number: int, step: Step) -> bool:
+        """Wait for a fault's batches, and carry it out; false where the job does not come back.
+
+        Args:
+            number: of the fault in this run, from 0.
+            step: the fault.
+
+        Raises:
+            JobFailed: the job gave up.
+        """
+        if not self._await_batches(self.watch.batches + step.after):
+            return False
+        self.watch.pause(self.rng.uniform(0, self.plan.jitter_us / 1e6))
+        if not self._strike(number, step):
+            return False
+        self.history.note(self.watch.now(), "sent", total=self._total())
         return True
 
     def _await_batches(self, target: int) -> bool:
@@ -219,7 +242,7 @@ class Siege:
         return self.site.look().kafka_bootstrap
 
     def _release(self, partitions: Collection[int]) -> dict[int, int]:
-        sent = workload.send_reserve(self.job.pipeline, self._bootstrap, self._part, partitions)
+        sent = send_reserve(self.job.pipeline, self._bootstrap, self.part, partitions)
         self.scene.note_sent(sent)
         self.history.note(self.watch.now(), "sent", total=self._total())
         return sent

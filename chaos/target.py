@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.faults.cluster import SETTINGS
-from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
+from jobs.runs.looking import life_of
 from windowing.spec import Pipeline
 
 
@@ -77,8 +76,5 @@ class Target:
             submitted = runs.find(self.endpoints, self.pipeline, self.run)
         except runs.RunError:
             return None
-        failure = self.folder / runs.FAILURE_FILE
-        if failure.exists():
-            return str(json.loads(failure.read_text(encoding="utf-8"))["error"])
-        state = spark_rest.status(self.endpoints, submitted.submission_id).state
-        return None if state in spark_rest.ALIVE else f"its driver is {state}"
+        found = life_of(self.endpoints, submitted)
+        return (found.why or f"it is {found.state}") if found.state.ended else None

@@ -1,6 +1,6 @@
 """What the deployment of a pipeline consists of: plain data, no Airflow.
 
-A pipeline file becomes a `Deployment`, a chain of `Step`s. `dags.render` turns it into a DAG.
+A pipeline file becomes a `Deployment`, a graph of `Step`s. `dags.render` turns it into a DAG.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from windowing.spec.yaml_lines import line_of, load_with_lines
 SUBMIT = "submit"
 WAIT = "wait_for_progress"
 QUALITY = "quality"
+MONITOR = "monitor"
+STOP = "stop"
 
 INCREMENTS = "increments"
-"""The run of a pipeline with a cron schedule: every increment goes on from the last one's
+"""The first run of a pipeline with a cron schedule: every increment goes on from the last one's
 checkpoint, so all of them share one run."""
 
 NIGHTLY = "chaos_nightly"
@@ -35,6 +37,8 @@ class StepKind(Enum):
     SUBMIT = "submit"
     AWAIT = "await"
     PUBLISH = "publish"
+    MONITOR = "monitor"
+    STOP = "stop"
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,14 @@ class Step:
         task_id: its name in the DAG.
         kind: how it is carried out.
         verb: the subcommand of `slackwater`, where there is one.
+        after: the step before it; empty: it is the first.
         retries: how often it is tried again; 0 where a second try could not end otherwise.
     """
 
     task_id: str
     kind: StepKind
     verb: str = ""
+    after: str = ""
     retries: int = 0
 
 
@@ -65,7 +71,8 @@ class Deployment:
         topic: what it reads.
         table: what it writes.
         queries: names of its queries.
-        steps: in the order in which they run, each after the one before.
+        text: of the file, for people to read.
+        steps: each behind the one that it comes after.
     """
 
     name: str
@@ -74,6 +81,7 @@ class Deployment:
     topic: str
     table: str
     queries: tuple[str, ...]
+    text: str
     steps: tuple[Step, ...]
 
     @property
@@ -95,15 +103,19 @@ class BrokenFile:
     message: str
 
 
-STEPS = (
+_STEPS = (
     Step("validate", StepKind.COMMAND, "validate"),
-    Step("create_topics", StepKind.COMMAND, "topics", retries=2),
-    Step(SUBMIT, StepKind.SUBMIT, "submit", retries=2),
-    Step(WAIT, StepKind.AWAIT, "progress", retries=2),
-    Step(QUALITY, StepKind.RUN_COMMAND, "quality"),
-    Step("publish", StepKind.PUBLISH, retries=2),
+    Step("create_topics", StepKind.COMMAND, "topics", after="validate", retries=2),
+    Step(SUBMIT, StepKind.SUBMIT, "submit", after="create_topics", retries=2),
+    Step(WAIT, StepKind.AWAIT, "progress", after=SUBMIT, retries=2),
+    Step(QUALITY, StepKind.RUN_COMMAND, "quality", after=WAIT),
+    Step("publish", StepKind.PUBLISH, after=QUALITY, retries=2),
+    Step(STOP, StepKind.STOP, "stop", retries=2),
 )
 """The steps of every deployment; what differs between pipelines is in their arguments."""
+
+_MONITOR = Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3)
+"""Of a job that runs on. Beside the wait: what happens to the job there is seen there."""
 
 
 def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
@@ -127,7 +139,8 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
         topic=pipeline.source.topic,
         table=pipeline.output,
         queries=tuple(query.name for query in pipeline.queries),
-        steps=STEPS,
+        text=pipeline.text,
+        steps=(*_STEPS, _MONITOR) if pipeline.schedule == CONTINUOUS else _STEPS,
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Asset, BaseOperator, Param, chain
+from airflow.sdk import DAG, Asset, BaseOperator, Param
+from airflow.utils.types import DagRunType
 
 from dags.entities import (
     INCREMENTS,
@@ -20,13 +22,29 @@ from dags.entities import (
     broken_file,
     read_deployments,
 )
+from dags.operators.action import ACTIONS, DEPLOY
 from dags.operators.await_progress import AwaitProgress
+from dags.operators.choose_run import OnChange
+from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishTable
 from dags.operators.run_command import RunCommand
+from dags.operators.stop_job import StopJob
 from dags.operators.submit_stream import SubmitStream
 
-SUBMITTED_RUN = f"{{{{ ti.xcom_pull(task_ids='{SUBMIT}')['run'] }}}}"
-"""The run that was submitted: asked of the task, so that a step cleared later keeps it."""
+SUBMITTED_RUN, SUBMITTED_FILE = (
+    f"{{{{ ti.xcom_pull(task_ids='{SUBMIT}')['{what}'] }}}}" for what in ("run", "file")
+)
+"""The run that was submitted, and its own copy of the file: asked of the task, so that a step
+cleared later keeps them."""
+
+MAX_DEPLOYMENTS = 16
+"""DAG runs of a continuous pipeline at a time: one watches its job, others come and go."""
+
+ALL_BUT_BACKFILL = tuple(kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB)
+"""An increment is what is new on the topic; an interval of the past has none: `dags/adr/0002`."""
+
+MAX_TEXT = 20_000
+"""Characters of a pipeline file on the DAG's page."""
 
 RETRY_DELAY = timedelta(seconds=10)
 
@@ -64,31 +82,47 @@ def render(deployment: Deployment) -> DAG:
         schedule=deployment.cron,
         start_date=datetime(2020, 1, 1, tzinfo=UTC),
         catchup=False,
-        max_active_runs=1,
+        # An increment must not overtake another; what runs on must not hold up the next trigger.
+        max_active_runs=1 if deployment.cron else MAX_DEPLOYMENTS,
+        allowed_run_types=ALL_BUT_BACKFILL,
         params=_params(deployment),
         tags=["slackwater", "increments" if deployment.cron else "continuous"],
         description=f"{deployment.topic} -> {deployment.table}, from {deployment.file}",
         doc_md=_doc(deployment),
         default_args={"owner": "slackwater", "retry_delay": RETRY_DELAY},
     ) as dag:
-        chain(*[_task(deployment, step) for step in deployment.steps])
+        tasks = {step.task_id: _task(deployment, step) for step in deployment.steps}
+        for step in deployment.steps:
+            if step.after:
+                tasks[step.after] >> tasks[step.task_id]
     return dag
 
 
 def _task(deployment: Deployment, step: Step) -> BaseOperator:
     common: dict[str, Any] = {"task_id": step.task_id, "retries": step.retries}
-    file = deployment.file
+    file, increments = deployment.file, deployment.cron is not None
     match step.kind:
         case StepKind.COMMAND:
             return RunCommand(arguments=[step.verb, file], **common)
         case StepKind.RUN_COMMAND:
-            return RunCommand(arguments=[step.verb, file, "--run", SUBMITTED_RUN], **common)
+            arguments = [step.verb, SUBMITTED_FILE, "--run", SUBMITTED_RUN, "--json"]
+            return RunCommand(arguments=arguments, **common)
         case StepKind.SUBMIT:
-            increments = deployment.cron is not None
             run = INCREMENTS if increments else None
-            return SubmitStream(file=file, fixed_run=run, available_now=increments, **common)
+            # One at a time, so that each sees what the one before has done.
+            return SubmitStream(
+                file=file,
+                first_run=run,
+                available_now=increments,
+                max_active_tis_per_dag=1,
+                **common,
+            )
         case StepKind.AWAIT:
-            return AwaitProgress(file=file, submit_task_id=SUBMIT, **common)
+            return AwaitProgress(file=file, submit_task_id=SUBMIT, owns_job=increments, **common)
+        case StepKind.MONITOR:
+            return MonitorJob(submit_task_id=SUBMIT, **common)
+        case StepKind.STOP:
+            return StopJob(file=file, **common)
         case StepKind.PUBLISH:
             asset = Asset(name=f"{deployment.name}/{deployment.table}", uri=deployment.asset_uri)
             return PublishTable(
@@ -101,19 +135,39 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
 
 
 def _params(deployment: Deployment) -> dict[str, Param]:
-    default = (
-        f"Left empty: `{INCREMENTS}`, which every increment goes on with."
-        if deployment.cron
-        else "Left empty: a new run, from the beginning of the topic."
-    )
     return {
+        "action": Param(
+            DEPLOY,
+            enum=list(ACTIONS),
+            title="Action",
+            description="deploy: start the job, or go on with it where it was stopped. stop: end "
+            "the job; its checkpoint stays, and nothing else is done.",
+        ),
         "run": Param(
             None,
             type=["null", "string"],
             pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$",
             title="Run",
-            description=f"Name of the run, which is its checkpoint's identity. {default} "
-            "The name of an earlier run goes on from its checkpoint.",
+            description="Name of the run, which is its checkpoint's identity. Left empty: the live "
+            "run, else the newest, which goes on. A new name begins at the topic's beginning; that "
+            "of an earlier run goes on from its checkpoint.",
+        ),
+        "on_change": Param(
+            OnChange.refuse.value,
+            enum=[choice.value for choice in OnChange],
+            title="If something else runs",
+            description="What to do where the file was changed so that the run cannot go on, or "
+            "another run is named while a job lives. refuse: nothing, and say so. new_run: end "
+            "what runs, and begin a new run. beside: leave it alone, and begin a new run in its "
+            "shadow, to be compared and handed over to.",
+        ),
+        "begin_at": Param(
+            None,
+            type=["null", "string"],
+            title="Begin at",
+            description="Where a new run begins: where another run is, by its name; at what was "
+            'appended at a time or later, as 2013-01-02T00:00Z; at offsets, as {"0": 100}. Left '
+            "empty: at the topic's beginning.",
         ),
         "wait_minutes": Param(
             360,
@@ -139,7 +193,33 @@ def _doc(deployment: Deployment) -> str:
     return (
         f"Deploys `{deployment.file}`: topic `{deployment.topic}`, queries {queries}, table "
         f"`{deployment.table}`. Started {when}; the job {how}.\n\n"
-        "Green means that the job's committed offsets have passed the end that the topic had "
-        "when the wait began, and that the quality checks hold – not that a process has ended.\n\n"
-        f"Updates the Asset `{deployment.asset_uri}`."
+        "`wait_for_progress` green means that the job's committed offsets have passed the end that "
+        "the topic had when the wait began – not that a process has ended.\n\n"
+        f"{_BACKFILL if deployment.cron else _MONITOR}\n\n"
+        f"Updates the Asset `{deployment.asset_uri}`.\n\n"
+        "The file as it is now (as it was deployed: XCom `deployed_file` of `submit`):\n\n"
+        f"{_quoted(deployment.text)}"
     )
+
+
+_MONITOR = (
+    "`monitor` stands for the job: deferred (purple) as long as it lives, red when it is dead, "
+    "skipped when it was stopped or replaced. Mark it, or the DAG run, failed: the job is stopped. "
+    "Clear it: the job goes on from its checkpoint. **Pausing the DAG stops no job**, it only "
+    "starts nothing new; to stop the job, trigger with `action = stop`."
+)
+
+_BACKFILL = (
+    "An increment takes what is new on the topic since the last one, whatever the hour: there is "
+    "nothing to fill in for an hour that was missed, and **no backfill**. To have the whole topic "
+    "processed again, trigger with a new name as `run`. Pausing the DAG lets an increment that "
+    "runs come to its end; marked failed, its job is stopped."
+)
+
+
+def _quoted(text: str) -> str:
+    """A file's text in a fence that nothing in it can close."""
+    cut = text[:MAX_TEXT]
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", cut)), default=0))
+    more = "" if cut == text else f"\n\n… and {len(text) - MAX_TEXT:,} characters more"
+    return f"{fence}yaml\n{cut.rstrip()}\n{fence}{more}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from infra import spark_key
+from infra import spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, VENV, Layout
@@ -19,6 +19,7 @@ WORKERS = (1, 2)
 WORKER_DAEMONS = tuple(f"spark-worker-{number}" for number in WORKERS)
 WORKER_CORES = 3
 WORKER_MEMORY = "3g"
+"""Of a worker in a container, which has room for one pipeline; a local one: `spark_size`."""
 
 PORTS = {
     "spark-master": 7077,
@@ -54,7 +55,7 @@ spark.deploy.retainedDrivers         50
 spark.worker.cleanup.enabled         true
 spark.worker.cleanup.interval        1800
 spark.worker.cleanup.appDataTtl      86400
-# One supervised driver and two executors fit on the two workers.
+# One supervised driver and two executors fit on the two workers; of how many jobs: spark_size.
 spark.driver.memory                  1g
 spark.executor.memory                1g
 spark.executor.cores                 2
@@ -117,12 +118,13 @@ def component(layout: Layout, ports: Ports) -> Component:
 def _worker(layout: Layout, ports: Ports, number: int) -> Daemon:
     name = f"spark-worker-{number}"
     web = ports[f"{name}-ui"]
+    size = spark_size.size_for(spark_size.pipelines_at_once())
     return Daemon(
         name=name,
         command=(
             *_spark_class("worker.Worker"),
             *("--host", HOST, "--webui-port", str(web)),
-            *("--cores", str(WORKER_CORES), "--memory", WORKER_MEMORY),
+            *("--cores", str(size.cores), "--memory", f"{size.memory_gib}g"),
             *("--work-dir", str(layout.spark / f"work-{number}")),
             f"spark://{HOST}:{ports['spark-master']}",
         ),
@@ -179,17 +181,16 @@ def alive_workers(page: str) -> int:
     return sum(1 for worker in workers if worker["state"] == "ALIVE")
 
 
-def waiting(page: str) -> set[str]:
-    """Gives the names of the applications that no worker has room for.
+def page(base: str) -> dict:  # type: ignore[type-arg]
+    """Gives what the master's page tells as JSON.
 
     Args:
-        page: base URL of the master's page.
+        base: its URL.
 
     Raises:
         NotReady: the master does not answer.
     """
-    applications = _get(f"{page}/json/").get("activeapps", [])
-    return {one["name"] for one in applications if one["state"] == "WAITING"}
+    return _get(f"{base}/json/")
 
 
 def _get(url: str) -> dict:  # type: ignore[type-arg]

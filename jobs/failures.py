@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from jobs.life import Deaths
 from windowing import errors
 from windowing.spec.user_aggregate import UserAggregateError
 
@@ -15,6 +16,30 @@ _RAISED = re.compile(r"windowing\.(?:errors|spec\.user_aggregate)\.(\w+): (.+)")
 _FINAL_MARKS = (
     "offset was changed",
     "Some data may have been lost",
+)
+_SCHEMA = re.compile(r"SchemaMismatchError: (.+)")
+# Of Python; those of Java are of packages that Python has none of.
+_ERROR = re.compile(r"(?!(?:org|java|javax|py4j|scala)\.)(?:\w+\.)*\w*(?:Error|Exception)\b: .+")
+_TERMINATED = re.compile(r"^.*terminated with exception: |,? SQLSTATE: \w+$")
+_WORDS_MAX = 500
+# Processes that were ended from outside, or for want of memory: they cannot say which.
+_KILLED = (
+    "Py4JNetworkError",
+    "Answer from Java side is empty",
+    "ConnectionRefusedError",
+    "ExecutorLostFailure",
+    "Python worker exited unexpectedly",
+    "Python worker failed to connect back",
+)
+# What comes back by itself, be it after hours.
+_AWAY = (
+    "BrokerError",
+    "ExecutorsLost",
+    "OperationalError",
+    "common.errors.TimeoutException",
+    "common.errors.DisconnectException",
+    "KafkaTimeoutError",
+    "KafkaConnectionError",
 )
 _NO_SPACE = "No space left on device"
 _STATE_FILE = re.compile(r"[\w./:-]*/state/\d+/\d+/[\w.-]+\.(?:changelog|zip|sst)")
@@ -50,6 +75,36 @@ def gone(partition: str, first: int, end: int) -> str:
     )
 
 
+def death_of(error: Exception) -> Deaths:
+    """One death, of its kind, with its cause as one sentence.
+
+    Args:
+        error: what the driver dies of.
+    """
+    text, kind = str(error), type(error).__name__
+    words = last_words(text) if "\n" in text else f"{kind}: {text}"
+    named = f"{kind}: {text}"
+    if any(mark in named for mark in _KILLED):
+        return Deaths(silent=1, last=words)
+    if any(mark in named for mark in _AWAY):
+        return Deaths(outage=1, last=words)
+    return Deaths(error=1, last=words)
+
+
+def last_words(text: str) -> str:
+    """What a failed query died of: the innermost error that its message tells of, as one line.
+
+    Args:
+        text: with the stack traces of Java and of Python, and the plan of the query.
+    """
+    told = text.partition("=== Streaming Query ===")[0]
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    # Of Python's errors the last one is the innermost; what Java says of it stands behind.
+    raised = [line for line in lines if _ERROR.match(line)]
+    said = _TERMINATED.sub("", lines[0]) if lines else "it says no more"
+    return (raised[-1] if raised else said)[:_WORDS_MAX]
+
+
 def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:
     """Why a restart would fail in the same way; None where it is worth a try.
 
@@ -68,6 +123,12 @@ def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:
         return (
             f"the state file {state.group()} is missing or damaged: put it back, this very file or "
             "the checkpoint as a whole, or start a new run to replay"
+        )
+    if found := _SCHEMA.search(text):
+        return (
+            f"the tables were made by another version of the file and do not take its rows "
+            f"({found.group(1).strip()}): give the changed file a `sink.table` of its own, or go "
+            "back to the file that made them"
         )
     if _NO_SPACE in text:
         left = [f"{place} has {shutil.disk_usage(place).free} bytes left" for place in places]

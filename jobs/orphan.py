@@ -17,9 +17,6 @@ from pyspark.sql import SparkSession
 LOST_S = 60.0
 """How long a driver does without any executor, once it has had some; a cluster needs seconds."""
 
-LOOK_S = 5.0
-"""How often to look."""
-
 
 class ExecutorsLost(RuntimeError):
     """All executors are gone, and no others come."""

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
-from pyspark.sql.streaming import DataStreamWriter
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from infra import kafka_settings
 from infra.errors import InfraError
@@ -25,30 +25,51 @@ from infra.kafka_settings import settings_for
 from infra.kafka_spelling import for_java
 from jobs.broker import Refused
 from jobs.checkpoint import examine
-from jobs.failures import final_reason, windowing_error
+from jobs.failures import death_of, final_reason, windowing_error
 from jobs.identity import Identity
 from jobs.kafka_failures import refusal
-from jobs.mend import mend
-from jobs.orphan import LOOK_S, Orphan, executors
+from jobs.mend import mend, newest
+from jobs.orphan import Orphan, executors
 from jobs.owner import REFUSED_FILE, Owner
 from jobs.partitions import REFUSED_BATCH, look, pending
 from jobs.producing import CONTROL_HEADER
-from jobs.runs import FAILURE_FILE, SECRETS_FOLDER, application_name
+from jobs.runs.attempts import Attempt, TooManyDeaths
+from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER
+from jobs.runs.names import job_name
 from jobs.session import PARALLELISM, session
 from jobs.topics import TopicError
 from windowing.errors import (
     CheckpointDamaged,
     SecondDriver,
+    TableConflict,
     TokenMismatch,
     UndeclaredPartition,
 )
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spark.sinks.tokens import TokenOf
-from windowing.spec import Pipeline, load_pipeline
+from windowing.spec import Pipeline, PipelineError, load_pipeline
 from windowing.spec.source import Source
 
 _LOG_APPEND_TIME = 1
+
+# A restart meets these again.
+_FINAL = (
+    CheckpointDamaged,
+    TableConflict,
+    TokenMismatch,
+    TopicError,
+    UndeclaredPartition,
+    TooManyDeaths,
+    PipelineError,
+    AnalysisException,
+    ImportError,
+    InfraError,
+    Refused,
+)
+
+_LOOK_S = 1.0
+"""How often to look how the query is, in seconds: a batch may take no longer."""
 
 
 def kafka_rows(
@@ -161,16 +182,19 @@ def _folder(place: str) -> Path:
     return Path(place)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace, attempt: Attempt) -> None:
     """Run the pipeline until it is stopped, or until the topic's end with `--available-now`.
 
     Raises:
         SecondDriver: another driver has the run.
         TokenMismatch: checkpoint, tables and topic do not belong together.
+        TooManyDeaths: the drivers before this one have died, again and again.
     """
-    owner, pipeline = Owner(args.checkpoint.parent), load_pipeline(args.pipeline)
+    owner = Owner(args.checkpoint.parent)
     owner.claim()
     try:
+        attempt.begin()
+        pipeline = load_pipeline(args.pipeline)
         examine(args.checkpoint)
         with closing(
             Identity(
@@ -182,14 +206,17 @@ def run(args: argparse.Namespace) -> None:
                 owner=owner,
             )
         ) as identity:
-            _run(args, pipeline, identity)
+            _run(args, pipeline, identity, attempt)
+        attempt.ended()
     finally:
         owner.release()
 
 
-def _run(args: argparse.Namespace, pipeline: Pipeline, identity: Identity) -> None:
+def _run(
+    args: argparse.Namespace, pipeline: Pipeline, identity: Identity, attempt: Attempt
+) -> None:
     checkpoint, again = args.checkpoint, identity.compare()
-    spark = session(application_name(pipeline.name), parallelism=args.parallelism)
+    spark = session(job_name(pipeline.name, args.run), parallelism=args.parallelism)
     sink = _sink(pipeline, args, identity.token_of)
     raw = kafka_rows(
         spark,
@@ -208,11 +235,13 @@ def _run(args: argparse.Namespace, pipeline: Pipeline, identity: Identity) -> No
         sys.stderr.write(f"batch {batch} was run again, as it was planned\n")
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
     query = stream.foreachBatch(sink.write).trigger(**trigger).start()
-    orphan = Orphan(lambda: executors(spark))
+    orphan, before = Orphan(lambda: executors(spark)), newest(checkpoint / "commits")
     try:
-        while not query.awaitTermination(LOOK_S):
+        while not query.awaitTermination(_LOOK_S):
             look(query.lastProgress, pipeline.source)
             orphan.look()
+            if newest(checkpoint / "commits") > before or _has_nothing_to_do(query):
+                attempt.is_well()
         look(query.lastProgress, pipeline.source)
     except UndeclaredPartition:
         query.stop()
@@ -220,6 +249,12 @@ def _run(args: argparse.Namespace, pipeline: Pipeline, identity: Identity) -> No
             # So that it is known what was sent before the partition joins.
             _one_batch(stream, sink.write)
         raise
+
+
+def _has_nothing_to_do(query: StreamingQuery) -> bool:
+    """Whether a query has looked at its source, and waits for more."""
+    told = query.status
+    return str(told["message"]).startswith("Waiting for") and not told["isTriggerActive"]
 
 
 def _one_batch(stream: DataStreamWriter, write: Callable[[DataFrame, int], None]) -> None:
@@ -242,24 +277,32 @@ def main(argv: list[str]) -> int:
     args = parser.parse_args(argv)
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
+    attempt = Attempt(args.checkpoint.parent)
     try:
-        run(args)
+        run(args, attempt)
     except StreamingQueryException as error:
         if isinstance(second := windowing_error(str(error)), SecondDriver):
             _step_back(args, second)
             return 0
-        reason = final_reason(str(error), _written(args))
-        reason = reason or _refusal(args, str(error))
-        if reason is None:
-            raise
-        _give_up(args, reason, str(error))
+        reason = final_reason(str(error), _written(args)) or _refusal(args, str(error))
+        _die(args, attempt, error, reason)
     except SecondDriver as error:
         _step_back(args, error)
-    except (CheckpointDamaged, TokenMismatch, TopicError, UndeclaredPartition) as error:
+    except _FINAL as error:
         _give_up(args, str(error), "")
-    except (InfraError, Refused) as error:
-        _give_up(args, str(error), "")
+    except Exception as error:
+        _die(args, attempt, error)
     return 0
+
+
+def _die(
+    args: argparse.Namespace, attempt: Attempt, error: Exception, reason: str | None = None
+) -> None:
+    """Give up, where there is a reason, or enough have died before; else raise the error."""
+    reason = reason or attempt.died(death_of(error))
+    if reason is None:
+        raise error
+    _give_up(args, reason, str(error))
 
 
 def _refusal(args: argparse.Namespace, text: str) -> str | None:

@@ -61,30 +61,3 @@ POISON = (
     ),
 )
 """Sent in this order, evenly spaced, each into the partition of the flight before it."""
-
-HUGE_BYTES = 10_000_000
-"""How large the largest of `extremes` are, about."""
-
-
-def extremes() -> tuple[Poison, ...]:
-    """Records too large, too deep or too far away; not part of the flights' log."""
-    padding = "x" * HUGE_BYTES
-    return (
-        Poison(
-            "ten megabytes in a field that nobody declared",
-            "unknown_field",
-            '{"sched_us":{ts},"note":"' + padding + '","origin":"{origin}",' + _REST,
-        ),
-        Poison("ten megabytes that break off", "malformed", '{"sched_us":{ts},"note":"' + padding),
-        Poison("a million brackets", "malformed", "[" * 1_000_000),
-        Poison(
-            "an event time in the year 1601",
-            "time_out_of_range",
-            '{"sched_us":-11644473600000000,"origin":"{origin}",' + _REST,
-        ),
-        Poison(
-            "an event time in the year 9999",
-            "time_out_of_range",
-            '{"sched_us":253402300799000000,"origin":"{origin}",' + _REST,
-        ),
-    )

@@ -19,8 +19,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from jobs.knee import knee_of
 from jobs.punctuate import step_of, tightest_bounds
 from jobs.recording import Recording
+from jobs.times_in_words import round_up
 from jobs.tune_windows import closings, first_rows, grid_of, late_for_some, spans
 from windowing import wids
 from windowing.assign.assigner import key_columns
@@ -77,6 +79,8 @@ class Tuning:
         costs: of several settings, time first, then rows, each rising, then punctuation.
         slack_us, slack_rows: the smallest that keep the late share within the target, the first
             rounded up to two digits.
+        knee_us, knee_rows: where the curve up to there has its knee, so that more slack buys little
+            for its wait; None: it has none.
         silent: lanes without a record, which hold every window open unless something is done.
     """
 
@@ -86,7 +90,13 @@ class Tuning:
     costs: tuple[Cost, ...]
     slack_us: int
     slack_rows: int
+    knee_us: int | None
+    knee_rows: int | None
     silent: tuple[str, ...]
+
+    def cost_of(self, kind: Kind, slack: int) -> Cost:
+        """What a setting costs that was weighed."""
+        return next(cost for cost in self.costs if (cost.kind, cost.slack) == (kind, slack))
 
 
 def tune(
@@ -112,11 +122,12 @@ def tune(
     """
     step_us = step_of(pipeline)
     scale = Scale(pipeline, recording, clock)
-    slack_us = _readable(scale.least_time(target))
+    slack_us = round_up(scale.least_time(target))
     slack_rows = scale.least_rows(target)
-    settings: list[Disorder] = [*map(Slack, _time_grid(scale.needed_us, slack_us))]
+    knee_us = _knee_in_time(scale, slack_us, target)
+    settings: list[Disorder] = [*map(Slack, _time_grid(scale.needed_us, {slack_us, knee_us or 0}))]
     settings += map(SlackRows, _rows_grid(scale.least_rows(Fraction(0)), slack_rows))
-    costs = []
+    costs: list[Cost] = []
     for setting in settings:
         costs.append(scale.cost(setting))
         told()
@@ -130,6 +141,8 @@ def tune(
         costs=tuple(costs),
         slack_us=slack_us,
         slack_rows=slack_rows,
+        knee_us=knee_us,
+        knee_rows=_knee_in_rows(costs, slack_rows, scale.least_share(target)),
         silent=tuple(silent),
     )
 
@@ -212,6 +225,15 @@ class Scale:
         if allowed >= len(self.needed_us):
             return 0
         return int(self.needed_us[len(self.needed_us) - 1 - allowed]) + 1
+
+    def late_share(self, slacks_us: Ints) -> np.ndarray:
+        """The share of records that is late under each of several slacks in time."""
+        in_time = np.searchsorted(self.needed_us, slacks_us, "left")
+        return (len(self.needed_us) - in_time) / self.records
+
+    def least_share(self, target: Fraction) -> float:
+        """The smallest share that is told from none: the target, or half a record."""
+        return max(float(target), 0.5 / self.records)
 
     def least_rows(self, target: Fraction) -> int:
         """The smallest slack in rows under which no more than the target share is late."""
@@ -325,19 +347,30 @@ def _lags(ts_us: Ints) -> Ints:
     return np.maximum.accumulate(ts_us) - ts_us
 
 
-def _readable(us: int) -> int:
-    """Rounded up to two digits, so that it is easily written."""
-    if us < 100:
-        return us
-    unit = 10 ** (len(str(us)) - 2)
-    return -(-us // unit) * unit
+def _knee_in_time(scale: Scale, slack_us: int, target: Fraction) -> int | None:
+    """The knee of the curve between no slack and one that meets the target; readable."""
+    needed = scale.needed_us[scale.needed_us < slack_us]
+    slacks = np.unique(np.concatenate(([0], needed + 1, [slack_us])))
+    late = np.maximum(scale.late_share(slacks), scale.least_share(target))
+    at = knee_of(slacks, late)
+    knee_us = None if at is None else round_up(int(slacks[at]))
+    return knee_us if knee_us is not None and knee_us < slack_us else None
 
 
-def _time_grid(needed_us: Ints, proposed_us: int) -> list[int]:
+def _knee_in_rows(costs: Sequence[Cost], slack_rows: int, least: float) -> int | None:
+    """The knee among the slacks in rows that were weighed, up to one that meets the target."""
+    found = [(cost.slack, cost.late) for cost in costs if cost.kind == "rows"]
+    curve = [(slack, max(late, least)) for slack, late in found if slack is not None]
+    slacks = [slack for slack, _ in curve if slack <= slack_rows]
+    at = knee_of(slacks, [late for slack, late in curve if slack <= slack_rows])
+    return None if at is None or slacks[at] == slack_rows else slacks[at]
+
+
+def _time_grid(needed_us: Ints, proposed_us: set[int]) -> list[int]:
     if not len(needed_us):
-        return sorted({0, proposed_us})
+        return sorted({0, *proposed_us})
     points = (int(np.quantile(needed_us, share, method="higher")) + 1 for share in _GRID)
-    return sorted({0, proposed_us, *map(_readable, points)})
+    return sorted({0, *proposed_us, *map(round_up, points)})
 
 
 def _rows_grid(enough: int, proposed: int) -> list[int]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from chaos.runner import Order, Report
     from infra.layout import Layout
 
+StackKind = Literal["local", "containers"]
+"""`chaos.site.StackKind`, which takes a second to import."""
+
 
 def register(app: typer.Typer) -> None:
     """Add `run` to the commands under `chaos`."""
@@ -49,7 +52,7 @@ def run(
         ),
     ] = None,
     stack: Annotated[
-        Literal["local", "containers"],
+        StackKind,
         typer.Option(help="Of processes on this machine, or of containers."),
     ] = "local",
 ) -> None:
@@ -63,14 +66,16 @@ def run(
     from infra.layout import Layout, default_layout
 
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
-    state_folder.claim(layout)
     folders = _folders(plans, report, layout.state_dir / "reports", seed)
+    orders, cuts = _read(plans, folders, seed, stack)
+    state_folder.claim(layout)
+    _claim(folders)
     left = "containers that are not gone in a second go on: `docker ps` shows them"
     with (
         killed_when_interrupted(layout.state_dir),
         when_interrupted(lambda: tell(left) if stack == "containers" else None),
     ):
-        found = _run_all(plans, folders, seed=seed, layout=layout, stack=stack)
+        found = _run_all(orders, cuts, seed=seed, layout=layout, stack=stack)
     if len(plans) > 1:
         place = folders[0].parent
         write_contents(place)
@@ -80,46 +85,65 @@ def run(
 
 
 def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) -> list[Path]:
-    """A folder for the report of each plan; made, and ours to write into."""
-    from chaos.report_folder import ReportFolderError, claim
-
+    """A folder for the report of each plan."""
     stems = [plan.stem for plan in plans]
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
         complain(f"two plans are called {twice[0]}.yml, and would share a report: run one alone")
         raise typer.Exit(USAGE)
     if report is None:
-        folders = [kept / f"{stem}-{seed}" for stem in stems]
-    else:
-        folders = [report] if len(plans) == 1 else [report / stem for stem in stems]
+        return [kept / f"{stem}-{seed}" for stem in stems]
+    return [report] if len(plans) == 1 else [report / stem for stem in stems]
+
+
+def _claim(folders: Sequence[Path]) -> None:
+    """Make the folders of the reports, and see that they are ours to write into."""
+    from chaos.report_folder import ReportFolderError, claim
+
     try:
-        for folder in [*([folders[0].parent] if len(plans) > 1 else []), *folders]:
+        for folder in [*([folders[0].parent] if len(folders) > 1 else []), *folders]:
             claim(folder)
     except ReportFolderError as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
-    return folders
+
+
+def _read(
+    plans: Sequence[Path], folders: Sequence[Path], seed: int, stack: StackKind
+) -> tuple[list[Order], list[tuple[Path, Path]]]:
+    """Read all plans, and see that each can be carried out; gives those of faults, then of cuts."""
+    from chaos.cuts.plan import load_cuts_plan
+    from chaos.fitting import make_order
+    from chaos.plan import kind_of
+
+    orders: list[Order] = []
+    cuts: list[tuple[Path, Path]] = []
+    for file, folder in zip(plans, folders, strict=True):
+        if kind_of(file) == "cuts":
+            load_cuts_plan(file)
+            cuts.append((file, folder))
+        else:
+            orders.append(make_order(file, folder, seed=seed, kind=stack, bootstrap=_broker))
+    return orders, cuts
+
+
+def _broker() -> str:
+    """The broker whose topic a plan copies: of the stack that is up, or of the Kafka settings."""
+    from slackwater.files import broker
+
+    return broker(None)
 
 
 def _run_all(
-    plans: Sequence[Path],
-    folders: Sequence[Path],
+    orders: Sequence[Order],
+    cuts: Sequence[tuple[Path, Path]],
     *,
     seed: int,
     layout: Layout,
-    stack: Literal["local", "containers"],
+    stack: StackKind,
 ) -> list[Report | CutsReport]:
     """Run the plans of faults on one stack, then those of cuts, which need none."""
-    from chaos.plan import kind_of, load_plan
     from chaos.report import write_report
-    from chaos.runner import Order, run_plans
-
-    cuts: list[tuple[Path, Path]] = []
-    orders: list[Order] = []
-    for file, folder in zip(plans, folders, strict=True):
-        if kind_of(file) == "cuts":
-            cuts.append((file, folder))
-        else:
-            orders.append(Order(load_plan(file), file, folder))
+    from chaos.runner import run_plans
 
     def done(order: Order, found: Report) -> None:
         _tell(found, write_report(found, order.folder))

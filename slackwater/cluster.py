@@ -1,9 +1,8 @@
-"""Commands over the running stack: produce, topics, submit, progress, stop, quality, plot, demo."""
+"""Commands over the running stack: produce, topics, progress, quality, plot, demo."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from slackwater.classes import check_classes
+from slackwater import answers
+from slackwater.chosen import OptionalRun, chosen
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
@@ -20,12 +20,10 @@ from slackwater.places import check_picture, check_places
 if TYPE_CHECKING:
     from windowing.spec import Pipeline
 
-RunName = Annotated[str, typer.Option("--run", help="Name of the run: one checkpoint, one result.")]
-
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (produce, topics, submit, progress, stop, quality, plot, demo):
+    for command in (produce, topics, progress, quality, plot, demo):
         app.command()(command)
 
 
@@ -82,9 +80,7 @@ def topics(
             help="Let partitions that the topic was given join a run, at the progress it has.",
         ),
     ] = False,
-    run: Annotated[
-        str | None, typer.Option(help="Which run; by default the one submitted last.")
-    ] = None,
+    run: OptionalRun = None,
 ) -> None:
     """Create the pipeline's topic if it is not there; its partitions are fixed, but for a run."""
     from infra import stack
@@ -105,10 +101,11 @@ def _accept(spec: Pipeline, run: str | None) -> None:
     from infra import stack
     from jobs import runs
     from jobs.partitions import accept
+    from jobs.runs.orders import live_run
     from windowing.spec.joining import spelled
 
     endpoints = stack.endpoints(only=["kafka"])
-    found = runs.find(endpoints, spec, run) if run else runs.newest(endpoints, spec)
+    found = runs.find(endpoints, spec, run) if run else live_run(endpoints, spec.name)
     if found is None:
         msg = (
             f"pipeline {spec.name} has no run that a partition could join: declare as many "
@@ -126,39 +123,9 @@ def _accept(spec: Pipeline, run: str | None) -> None:
         say(spelled(topic, lanes).rstrip())
 
 
-def submit(
-    pipeline: PipelineFile,
-    run: RunName,
-    max_offsets: Annotated[
-        int | None, typer.Option(min=1, help="Offsets per batch at the most.")
-    ] = None,
-    available_now: Annotated[
-        bool, typer.Option("--available-now", help="Take what is there, then end.")
-    ] = False,
-) -> None:
-    """Submit a run to the cluster, supervised; a run that is alive already is attached to."""
-    from infra import stack
-    from jobs import runs
-    from windowing.spec import load_pipeline
-
-    spec = load_pipeline(pipeline)
-    check_classes(spec, pipeline)  # before a living job is ended for this one
-    submitted = runs.submit(
-        stack.endpoints(only=["kafka", "spark"]),
-        spec,
-        pipeline,
-        run,
-        max_offsets=max_offsets,
-        available_now=available_now,
-    )
-    say(json.dumps({key: str(value) for key, value in asdict(submitted).items()}))
-
-
 def progress(
     pipeline: PipelineFile,
-    run: Annotated[
-        str | None, typer.Option("--run", help="The run; not needed with --ends.")
-    ] = None,
+    run: OptionalRun = None,
     ends: Annotated[
         bool, typer.Option("--ends", help="Print the topic's end per partition, and nothing else.")
     ] = False,
@@ -168,51 +135,34 @@ def progress(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Say how far a run's committed offsets are from a target."""
+    """Say how far a run's committed offsets are from a target, and how the run is."""
     from infra import stack
     from jobs import runs
+    from jobs.runs.overview import page_now
     from jobs.topics import lane_ends
     from windowing.spec import load_pipeline
 
-    wanted = None if until is None else _offsets(until)
-    spec = load_pipeline(pipeline)
+    target = None if until is None else _offsets(until)
     endpoints = stack.endpoints(only=["kafka", "spark"])
-    gave_up = False
-    if run is not None and not ends:
-        spec = runs.as_accepted(endpoints, spec, run)
-        gave_up = runs.failure(runs.find(endpoints, spec, run)) is not None
-    if wanted is None:
-        # What a job gave up for is said below, be it a partition that nobody declared.
-        target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
-    else:
-        target = wanted
     if ends:
+        source = load_pipeline(pipeline).source
+        target = target or lane_ends(endpoints.kafka_bootstrap, source)
         say(json.dumps({str(lane): end for lane, end in target.items()}))
         return
-    if run is None:
-        msg = "give the run with --run NAME"
-        raise typer.BadParameter(msg)
-    found = runs.progress(endpoints, runs.find(endpoints, spec, run), target, spec.source)
+    of, spec = chosen(endpoints, pipeline, run)
+    if target is None:
+        # What a job gave up for is said below, be it a partition that nobody declared.
+        gave_up = runs.failure(of) is not None
+        target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
+    found = runs.progress(endpoints, of, target, spec.source)
     if as_json:
-        lanes = {spec.source.lane(lane): offset for lane, offset in found.committed.items()}
-        say(
-            json.dumps(
-                {
-                    "done": found.done,
-                    "behind": found.behind,
-                    "state": found.state,
-                    "batches": found.batches,
-                    "lanes": lanes,
-                    "error": found.error,
-                    "log": found.log,
-                }
-            )
-        )
+        say(json.dumps(answers.progress(found, spec, page_now(endpoints, of))))
         return
-    say(f"{run}: {found.state}, {found.batches} batches, {found.behind} offsets behind")
-    if found.error:
-        say(found.error)
-    raise typer.Exit(FAILED if found.state == "FAILED" else PASSED)
+    state = found.state.upper()
+    say(f"{of.run}: {state}, {found.batches} batches, {found.behind} offsets behind")
+    if found.why:
+        say(found.why)
+    raise typer.Exit(FAILED if found.error else PASSED)
 
 
 def _offsets(text: str) -> dict[int, int]:
@@ -231,59 +181,55 @@ def _offsets(text: str) -> dict[int, int]:
     return found
 
 
-def stop(pipeline: PipelineFile) -> None:
-    """End the pipeline's running jobs; their checkpoints stay."""
-    from infra import stack
-    from jobs import runs
-    from windowing.spec import load_pipeline
-
-    spec = load_pipeline(pipeline)
-    stopped = runs.stop(stack.endpoints(only=["spark"]), spec)
-    say(f"stopped: {', '.join(stopped) or 'nothing was running'}")
-
-
-def quality(pipeline: PipelineFile, run: RunName) -> None:
+def quality(
+    pipeline: PipelineFile,
+    run: OptionalRun = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object, for scripts; the lines go to stderr.")
+    ] = False,
+) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     from chaos.expectations.run import check
-    from chaos.log import read_topics
+    from chaos.log import behind, read_topics
     from infra import stack
     from infra.layout import Layout
-    from jobs import runs
-    from windowing.spec import load_pipeline
+    from jobs.runs.verdicts import Judge, keep_verdict
 
-    spec = load_pipeline(pipeline)
     endpoints = stack.endpoints(only=["kafka"])
-    spec = runs.as_accepted(endpoints, spec, run)
+    of, spec = chosen(endpoints, pipeline, run)
     in_postgres = spec.sink is not None and spec.sink.postgres is not None
     report = check(
         spec,
-        None if in_postgres else runs.table_of(endpoints, spec),
-        run,
-        read_topics(endpoints.kafka_bootstrap, spec.source),
+        None if in_postgres else of.table,
+        of.run,
+        behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
         Layout(endpoints.state_dir).quality / spec.name,
     )
+    lines = tell if as_json else say
     for result in report.results:
         mark = "ok  " if result.success else "FAIL"
-        say(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
-    say(f"Data Docs: {report.docs_index}")
+        lines(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
+    lines(f"Data Docs: {report.docs_index}")
+    keep_verdict(of, Judge.quality, passed=report.success, sentence=report.sentence)
+    if as_json:
+        say(json.dumps(answers.quality(report, of.run)))
+    if not report.success:
+        tell(report.sentence)
     raise typer.Exit(PASSED if report.success else FAILED)
 
 
 def plot(
     pipeline: PipelineFile,
-    run: RunName,
     png: Annotated[Path, typer.Option(metavar="FILE.png", help="The picture.")],
+    run: OptionalRun = None,
 ) -> None:
     """Draw a week of the flights' delays, with the windows that late records revised."""
     from infra import stack
-    from jobs import runs
     from jobs.plot import plot as draw
-    from windowing.spec import load_pipeline
 
     check_picture("--png", png, {"the pipeline": pipeline})
-    spec = load_pipeline(pipeline)
-    table = runs.table_of(stack.endpoints(only=["kafka"]), spec)
-    drawn = draw(table, run, png)
+    of, _ = chosen(stack.endpoints(only=["kafka"]), pipeline, run)
+    drawn = draw(of.table, of.run, png)
     say(f"{png}: {drawn.windows} windows from {drawn.start}, {drawn.revised} of them revised")
 
 

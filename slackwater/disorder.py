@@ -33,6 +33,10 @@ FromTopic = Annotated[bool, typer.Option("--topic", help="Read the log from the 
 Bootstrap = Annotated[str | None, typer.Option(help="The broker; by default the local stack's.")]
 
 
+_LATE = "0.1%"
+"""How many records may be late where nobody says it."""
+
+
 class ClockName(StrEnum):
     """What latency is measured by."""
 
@@ -197,8 +201,13 @@ def tune(
     input_: Input = None,
     topic: FromTopic = False,
     late: Annotated[
-        str, typer.Option(metavar="SHARE", help="How many records may be late.")
-    ] = "0.1%",
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How many records may be late; by default 0.1%, unless the knee of the curve, "
+            "where more slack buys little, comes before.",
+        ),
+    ] = None,
     clock: Annotated[
         ClockName, typer.Option(help="Latency by the newest event time, or by append times.")
     ] = ClockName.event,
@@ -214,7 +223,7 @@ def tune(
 
     spec = load_single(pipeline)
     try:
-        target = parse_share(late)
+        target = parse_share(late or _LATE)
     except ValueError as error:
         complain(f"--late {error}")
         raise typer.Exit(USAGE) from None
@@ -228,44 +237,63 @@ def tune(
     with bar("weighing slacks") as shown:
         task = shown.task_ids[0]
         found = weigh(spec, recording, target, clock=clock.value, told=lambda: shown.advance(task))
-    for line in _tuned(found, clock):
+    for line in _tuned(found, clock, is_asked=late is not None):
         say(line)
     if png is not None:
         draw(found, spec.name, png)
         say(f"picture: {png}")
 
 
-def _tuned(found: Tuning, clock: ClockName) -> Iterator[str]:
-    """The lines of a tuning: lags, costs, a proposal."""
+def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
+    """The lines of a tuning: lags, costs, proposals; the share may have been asked for."""
+    from jobs.times_in_words import in_words
     from jobs.tune import QUANTILES
-    from windowing.spec.lengths import spell_us
 
     yield f"{found.records} records in windows; lag behind the newest of their lane:"
     for share in QUANTILES:
         place = min(int(share * len(found.lags_us)), len(found.lags_us) - 1)
-        yield f"  {100 * share:5.1f}% within {found.lags_us[place] / 1e6:,.3f} s"
+        yield f"  {100 * share:5.1f}% within {in_words(int(found.lags_us[place]))}"
     if found.silent:
         yield f"silent: {', '.join(found.silent)}; no window closes without heartbeats or an end"
-    names = f"{'late':>10}{'rows wrong':>12}{'missing':>10}{'latency, s':>14}{'closed':>9}"
+    names = f"{'late':>10}{'rows wrong':>12}{'missing':>10}{'latency':>16}{'closed':>9}"
     yield f"{'setting':<22}{names}"
     for cost in found.costs:
         yield _cost_line(cost)
     yield f"latency by {clock} time; late: records; rows wrong and missing: in a window's first row"
     share = f"{float(100 * found.target):g}%"
-    yield f"for at most {share} late records: disorder: {{slack: {spell_us(found.slack_us)}}}"
-    yield f"                           or: disorder: {{slack: {found.slack_rows} rows}}"
+    yield from _proposals(found, f"for at most {share} late records: ", is_asked=is_asked)
+
+
+def _proposals(found: Tuning, target: str, *, is_asked: bool) -> Iterator[str]:
+    """What is proposed: the knee of the curve, and the slack that meets the share."""
+    from jobs.times_in_words import in_words
+    from windowing.spec.lengths import spell_us
+
+    wanted = f"{target}disorder: {{slack: {spell_us(found.slack_us)}}}"
+    in_rows = f"{'or: ':>{len(target)}}disorder: {{slack: {found.slack_rows} rows}}"
+    if found.knee_us is None:
+        yield from (wanted, in_rows)
+        return
+    knee, last = (found.cost_of("time", us) for us in (found.knee_us, found.slack_us))
+    more = in_words(found.slack_us - found.knee_us)
+    lines = [f"the knee of the curve: disorder: {{slack: {spell_us(found.knee_us)}}}"]
+    if found.knee_rows is not None:
+        lines.append(f"                   or: disorder: {{slack: {found.knee_rows} rows}}")
+    lines.append(f"  it leaves {knee.late:.2%} late; {more} more would leave {last.late:.2%}")
+    yield from ((wanted, in_rows, *lines) if is_asked else (*lines, wanted, in_rows))
 
 
 def _cost_line(cost: Cost) -> str:
+    from jobs.times_in_words import in_words
     from windowing.spec.lengths import spell_us
 
     if cost.slack is None:
         setting = "punctuation"
     else:
         setting = f"slack {spell_us(cost.slack) if cost.kind == 'time' else f'{cost.slack} rows'}"
-    latency = "–" if cost.latency_us is None else f"{cost.latency_us / 1e6:,.3f}"
+    latency = "–" if cost.latency_us is None else in_words(cost.latency_us)
     shares = f"{cost.late:>10.3%}{cost.wrong:>12.3%}{cost.missing:>10.4%}"
-    return f"{setting:<22}{shares}{latency:>14}{cost.closed:>9.1%}"
+    return f"{setting:<22}{shares}{latency:>16}{cost.closed:>9.1%}"
 
 
 def trace(

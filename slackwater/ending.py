@@ -123,8 +123,19 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     for act in _at_once:
         with contextlib.suppress(Exception):
             act()
+    _silence()
     _end_offspring(signal.SIGTERM)
     raise Interrupted
+
+
+def _silence() -> None:
+    """Let nothing more be said on stderr but by the parent.
+
+    Compiled libraries print a stack trace of their own when an import inside them is interrupted.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
 
 
 def _await(child: int, heard: set[signal.Signals], came_to_end: mmap.mmap) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -104,55 +104,66 @@ def verify(
         Path | None, typer.Option("--input", metavar="FILE", help="Read the log from EVENTS.jsonl.")
     ] = None,
     run: Annotated[
-        str | None, typer.Option(help="Which run of the table; by default its only one.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Which run; by default the live one, of a table its only one."
+        ),
     ] = None,
     bootstrap: Annotated[
         str | None, typer.Option(help="Broker for --topic; by default the local stack's.")
     ] = None,
 ) -> None:
-    """Compare an output with the definition, row by row, and account for every record."""
-    from chaos.log import read_events, read_topics
+    """Compare an output with the definition, row by row, and account for every record.
+
+    With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
+    run wrote is judged by the run's own copy of the file.
+    """
+    from chaos.log import behind, read_events, read_topics
     from chaos.output import read_files, read_tables
     from chaos.postgres_output import read_postgres
     from chaos.verify import verify as compare
     from chaos.verify import with_records
-    from windowing.spec import load_pipeline
+    from slackwater.judged import judged
 
-    spec = load_pipeline(pipeline)
-    if [table is not None, output is not None, postgres].count(True) != 1:
+    if [table is not None, output is not None, postgres].count(True) > 1:
         complain("give the output as --table DIR, --postgres or --output FILE, one of them")
         raise typer.Exit(USAGE)
-    if topic == (input_ is not None):
+    if topic and input_ is not None:
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
-
-    if run is not None:
-        spec = _as_run(spec, run)
+    by_run = output is None and table is None and not postgres
+    if not by_run and not topic and input_ is None:
+        complain("give the log as --topic or as --input FILE, one of them")
+        raise typer.Exit(USAGE)
+    of = judged(pipeline, table, run, is_needed=by_run, is_file=output is not None)
+    spec = of.pipeline
 
     def read_log() -> Iterator[LogRecord]:
-        if input_ is not None:
-            return read_events(input_, spec.source)
-        return read_topics(broker(bootstrap), spec.source)
+        whole = (
+            read_events(input_, spec.source)
+            if input_ is not None
+            else read_topics(broker(bootstrap), spec.source)
+        )
+        return behind(spec.source, whole, of.first)
 
-    if table is not None:
-        found = read_tables(table, spec, run)
-    elif postgres:
-        found = read_postgres(spec, run)
-    else:
-        assert output is not None  # noqa: S101 - one of the two was given
+    if of.first:
+        say(f"run {of.name} was begun at {_places(spec, of.first)}: so is the log here")
+    if output is not None:
         found = read_files(output)
+    elif postgres or (by_run and of.is_in_postgres):
+        found = read_postgres(spec, of.name)
+    else:
+        found = read_tables(table or of.table, spec, of.name)
     verdict = with_records(compare(spec, read_log(), found), spec, read_log())
     for line in verdict.lines():
         say(line)
+    if output is None and input_ is None:
+        of.keep(verdict)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
 
 
-def _as_run(spec: Pipeline, run: str) -> Pipeline:
-    """The pipeline with the partitions that were accepted for a run of the local stack."""
-    from infra import stack
-    from jobs import runs
-
-    return runs.as_accepted(stack.endpoints(only=[]), spec, run)
+def _places(spec: Pipeline, first: Mapping[int, int]) -> str:
+    return ", ".join(f"{spec.source.lane(lane)} offset {max(at, 0)}" for lane, at in first.items())
 
 
 def broker(bootstrap: str | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slackwater.chosen import warn
 from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import Engine
@@ -45,7 +46,8 @@ def replay(
         typer.Option("--to", metavar="OFFSETS|TIME", help="The first record to be left out."),
     ] = None,
     run: Annotated[
-        str | None, typer.Option(help="Production run to compare with; by default the newest.")
+        str | None,
+        typer.Option(help="Production run to compare with; by default the live one."),
     ] = None,
     shadow: Annotated[
         Path | None,
@@ -72,15 +74,28 @@ def replay(
         raise typer.Exit(USAGE)
     from chaos.replay.run import replay as run_again
     from infra import stack
+    from jobs.runs.choice import meant_or_none
     from slackwater.single import load_single
 
-    topic = load_single(pipeline).source.topic
     endpoints = stack.endpoints(only=["kafka", "spark"])
+    production = meant_or_none(endpoints, pipeline, run)
+    if production is not None:
+        # What it runs is what is run again, whatever stands in the file by now.
+        warn(endpoints, production, pipeline)
+        pipeline = production.file
+    topic = load_single(pipeline).source.topic
     first, end = (_offsets(text, endpoints.kafka_bootstrap, topic) for text in (from_, to))
     left = "a trial's job that is not ended in a second holds the cluster: its page can kill it"
     with when_interrupted(lambda: tell(left)):
         found = run_again(
-            pipeline, endpoints, trials, seed=seed, first=first, end=end, production=run, news=tell
+            pipeline,
+            endpoints,
+            trials,
+            seed=seed,
+            first=first,
+            end=end,
+            production=None if production is None else production.run,
+            news=tell,
         )
     for result in found.results:
         say(f"{result.trial}: {result.verdict.lines()[-1]}")
@@ -122,7 +137,7 @@ def _shadow(
         return _locally(pipeline, ranged) if engine is Engine.local else _on_cluster(file, ranged)
 
     found = shadow(old, new, len(ranged.records), run)
-    _show(found.windows)
+    show_contrast(found.windows)
     for line in found.lines():
         say(line)
     if report is not None:
@@ -162,7 +177,7 @@ def _on_cluster(file: Path, ranged: Range) -> Output:
     return run_once(file, stack.endpoints(only=["kafka", "spark"]), ranged)
 
 
-def _show(windows: Contrast) -> None:
+def show_contrast(windows: Contrast) -> None:
     """The first windows that differ, as a table on the terminal."""
     from rich.table import Table
 

@@ -11,6 +11,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from slackwater.chosen import OptionalRun, chosen
 from slackwater.console import USAGE, complain, err, plain, say
 from slackwater.files import PipelineFile
 
@@ -28,9 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def state(
     pipeline: PipelineFile,
-    run: Annotated[
-        str | None, typer.Option(help="Which run; by default the one submitted last.")
-    ] = None,
+    run: OptionalRun = None,
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A checkpoint, instead of a run's.")
     ] = None,
@@ -45,14 +44,16 @@ def state(
     ] = False,
 ) -> None:
     """Show what lanes and shards keep, of a running or a stopped job."""
+    from infra import stack
     from jobs import state as states
     from jobs.file_run import own_session
     from windowing.spec import load_pipeline
 
-    spec = load_pipeline(pipeline)
-    where = checkpoint
-    if where is None:
-        where, spec = _of_run(spec, run)
+    if checkpoint is None:
+        of, spec = chosen(stack.endpoints(only=[]), pipeline, run)
+        where = of.checkpoint
+    else:
+        where, spec = checkpoint, load_pipeline(pipeline)
     if not (where / "commits").is_dir():
         complain(f"{where} holds no committed batch: has the job begun? is it a checkpoint?")
         raise typer.Exit(USAGE)
@@ -65,19 +66,6 @@ def state(
                 say(text)
             else:
                 _show(json.loads(text))
-
-
-def _of_run(spec: Any, run: str | None) -> tuple[Path, Any]:
-    """The checkpoint of a run, and the pipeline with the lanes that joined it."""
-    from infra import stack
-    from jobs import runs
-
-    endpoints = stack.endpoints(only=[])
-    found = runs.find(endpoints, spec, run) if run else runs.newest(endpoints, spec)
-    if found is None:
-        msg = f"pipeline {spec.name} has no run: submit it first"
-        raise runs.RunError(msg)
-    return found.checkpoint, runs.as_accepted(endpoints, spec, found.run)
 
 
 def _show(line: dict[str, Any]) -> None:

@@ -40,6 +40,10 @@ class TokenMismatch(WindowingError):
     """Run, checkpoint, tables and topic do not belong together: going on would lose rows."""
 
 
+class TableConflict(WindowingError):
+    """Tables that are there cannot take the rows of this pipeline."""
+
+
 class SecondDriver(WindowingError):
     """Another driver works on the same run."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from chaos.cuts.picture import draw
 from chaos.cuts.run import CutsReport
-from chaos.pages import page
+from chaos.pages import page, write_together
 
 
 def write_cuts(report: CutsReport, folder: Path) -> Path:
@@ -23,11 +23,10 @@ def write_cuts(report: CutsReport, folder: Path) -> Path:
     png = folder / "cuts.png"
     draw(report, png)
     text = json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n"
-    (folder / "report.json").write_text(text, encoding="utf-8")
     picture = base64.b64encode(png.read_bytes()).decode()
-    target = folder / "report.html"
-    target.write_text(page("cuts.html.j2", report=report, picture=picture), encoding="utf-8")
-    return target
+    told = page("cuts.html.j2", report=report, picture=picture)
+    write_together(folder, {"report.json": text, "report.html": told})
+    return folder / "report.html"
 
 
 def as_data(report: CutsReport) -> dict[str, Any]:

@@ -45,6 +45,9 @@ class RunOutput(Protocol):
             OutputError: they are not there, or not the pipeline's.
         """
 
+    def size(self) -> int:
+        """How many rows the run has written for all queries, provisional ones too."""
+
 
 class RunTables:
     """The tables of one run of a pipeline.
@@ -122,6 +125,12 @@ class RunTables:
         metrics = to_pandas(self._arrow("metrics", ["query", *COUNTED]))
         letters = to_pandas(self._arrow("dead_letters", ["query"]))["query"]
         return counted(metrics, letters, queries)
+
+    def size(self) -> int:
+        """How many rows the run has written for all queries, provisional ones too."""
+        of_the_run = pc.field("run") == self._run
+        tables = [self._tables[query.name] for query in self._pipeline.queries]
+        return sum(table.to_pyarrow_dataset().count_rows(filter=of_the_run) for table in tables)
 
 
 def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Query) -> pd.DataFrame:

@@ -73,6 +73,17 @@ class PostgresRun:
         letters = self._frame("dead_letters", {"query": "query"})["query"]
         return counted(metrics, letters, queries)
 
+    def size(self) -> int:
+        """How many rows the run has written for all queries, provisional ones too."""
+        rows = 0
+        with reading(self._pipeline, self._run) as (connection, run):
+            for query in self._pipeline.queries:
+                count = sql.SQL("select count(*) from {} where run = %s").format(
+                    sql.Identifier(self._schema, query.name)
+                )
+                rows += (connection.execute(count, [run]).fetchone() or (0,))[0]
+        return rows
+
     def _frame(
         self, table: str, names: dict[str, str], also: sql.Composable = _ALL
     ) -> pd.DataFrame:

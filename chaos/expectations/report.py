@@ -37,8 +37,17 @@ class QualityReport:
         success: every expectation was met.
         results: by entry, in the order of the file.
         docs_index: the first page of the Data Docs.
+        rows: how many the run has written for all queries, provisional ones too.
     """
 
     success: bool
     results: list[QualityResult]
     docs_index: Path
+    rows: int
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one sentence."""
+        wrong = [f"{one.query or '-'} {one.expectation}" for one in self.results if not one.success]
+        holding = f"{len(self.results) - len(wrong)} of {len(self.results)} expectations hold"
+        return ", not ".join([holding, *wrong])

@@ -101,7 +101,8 @@ def check(
     results = [
         QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
     ]
-    return QualityReport(all(result.success for result in results), results, site.publish())
+    passed = all(result.success for result in results)
+    return QualityReport(passed, results, site.publish(), tables.size())
 
 
 def _output(pipeline: Pipeline, table_dir: str | Path | None, run: str) -> RunOutput:

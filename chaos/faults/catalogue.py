@@ -50,6 +50,8 @@ class Kind:
         proxied: whether the job must reach the broker through a proxy.
         reserve: whether records must be held back for it.
         deploys: whether Airflow must run, and know the job's pipeline.
+        contained: whether its victims must have a network of their own, as containers do.
+        one_topic: whether it works on the log itself, of which there must be one.
     """
 
     make: Callable[[], Attack]
@@ -57,6 +59,8 @@ class Kind:
     proxied: bool = False
     reserve: bool = False
     deploys: bool = False
+    contained: bool = False
+    one_topic: bool = False
 
 
 FAULTS: Final[dict[str, Kind]] = {
@@ -70,10 +74,10 @@ FAULTS: Final[dict[str, Kind]] = {
     "kill_broker": Kind(KillBroker, "cure"),
     "pause_broker": Kind(PauseBroker, "cure"),
     "roll_brokers": Kind(RollBrokers, "cure"),
-    "disconnect_broker": Kind(DisconnectBroker, "cure"),
-    "disconnect_spark_worker": Kind(DisconnectSparkWorker, "cure"),
+    "disconnect_broker": Kind(DisconnectBroker, "cure", contained=True),
+    "disconnect_spark_worker": Kind(DisconnectSparkWorker, "cure", contained=True),
     "pause_spark_worker": Kind(PauseSparkWorker, "cure"),
-    "lose_packets": Kind(LosePackets, "cure"),
+    "lose_packets": Kind(LosePackets, "cure", contained=True),
     "kill_airflow_task": Kind(KillAirflowTask, "cure", deploys=True),
     "kill_airflow_scheduler": Kind(KillAirflowScheduler, "cure", deploys=True),
     "slow_network": Kind(BadNetwork, "cure", proxied=True),
@@ -86,19 +90,19 @@ FAULTS: Final[dict[str, Kind]] = {
     "corrupt_state_snapshot": Kind(partial(DamagedFile, "snapshot", "corrupt"), "cure"),
     "delete_offsets": Kind(partial(DamagedFile, "offsets", "delete"), "cure"),
     "corrupt_offsets": Kind(partial(DamagedFile, "offsets", "corrupt"), "cure"),
-    "rewind_offsets": Kind(RewoundOffsets, "cure"),
+    "rewind_offsets": Kind(RewoundOffsets, "cure", one_topic=True),
     "fill_disk": Kind(FullDisk, "cure"),
     "restore_old_checkpoint": Kind(OldCheckpoint, "cure"),
     "lose_table": Kind(LostTable, "cure"),
-    "recreate_topic": Kind(RecreatedTopic, "run"),
-    "compact_topic": Kind(CompactedTopic, "cure"),
+    "recreate_topic": Kind(RecreatedTopic, "run", one_topic=True),
+    "compact_topic": Kind(CompactedTopic, "cure", one_topic=True),
     "second_driver": Kind(SecondDriver),
-    "add_partition": Kind(AddedPartition, "cure"),
-    "delete_records": Kind(DeletedRecords, "run"),
-    "silent_partition": Kind(SilentPartition, "cure", reserve=True),
-    "duplicate_sends": Kind(DuplicateSends),
-    "poison_records": Kind(PoisonRecords),
-    "huge_records": Kind(HugeRecords),
+    "add_partition": Kind(AddedPartition, "cure", one_topic=True),
+    "delete_records": Kind(DeletedRecords, "run", one_topic=True),
+    "silent_partition": Kind(SilentPartition, "cure", reserve=True, one_topic=True),
+    "duplicate_sends": Kind(DuplicateSends, one_topic=True),
+    "poison_records": Kind(PoisonRecords, one_topic=True),
+    "huge_records": Kind(HugeRecords, one_topic=True),
 }
 
 

@@ -19,7 +19,7 @@ from chaos.faults.fault import Deployable, Deployed, Scene
 from chaos.faults.reach import await_that
 from infra.airflow_api import AirflowApi
 from infra.errors import InfraError
-from infra.process import ProcessId, descendants, identify
+from infra.process import ProcessId, descendants, identify, is_alive
 
 _SCHEDULER: Final = "airflow-scheduler"
 _SUBMIT: Final = "submit"
@@ -29,55 +29,74 @@ _MOMENT_S: Final = 4.0
 """Within so many seconds of its begin a submission is struck: before it has reached the master,
 while it is on its way, or while the task waits for the driver."""
 
+_TRIES: Final = 5
+"""So many times a submission may be through before its moment has come."""
+
 
 @dataclass
 class _WhileDeploying:
     """What both faults do: deploy, strike, see the deployment through, count the drivers."""
 
     hold_s: float = 0.0
-    _api: AirflowApi | None = field(default=None, init=False)
     _name: str = field(default="", init=False)
     _most: int = field(default=0, init=False)
 
     def inject(self, scene: Scene) -> str:
-        """Stop the job, deploy its run again, and strike while the task submits it."""
-        wanted = _wanted(scene)
-        self._api = AirflowApi(scene.endpoints)
+        """Stop the job, deploy its run again, and strike while the task submits it.
+
+        Raises:
+            FaultDidNotApply: every submission was through before its moment had come.
+        """
+        moment_s = scene.rng.uniform(0, _MOMENT_S)
+        for _ in range(_TRIES):
+            task = self._deploy(scene)
+            if not _ends_within(task, moment_s):
+                said = self._strike(scene, task)
+                return f"{said}, {moment_s:.1f} s after deployment {self._name} had begun to submit"
+            self._see_through(scene)
+            moment_s /= 2  # so fast a machine is struck earlier
+        msg = f"{_TRIES} deployments had submitted, the last within {moment_s * 2:.1f} s"
+        raise FaultDidNotApply(msg)
+
+    def _deploy(self, scene: Scene) -> ProcessId:
+        """Deploy the job's run again; gives the process of the task that submits it."""
+        api, wanted = AirflowApi(scene.endpoints), _wanted(scene)
         self._name = f"{wanted.run}-{scene.rng.getrandbits(32):08x}"
-        self._api.unpause(wanted.pipeline)
+        api.unpause(wanted.pipeline)
         scene.stop_job()
         conf = {"run": wanted.run, "max_offsets": wanted.max_offsets}
-        self._api.trigger(wanted.pipeline, self._name, conf)
-        task = _task_process(scene)
-        moment_s = scene.rng.uniform(0, _MOMENT_S)
-        await_that(lambda: False, moment_s)
-        said = self._strike(scene, task)
-        return f"{said}, {moment_s:.1f} s after deployment {self._name} had begun to submit"
+        api.trigger(wanted.pipeline, self._name, conf)
+        return _task_process(scene)
 
     def heal(self, scene: Scene) -> str:
         """See the deployment submit after all, and count the drivers all the while.
 
         What came of it is for the check: a deployment that fails has been struck all the same.
         """
-        if self._api is None:
+        if not self._name:
             return "nothing was deployed"
         self._restore(scene)
-        api, wanted = self._api, _wanted(scene)
+        submit, left = self._see_through(scene)
+        scene.deployed.append(Deployed(submit, self._most, left))
+        return f"submit is {submit}, drivers: {len(left)}, at most {self._most} at once"
+
+    def _see_through(self, scene: Scene) -> tuple[str, tuple[str, ...]]:
+        """Await the end of `submit`; gives its state and the jobs of the drivers that are left."""
+        api, wanted = AirflowApi(scene.endpoints), _wanted(scene)
+
+        def submit() -> str:
+            return api.tasks(wanted.pipeline, self._name).get(_SUBMIT, "none")
 
         def through() -> bool:
             self._most = max(self._most, len(processes("driver", scene.reach)))
-            state = _asked(lambda: api.tasks(wanted.pipeline, self._name).get(_SUBMIT, "none"))
-            return state in ("success", "failed", "upstream_failed")
+            return _asked(submit) in ("success", "failed", "upstream_failed")
 
         await_that(through, _THROUGH_S)
-        states = api.tasks(wanted.pipeline, self._name)
-        left = [one.job for one in processes("driver", scene.reach)]
-        scene.deployed.append(Deployed(states.get(_SUBMIT, "none"), self._most, tuple(left)))
-        # It would wait for the log's end, and hold up the next deployment.
-        api.end(wanted.pipeline, self._name)
-        return (
-            f"submit is {states.get(_SUBMIT)}, drivers: {len(left)}, at most {self._most} at once"
-        )
+        state = submit()
+        left = tuple(one.job for one in processes("driver", scene.reach))
+        # It would watch the job, and deploy it again after faults that are to come.
+        api.let_go(wanted.pipeline, self._name)
+        return state, left
 
     def _strike(self, scene: Scene, task: ProcessId) -> str:
         raise NotImplementedError
@@ -128,6 +147,10 @@ def _task_process(scene: Scene) -> ProcessId:
         msg = f"no task has begun to submit within {_BEGUN_S:.0f} s"
         raise FaultDidNotApply(msg)
     return found[0]
+
+
+def _ends_within(task: ProcessId, bound_s: float) -> bool:
+    return await_that(lambda: not is_alive(task), bound_s)
 
 
 def _submitting(scheduler: ProcessId) -> Iterator[ProcessId]:

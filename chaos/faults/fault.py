@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from infra.endpoints import Endpoints
     from infra.proxy import Proxy
     from windowing.semantics import LogEntry
+    from windowing.spec import Pipeline
 
 Inject = Callable[[], tuple[str, str]]
 """Does a fault; gives its name and the evidence that it took effect."""
@@ -139,6 +140,7 @@ class Scene:
 
     Attributes:
         endpoints: the stack's addresses, as this process sees them.
+        pipeline: what the job runs.
         topic: the job's log.
         checkpoint: the job's checkpoint.
         reach: how the stack's parts are reached.
@@ -159,6 +161,7 @@ class Scene:
     """
 
     endpoints: Endpoints
+    pipeline: Pipeline
     topic: str
     checkpoint: Path
     reach: Reach

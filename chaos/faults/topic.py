@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Poisoned, Scene
-from jobs.flights import AIRPORTS, append
-from jobs.poison import HUGE_BYTES, POISON, Poison, extremes
+from chaos.faults.poison import HUGE_BYTES, Poison, extremes, poisons
+from jobs.producing import control_of, send_all
 from jobs.topics import allow_records_of, end_offsets, records_from
+from windowing.semantics.values import ValueReader
+from windowing.spec import Pipeline
+
+Good = Mapping[str, Any]
+"""A record that the pipeline takes, by field."""
 
 
 @dataclass
@@ -40,7 +43,8 @@ class DuplicateSends:
             for record in records_from(
                 scene.endpoints.kafka_bootstrap, scene.topic, partition, first, share
             ):
-                copies.append((partition, record.value.decode("utf-8")))
+                if control_of(record.headers) is None:
+                    copies.append((partition, record.value or b""))
         sent = _send(scene, copies)
         return f"{sum(sent.values())} records stand twice in the topic"
 
@@ -57,7 +61,7 @@ class PoisonRecords:
 
     def inject(self, scene: Scene) -> str:
         """Append them to partitions drawn at random."""
-        return _send_poison(scene, POISON)
+        return _send_poison(scene, poisons)
 
     def heal(self, scene: Scene) -> str:
         """There is nothing to heal: they must end as dead letters."""
@@ -73,48 +77,41 @@ class HugeRecords:
     def inject(self, scene: Scene) -> str:
         """Append one record of each kind to a partition drawn at random."""
         allow_records_of(scene.endpoints.kafka_bootstrap, scene.topic, 2 * HUGE_BYTES)
-        return _send_poison(scene, extremes())
+        return _send_poison(scene, extremes)
 
     def heal(self, scene: Scene) -> str:
         """There is nothing to heal: they must end as dead letters."""
         return "the log keeps them"
 
 
-def _send_poison(scene: Scene, poisons: Sequence[Poison]) -> str:
+def _send_poison(scene: Scene, kinds: Callable[[Pipeline, Good], list[Poison]]) -> str:
     """Append poison to partitions drawn at random, beside the last good record of each."""
     bootstrap = scene.endpoints.kafka_bootstrap
     ends = end_offsets(bootstrap, scene.topic)
+    last = {lane: good for lane, end in ends.items() if (good := _last_good(scene, lane, end))}
+    if not last:
+        msg = f"{scene.topic} holds no record that the pipeline takes, to set poison beside"
+        raise FaultDidNotApply(msg)
+    made = {lane: kinds(scene.pipeline, good) for lane, good in last.items()}
     rows = []
-    for poison in poisons:
-        partition = scene.rng.choice(sorted(ends))
-        near_us = _event_time(bootstrap, scene.topic, partition, ends[partition])
-        rows.append((partition, poison.text(ts=near_us, origin=AIRPORTS[partition])))
-    _send(scene, rows)
+    for number in range(max(map(len, made.values()))):
+        partition = scene.rng.choice([lane for lane in sorted(made) if number < len(made[lane])])
+        rows.append((partition, made[partition][number]))
+    _send(scene, [(partition, poison.value) for partition, poison in rows])
     taken: Counter[int] = Counter()
-    for (partition, _), poison in zip(rows, poisons, strict=True):
+    for partition, poison in rows:
         offset = ends[partition] + taken[partition]
         scene.poison.append(Poisoned(partition, offset, poison.reason))
         taken[partition] += 1
-    largest = max(len(text) for _, text in rows)
+    largest = max(len(poison.value) for _, poison in rows)
     return f"{len(rows)} poisoned records stand in the topic, the largest of {largest} bytes"
 
 
-def _send(scene: Scene, rows: list[tuple[int, str]]) -> Counter[int]:
+def _send(scene: Scene, rows: list[tuple[int, bytes]]) -> Counter[int]:
     """Append values, and see the ends of the topic move by as much."""
     bootstrap = scene.endpoints.kafka_bootstrap
     before = end_offsets(bootstrap, scene.topic)
-    append(
-        bootstrap,
-        scene.topic,
-        pl.DataFrame(
-            {
-                "partition": [partition for partition, _ in rows],
-                "value": [value for _, value in rows],
-                "control": [None] * len(rows),
-            },
-            schema={"partition": pl.Int64, "value": pl.String, "control": pl.String},
-        ),
-    )
+    send_all(bootstrap, scene.topic, ((partition, value, None) for partition, value in rows))
     after = end_offsets(bootstrap, scene.topic)
     sent = Counter(partition for partition, _ in rows)
     moved = {lane: after[lane] - before[lane] for lane in after}
@@ -125,19 +122,13 @@ def _send(scene: Scene, rows: list[tuple[int, str]]) -> Counter[int]:
     return sent
 
 
-def _event_time(bootstrap: str, topic: str, partition: int, end: int) -> int:
-    """The event time of the last good record of a partition."""
-    for record in reversed(records_from(bootstrap, topic, partition, max(0, end - 50), 50)):
-        value = _object(record.value)
-        if isinstance(value.get("sched_us"), int) and "carrier" in value:
-            return int(value["sched_us"])
-    msg = f"partition {partition} of {topic} holds no flight to set poison beside"
-    raise FaultDidNotApply(msg)
-
-
-def _object(value: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(value)
-    except ValueError:  # an earlier poison
-        return {}
-    return found if isinstance(found, dict) else {}
+def _last_good(scene: Scene, partition: int, end: int) -> Good | None:
+    """The last record of a partition that the pipeline takes, by field; None: it has none."""
+    bootstrap, reader = scene.endpoints.kafka_bootstrap, ValueReader(scene.pipeline, partition)
+    for record in reversed(records_from(bootstrap, scene.topic, partition, max(0, end - 50), 50)):
+        if control_of(record.headers) is None and not isinstance(
+            reader.read(record.value, None), str
+        ):
+            found: dict[str, Any] = json.loads(record.value)
+            return found
+    return None

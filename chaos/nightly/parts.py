@@ -40,7 +40,7 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
         reports: the folder for the reports of chaos plans, one below it for each.
     """
     long = {"HYPOTHESIS_PROFILE": "nightly"}
-    tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=0")
     spread = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
     seeds = range(seed, seed + _SEEDS)
     return [

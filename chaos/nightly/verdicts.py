@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from chaos.checks import Outcome
-from chaos.pages import page
+from chaos.pages import page, write_together
 
 FILE, PAGE = "verdicts.json", "README.md"
 
@@ -68,5 +68,5 @@ def keep(verdict: PartVerdict, folder: Path, order: Iterable[str]) -> None:
     verdicts = [kept[name] for name in order if name in kept]
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(msgspec.to_builtins(verdicts), ensure_ascii=False, indent=1)
-    (folder / FILE).write_text(text + "\n", encoding="utf-8")
-    (folder / PAGE).write_text(page("nightly.md.j2", verdicts=verdicts), encoding="utf-8")
+    told = page("nightly.md.j2", verdicts=verdicts)
+    write_together(folder, {FILE: text + "\n", PAGE: told})

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from chaos.log import LogRecord
+from chaos.log import LogRecord, behind
 from chaos.output import Identity, Output, dead_letter_identity, row_identity
 from chaos.verify import Comparison, compare
 from windowing.semantics import evaluate
@@ -96,6 +96,22 @@ def against_production(
     places = {identity for identity, _ in letters}
     dead = [line for line in written.dead if line[0] in places]
     return Production(run, len(decided), compare(expected, found), compare(letters, dead))
+
+
+def same_windows(
+    pipeline: Pipeline, log: Sequence[LogRecord], first: Offsets, begins: Offsets
+) -> set[Window]:
+    """The windows that are the same wherever of two places in the log a run begins.
+
+    Args:
+        pipeline: the run's.
+        log: from each partition's beginning, up to where both are compared.
+        first: by lane, where the one begins; what is not named, at its beginning.
+        begins: the same of the other.
+    """
+    parts = (evaluate(pipeline, behind(pipeline.source, log, at)) for at in (first, begins))
+    one, other = ([(row_identity(row), row_line(row)) for row in part.rows] for part in parts)
+    return set(_decided(one, other))
 
 
 def _decided(whole: Iterable[Line], part: Iterable[Line]) -> dict[Window, list[Line]]:

@@ -15,15 +15,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from chaos.log import LogRecord, committed_ends, read_topic
+from chaos.log import LogRecord, behind, committed_ends, read_topic
 from chaos.output import Output, read_tables
 from chaos.replay.production import Production, against_production
 from chaos.replay.trials import Trial, draw_trials
 from chaos.verify import Verdict, verify
-from chaos.workload import own_pipeline
+from chaos.workload.own_pipeline import own_pipeline
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
+from jobs.life import State
+from jobs.runs.orders import live_run
 from jobs.topics import lane_ends
 from windowing.spec import Pipeline, load_pipeline
 
@@ -121,7 +123,7 @@ def replay(
         seed: draws sizes of batches, numbers of executors and shards.
         first: per partition, where the range begins; None: at the beginning.
         end: per partition, the first offset not in the range; None: the topic's end now.
-        production: the run to compare with; None: the newest, where there is one.
+        production: the run to compare with; None: the live one, where there is one.
         news: told what happens.
 
     Raises:
@@ -288,15 +290,14 @@ def run_once(file: Path, endpoints: Endpoints, ranged: Range) -> Output:
 def _production(
     endpoints: Endpoints, pipeline: Pipeline, ranged: Range, name: str | None
 ) -> Production | None:
-    run = runs.find(endpoints, pipeline, name) if name else runs.newest(endpoints, pipeline)
+    run = runs.find(endpoints, pipeline, name) if name else live_run(endpoints, pipeline.name)
     if run is None:
         return None
     _, committed = runs.committed_offsets(run.checkpoint)
     ends = {lane: min(end, committed.get(lane, 0)) for lane, end in ranged.ends.items()}
     written = read_tables(run.table, pipeline, run.run)
-    return against_production(
-        pipeline, ranged.log, ranged.begins, ends, run=run.run, written=written
-    )
+    log = list(behind(pipeline.source, ranged.log, run.options.first))
+    return against_production(pipeline, log, ranged.begins, ends, run=run.run, written=written)
 
 
 def digest(output: Output) -> str:
@@ -312,9 +313,9 @@ def _await_end(endpoints: Endpoints, run: runs.Run, trial: Trial) -> int:
         if found.error is not None:
             msg = f"{trial} failed: {found.error}"
             raise ReplayError(msg)
-        if found.state == "FINISHED":
+        if found.state is State.finished:
             return found.batches
-        if found.state not in spark_rest.ALIVE:
+        if found.state.ended:
             msg = f"{trial} ended as {found.state}; its log: {found.log}"
             raise ReplayError(msg)
         if found.batches != batches:

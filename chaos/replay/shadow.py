@@ -11,7 +11,7 @@ from typing import Any
 
 from chaos.contrast import Contrast, contrast
 from chaos.output import Output
-from chaos.pages import page
+from chaos.pages import page, write_together
 from chaos.replay.run import ReplayError
 from windowing.spec import Pipeline
 
@@ -89,7 +89,6 @@ def write_shadow(found: Shadow, folder: Path) -> Path:
         folder: an existing folder.
     """
     text = json.dumps(found.as_data(), indent=2, ensure_ascii=False) + "\n"
-    (folder / "shadow.json").write_text(text, encoding="utf-8")
-    target = folder / "shadow.html"
-    target.write_text(page("shadow.html.j2", shadow=found), encoding="utf-8")
-    return target
+    told = page("shadow.html.j2", shadow=found)
+    write_together(folder, {"shadow.json": text, "shadow.html": told})
+    return folder / "shadow.html"

@@ -15,6 +15,7 @@ from dags.operators.command import USAGE_ERROR, CommandError, run_quietly
 from dags.operators.links import SparkDriverLink
 from dags.operators.progress import Progress, progress_arguments
 from dags.operators.run_command import CommandTask
+from dags.operators.stop_job import stop_if_marked_failed
 from dags.operators.submit_stream import Submission
 from dags.operators.targets import Ends, fixed_ends
 
@@ -34,10 +35,18 @@ class ProgressTrigger(BaseTrigger):
         deadline_s: when to give up, in seconds since the Unix epoch, so that a restarted
             triggerer keeps it.
         poll_s: seconds between two questions.
+        owns_job: no other task stands for the job: marked failed, this one ends it.
     """
 
     def __init__(
-        self, *, file: str, run: str, until: Ends, deadline_s: float, poll_s: float
+        self,
+        *,
+        file: str,
+        run: str,
+        until: Ends,
+        deadline_s: float,
+        poll_s: float,
+        owns_job: bool = False,
     ) -> None:
         super().__init__()
         self.file = file
@@ -45,6 +54,7 @@ class ProgressTrigger(BaseTrigger):
         self.until = until
         self.deadline_s = deadline_s
         self.poll_s = poll_s
+        self.owns_job = owns_job
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """What Airflow stores to make it again in the triggerer."""
@@ -56,6 +66,7 @@ class ProgressTrigger(BaseTrigger):
                 "until": self.until,
                 "deadline_s": self.deadline_s,
                 "poll_s": self.poll_s,
+                "owns_job": self.owns_job,
             },
         )
 
@@ -86,6 +97,11 @@ class ProgressTrigger(BaseTrigger):
         found = progress.as_json() if progress else None
         yield TriggerEvent({"problem": problem, "progress": found})
 
+    async def on_kill(self) -> None:
+        """Somebody acted on the task: ends the job that is its own, if it was marked failed."""
+        if self.owns_job:
+            await stop_if_marked_failed(self, self.file, self.run_name)
+
     async def _ask(self, before: Progress | None) -> Progress:
         arguments = progress_arguments(self.file, self.run_name, self.until)
         progress = Progress.of(await run_quietly(arguments))
@@ -101,27 +117,38 @@ class AwaitProgress(CommandTask):
     goes on counting, one that has ended early fails the task at once.
 
     Args:
-        file: the pipeline file.
+        file: the pipeline file, of which the topic's ends are asked; all else is asked of the run's
+            own copy, since the file may be edited meanwhile, or taken away.
         submit_task_id: the task whose result is the submission.
+        owns_job: no other task stands for the job: marked failed, this one ends it.
         poll_s: seconds between two questions.
     """
 
     operator_extra_links = (SparkDriverLink(),)
     ui_color = "#e6f1f2"
 
-    def __init__(self, *, file: str, submit_task_id: str, poll_s: float = 5, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        file: str,
+        submit_task_id: str,
+        owns_job: bool = False,
+        poll_s: float = 5,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.file = file
+        self.owns_job = owns_job
         self.submit_task_id = submit_task_id
         self.poll_s = poll_s
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Fixes the target and hands the wait over to the triggerer."""
         submission = self._submission(context)
-        run = submission["run"]
+        run, file = submission["run"], submission["file"]
         until = submission.get("until") or fixed_ends(self, context, self.file)
         try:
-            progress = Progress.of(self.call(*progress_arguments(self.file, run, until)))
+            progress = Progress.of(self.call(*progress_arguments(file, run, until)))
         except CommandError as error:
             raise AirflowException(str(error)) from None
         SparkDriverLink().show(self, context, progress.ui or submission.get("ui"))
@@ -130,11 +157,12 @@ class AwaitProgress(CommandTask):
         minutes = context["params"]["wait_minutes"]
         self.defer(
             trigger=ProgressTrigger(
-                file=self.file,
+                file=file,
                 run=run,
                 until=until,
                 deadline_s=time.time() + 60 * minutes,
                 poll_s=self.poll_s,
+                owns_job=self.owns_job,
             ),
             method_name=self.progressed.__name__,
         )

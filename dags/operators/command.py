@@ -34,18 +34,23 @@ USAGE_ERROR = 2
 STOP_SECONDS = 10
 """How long a command may take to end after SIGTERM, before SIGKILL."""
 
+_ERROR = "error: "
+"""What every complaint of a command begins with."""
+
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class CommandError(Exception):
-    """A command that did not do its work; the text is its own last sentence.
+    """A command that did not do its work; the text is its own complaint, else its last line.
 
     Attributes:
         exit_code: as the contract says: 1 failed, 2 usage, 3 unknown; negative: the signal.
+        output: all that it said, if it was started.
     """
 
-    def __init__(self, message: str, exit_code: int) -> None:
+    def __init__(self, message: str, exit_code: int, output: Output | None = None) -> None:
         self.exit_code = exit_code
+        self.output = output or Output((), ())
         super().__init__(message)
 
 
@@ -195,13 +200,18 @@ async def run_quietly(arguments: Sequence[str]) -> Output:
 def _check(arguments: Sequence[str], exit_code: int, output: Output) -> None:
     if exit_code == 0:
         return
-    said = (output.stderr or output.stdout)[-1:]
+    said = _complaint(output.stderr or output.stdout)
     if exit_code < 0:
-        said = (f"slackwater {arguments[0]} was ended by {signal.Signals(-exit_code).name}",)
+        said = f"slackwater {arguments[0]} was ended by {signal.Signals(-exit_code).name}"
     raise CommandError(
-        said[0] if said else f"slackwater {arguments[0]} ended with exit code {exit_code}",
-        exit_code,
+        said or f"slackwater {arguments[0]} ended with exit code {exit_code}", exit_code, output
     )
+
+
+def _complaint(lines: Sequence[str]) -> str:
+    """What an error is: all lines from the one that begins with `error:`, else the last one."""
+    begins = [number for number, line in enumerate(lines) if line.startswith(_ERROR)]
+    return "\n".join(lines[begins[-1] if begins else -1 :]).removeprefix(_ERROR)
 
 
 def _not_started(line: list[str], error: OSError) -> CommandError:

@@ -7,8 +7,13 @@ own XCom key, it is there at once.
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
+from airflow.configuration import conf
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context
+
+DATA_DOCS_PREFIX = "/data-docs"
+"""Where `dags/plugins/data_docs.py` serves the pages."""
 
 
 class _ShownLink(BaseOperatorLink):
@@ -37,3 +42,9 @@ class DataDocsLink(_ShownLink):
     """To the Data Docs of the quality checks."""
 
     name = "Data Docs"
+
+
+def data_docs_page(pipeline: str) -> str:
+    """The first page of a pipeline's Data Docs, on the site of Airflow itself."""
+    site = conf.get("api", "base_url", fallback="").rstrip("/")
+    return f"{site}{DATA_DOCS_PREFIX}/{quote(pipeline)}/"

@@ -9,8 +9,8 @@ from typing import Any
 from dags.operators.command import CommandError, Output
 from dags.operators.targets import Ends
 
-ENDED = frozenset({"FINISHED", "FAILED", "KILLED", "ERROR"})
-"""States that a job does not leave again."""
+ENDED = frozenset({"FINISHED", "FAILED", "STOPPED", "SUPERSEDED"})
+"""States in which nothing happens any more unless somebody submits or starts the run."""
 
 
 @dataclass(frozen=True)
@@ -19,23 +19,22 @@ class Progress:
 
     Attributes:
         done: its committed offsets have passed the target.
-        state: the driver's state; FINISHED says nothing of how far it came.
+        state: the run's, as `slackwater runs` has it, in capitals; FINISHED says nothing of how
+            far it came.
         behind: offsets between what it has committed and the target.
         lanes: its committed offset, or more, for each lane.
-        error: why the job gave up, in its own words, if it did.
+        why: a sentence, where the state wants one: why it failed, for whom it waits.
         log: where the driver's log is, if known.
-        ui: address of the driver's page, if known.
-        rows: rows in its table, if known.
+        ui: address of the job's page, if known.
     """
 
     done: bool
     state: str
     behind: int
     lanes: dict[str, Any] = field(default_factory=dict)
-    error: str | None = None
+    why: str | None = None
     log: str | None = None
     ui: str | None = None
-    rows: int | None = None
 
     @classmethod
     def of(cls, output: Output) -> Progress:
@@ -61,7 +60,7 @@ class Progress:
 
     def problem(self, until: Ends) -> str:
         """Why the target was not passed, in one sentence."""
-        why = f": {self.error}" if self.error else ""
+        why = f": {self.why}" if self.why else ""
         where = f"; the driver's log is {self.log}" if self.log else ""
         return (
             f"the job is {self.state}, {self.behind} offsets before the target "

@@ -10,8 +10,8 @@ from airflow.sdk import Asset, BaseOperator, Context
 class PublishTable(BaseOperator):
     """Updates the table's Asset; DAGs that are scheduled on it start.
 
-    The event's `extra` says which run is meant (`run`, `table`), how many `rows` the table holds
-    where that is known, and how far the log is applied (`progress`, by lane).
+    The event's `extra` says which run is meant (`run`, `table`), how many `rows` of it the checks
+    have found in the tables, and how far the log is applied (`progress`, by lane).
 
     Args:
         asset: the table's Asset.
@@ -44,7 +44,7 @@ class PublishTable(BaseOperator):
         extra = {
             "run": submission["run"],
             "table": submission.get("table"),
-            "rows": quality.get("rows", progress.get("rows")),
+            "rows": quality.get("rows"),
             "progress": progress["lanes"],
         }
         context["outlet_events"][self.asset].extra = extra

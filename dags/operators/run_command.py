@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException
 
+from dags.operators.action import DEPLOY, skip_unless
 from dags.operators.command import Command, CommandError, Output
-from dags.operators.links import DataDocsLink
+from dags.operators.links import DataDocsLink, data_docs_page
 
 
 class CommandTask(BaseOperator):
@@ -23,11 +24,30 @@ class CommandTask(BaseOperator):
         Raises:
             AirflowException: with the command's own last sentence.
         """
-        self._command = Command(arguments, self.log.info)
         try:
-            return self._command.run()
+            return self.called(*arguments)
         except CommandError as error:
             raise AirflowException(str(error)) from None
+
+    def called(self, *arguments: str) -> Output:
+        """The same, for those who look at the exit code.
+
+        Raises:
+            CommandError: as `Command.run`.
+        """
+        return self._run(arguments, self.log.info)
+
+    def asked(self, *arguments: str) -> Output:
+        """The same without a line in the log: a question, whose answer is read by a program.
+
+        Raises:
+            CommandError: as `Command.run`.
+        """
+        return self._run(arguments, self.log.debug)
+
+    def _run(self, arguments: Sequence[str], log: Callable[[str], None]) -> Output:
+        self._command = Command(arguments, log)
+        return self._command.run()
 
     def on_kill(self) -> None:
         """Ends the command; what it has submitted goes on, and a retry finds it again."""
@@ -38,7 +58,8 @@ class CommandTask(BaseOperator):
 class RunCommand(CommandTask):
     """Calls one subcommand; its result is the JSON object that the command printed, if any.
 
-    A result with `data_docs` gives the task a link to that address.
+    A result with `data_docs` gives the task a link to these pages, also where the command says that
+    what it checked is wrong. Where the DAG run is to do something else than deploy, it is skipped.
 
     Args:
         arguments: the command line after `slackwater`; templated.
@@ -54,6 +75,16 @@ class RunCommand(CommandTask):
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Runs the command once."""
-        result = self.call(*self.arguments).result()
-        DataDocsLink().show(self, context, (result or {}).get("data_docs"))
+        skip_unless(DEPLOY, context)
+        try:
+            output = self.called(*self.arguments)
+        except CommandError as error:
+            self._link(context, error.output.result())
+            raise AirflowException(str(error)) from None
+        result = output.result()
+        self._link(context, result)
         return result
+
+    def _link(self, context: Context, result: dict[str, Any] | None) -> None:
+        if (result or {}).get("data_docs"):
+            DataDocsLink().show(self, context, data_docs_page(self.dag_id))

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 from airflow.sdk import Context, ResumableJobMixin
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from dags.entities import run_name
 from dags.operators import spark_driver
+from dags.operators.choose_run import Choice, OnChange, Wish, YoungerRunError, choices
+from dags.operators.command import USAGE_ERROR, CommandError, Output
+from dags.operators.job import Job, jobs_arguments, jobs_of
 from dags.operators.links import SparkDriverLink
 from dags.operators.run_command import CommandTask
 from dags.operators.targets import clear_number, fixed_ends
 from infra.spark_rest import Driver
 
 Submission = dict[str, Any]
-"""What `slackwater submit` printed – submission_id, run, checkpoint, table –, and for increments
-`until`, the ends of the topic when they were submitted."""
+"""What `slackwater submit` printed – submission_id, run, checkpoint, table, file, ui –, and for
+increments `until`, the ends of the topic when they were submitted."""
+
+DEPLOYED_FILE = "deployed_file"
+"""Key of the XCom with the text of the run's own copy of the pipeline file."""
+
+CHOOSE = (
+    "In the trigger dialog: on_change = new_run ends what runs, for a new run of this file; beside "
+    "begins one in its shadow; begin_at says where, as --from does"
+)
+"""What else there is to choose, where a submission is refused."""
 
 
 class SubmitStream(ResumableJobMixin, CommandTask):
@@ -26,9 +39,12 @@ class SubmitStream(ResumableJobMixin, CommandTask):
     Nothing makes a twin: a retry finds the submission in the task's state store; where a try died
     before it could be stored there, `slackwater submit` attaches to the job of the same name.
 
+    Without a name it goes on with the live run, or the newest one, if the file allows that; else
+    `on_change` says what happens.
+
     Args:
         file: the pipeline file.
-        fixed_run: the run for every DAG run; None: one of its own for each, and for each clear.
+        first_run: what the pipeline's first run is called; None: after the DAG run.
         available_now: process what is there, then end, instead of running on.
         start_timeout_s: how long the cluster may take to start the driver.
         poll_s: seconds between two looks at the driver.
@@ -41,7 +57,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         self,
         *,
         file: str,
-        fixed_run: str | None = None,
+        first_run: str | None = None,
         available_now: bool = False,
         start_timeout_s: float = 300,
         poll_s: float = 1,
@@ -49,7 +65,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
     ) -> None:
         super().__init__(**kwargs)
         self.file = file
-        self.fixed_run = fixed_run
+        self.first_run = first_run
         self.available_now = available_now
         self.start_timeout_s = start_timeout_s
         self.poll_s = poll_s
@@ -64,16 +80,71 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         """Calls `slackwater submit`, which attaches if a job of this name runs already."""
         # An increment takes the topic's ends as it starts: the target must be fixed before.
         until = fixed_ends(self, context, self.file) if self.available_now else None
-        arguments = ["submit", self.file, "--run", self._run(context)]
+        submission = self._submit(context).result()
+        if not submission or not {"submission_id", "run", "file"} <= submission.keys():
+            msg = f"slackwater submit printed no submission_id, run and file but {submission}"
+            raise AirflowException(msg)
+        return submission | {"until": until} if until else submission
+
+    def _submit(self, context: Context) -> Output:
+        """Submits in the first of the ways that is not refused; the log says what that ended.
+
+        Raises:
+            AirflowException: it failed.
+            AirflowFailException: all ways are refused, and would be by another try.
+        """
+        before = self._jobs()
+        self._tell("before", before)
+        wish = self._wish(context)
+        try:
+            ways = choices(wish, before)
+        except YoungerRunError as error:
+            raise AirflowFailException(str(error)) from None
+        refused = ""
+        for way in ways:
+            try:
+                output = self.called(*self._arguments(way, context))
+            except CommandError as error:
+                if error.exit_code != USAGE_ERROR:
+                    raise AirflowException(str(error)) from None
+                refused = str(error)
+            else:
+                self._tell("after", [job for job in self._jobs() if job not in before])
+                return output
+        choose = f"\n{CHOOSE}" if wish.on_change is OnChange.refuse else ""
+        raise AirflowFailException(f"{refused}{choose}")
+
+    def _jobs(self) -> list[Job]:
+        try:
+            return jobs_of(self.asked(*jobs_arguments(self.file)))
+        except CommandError as error:
+            raise AirflowException(str(error)) from None
+
+    def _tell(self, when: str, jobs: list[Job]) -> None:
+        for job in jobs:
+            if when == "after" or not job.ended:
+                self.log.info("%s: %s%s", when, job, " (live)" if job.live else "")
+
+    def _wish(self, context: Context) -> Wish:
+        params, dag_run, clears = context["params"], context["dag_run"], clear_number(context)
+        fresh = run_name(dag_run.run_id, clears)
+        return Wish(
+            named=params.get("run"),
+            first=self.first_run or fresh,
+            fresh=fresh,
+            begin_at=params.get("begin_at"),
+            on_change=OnChange(params["on_change"]),
+            cleared=clears > 0,
+            since=dag_run.run_after,
+        )
+
+    def _arguments(self, way: Choice, context: Context) -> list[str]:
+        arguments = ["submit", self.file, "--run", way.run, *way.options]
         if self.available_now:
             arguments.append("--available-now")
         if limit := context["params"].get("max_offsets"):
             arguments += ["--max-offsets", str(limit)]
-        submission = self.call(*arguments).result()
-        if not submission or not {"submission_id", "run"} <= submission.keys():
-            msg = f"slackwater submit printed no submission_id and run but {submission}"
-            raise AirflowException(msg)
-        return submission | {"until": until} if until else submission
+        return arguments
 
     def get_job_status(self, external_id: Submission, context: Context) -> str:
         """The driver's state as the master gives it."""
@@ -112,11 +183,10 @@ class SubmitStream(ResumableJobMixin, CommandTask):
     def get_job_result(self, external_id: Submission, context: Context) -> Submission:
         """The submission, which the following steps read."""
         SparkDriverLink().show(self, context, external_id.get("ui"))
+        # Kept where the UI shows it: the user's file may be edited after this.
+        file = Path(external_id["file"])
+        context["ti"].xcom_push(key=DEPLOYED_FILE, value=file.read_text("utf-8"))
         return external_id
-
-    def _run(self, context: Context) -> str:
-        named = context["params"].get("run") or self.fixed_run
-        return named or run_name(context["dag_run"].run_id, clear_number(context))
 
 
 def _log_of(driver: Driver) -> str:

@@ -17,9 +17,9 @@ from airflow.plugins_manager import AirflowPlugin
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
+from dags.entities import NIGHTLY, QUALITY
+from dags.operators.links import DATA_DOCS_PREFIX as PREFIX
 from infra.layout import default_layout
-
-PREFIX = "/data-docs"
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -70,7 +70,8 @@ def first_page(pipeline: str) -> Response:
     """The first page of one pipeline's Data Docs."""
     if not (default_layout().data_docs(pipeline) / "index.html").is_file():
         name = f"<code>{escape(pipeline)}</code>"
-        return _page(f"{name} was not checked yet: its task <code>quality</code> makes the pages.")
+        task = "publish" if pipeline == NIGHTLY else QUALITY
+        return _page(f"{name} was not checked yet: its task <code>{task}</code> makes the pages.")
     return RedirectResponse("index.html")
 
 

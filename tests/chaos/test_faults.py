@@ -20,6 +20,9 @@ from infra import process
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from infra.process import ProcessId, is_alive
+from windowing.spec import load_pipeline
+
+PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
 
 
 @pytest.fixture
@@ -115,6 +118,7 @@ def scene_of(job: Job, folder: Path) -> Scene:
     endpoints = Endpoints("127.0.0.1:9092", "", "", "", "", "", "", folder, "")
     return Scene(
         endpoints=endpoints,
+        pipeline=load_pipeline(PIPELINE),
         topic="t",
         checkpoint=folder,
         reach=LocalReach(Layout(folder)),

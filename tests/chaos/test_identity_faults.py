@@ -16,6 +16,9 @@ from chaos.faults.reach import LocalReach
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from jobs.owner import OWNER_FILE, REFUSED_FILE, Owner
+from windowing.spec import load_pipeline
+
+PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
 
 
 class Job:
@@ -53,6 +56,7 @@ def scene(job: Job, tmp_path: Path) -> Scene:
     endpoints = Endpoints("127.0.0.1:1", "", "", "", "", "", "", tmp_path, "")
     return Scene(
         endpoints=endpoints,
+        pipeline=load_pipeline(PIPELINE),
         topic="t",
         checkpoint=job.checkpoint,
         reach=LocalReach(Layout(tmp_path)),

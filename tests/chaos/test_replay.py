@@ -1,12 +1,11 @@
 from pathlib import Path
 
-import polars as pl
-
 from chaos.output import Output
-from chaos.plan import Workload
 from chaos.replay.run import digest
 from chaos.replay.trials import draw_trials
-from chaos.workload import feed, own_pipeline
+from chaos.workload.feed import cut, departed
+from chaos.workload.kinds import Workload
+from chaos.workload.own_pipeline import own_pipeline
 from windowing.spec import load_pipeline
 
 PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
@@ -48,7 +47,10 @@ def test_a_pipeline_of_its_own_computes_the_same() -> None:
 
 
 def test_the_workload_is_cut_before_its_ends() -> None:
-    part = feed(Workload(flights=500, max_offsets=10))
-    assert (part.body.height, part.ends.height) == (510, 3)
-    assert part.body.filter(pl.col("control").is_not_null()).is_empty()
-    assert sorted(part.ends["partition"]) == [0, 1, 2]
+    pipeline = load_pipeline(PIPELINE)
+    log = departed(Workload(flights=500, max_offsets=10), pipeline)
+    part = cut(log, pipeline, reserve=60)
+    assert (len(part.body), len(part.reserve), len(part.ends)) == (450, 60, 3)
+    assert not any(record.is_end for record in (*part.body, *part.reserve))
+    assert [record.partition for record in part.ends] == [0, 1, 2]
+    assert all(record.is_end for record in part.ends)

@@ -20,15 +20,8 @@ workload: {flights: 1000, max_offsets: 10}
 faults: [poison_records]
 recovery: {within: 1 minute}
 """
-PIPELINE = """\
-name: p
-source:
-  {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us}, fields: {v: int},
-   disorder: ordered}
-queries:
-  q: {window: RANGE 1 hour SLIDE 1 hour WATTR ts, aggregates: {n: count}}
-"""
-CUTS = "kind: cuts\nname: c\n"
+PIPELINE = (Path(__file__).parents[2] / "pipelines" / "flight_delays.yml").read_text()
+CUTS = "{kind: cuts, name: c, pipeline: p.yml, workload: {flights: 500}, cuts: [9, 99], draw: n}"
 
 
 @pytest.fixture
@@ -110,14 +103,15 @@ def test_a_run_of_plans_deletes_nothing_in_the_folder_of_its_report(
     seen: list[Layout] = []
 
     def no_stack(_kind: str, layout: Layout, *_: object, **__: object) -> object:
-        assert [path.read_text()[:8] for path in layout.pipelines.iterdir()] == ["name: p-"]
+        names = [path.name.partition("-")[0] for path in layout.pipelines.iterdir()]
+        assert names == ["flight_delays"]
         seen.append(layout)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("chaos.runner.site", no_stack)
     before = contents(theirs)
     (tmp_path / "p.yml").write_text(PIPELINE)
-    order = Order(parse_plan(PLAN), tmp_path / "plan.yml", theirs)
+    order = Order(parse_plan(PLAN), tmp_path / "plan.yml", theirs, [])
     layout = Layout(tmp_path / "state")
     with pytest.raises(KeyboardInterrupt):
         run_plans([order], seed=1, layout=layout, news=lambda _: None)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 from chaos.faults.contained import ContainerReach
 from chaos.faults.fault import Scene
 from infra.containers.stack import ContainerStack
+from windowing.spec import load_pipeline
+
+PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
 
 
 def scene_on(cluster: ContainerStack) -> Scene:
@@ -18,6 +22,7 @@ def scene_on(cluster: ContainerStack) -> Scene:
 
     return Scene(
         endpoints=cluster.endpoints,
+        pipeline=load_pipeline(PIPELINE),
         topic="none",
         checkpoint=cluster.layout.state_dir / "none",
         reach=ContainerReach(cluster),

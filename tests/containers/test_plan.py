@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from chaos.checks import Outcome
-from chaos.plan import load_plan
-from chaos.runner import run_plan
+from chaos.fitting import make_order
+from chaos.runner import run_plans
 from infra.layout import ROOT, Layout
 
 pytestmark = [
@@ -22,17 +22,11 @@ pytestmark = [
 
 def test_every_fault_leaves_evidence_and_no_window_differs(tmp_path: Path) -> None:
     file = ROOT / "chaos" / "plans" / "containers" / "core.yml"
-    plan = load_plan(file)
-    report = run_plan(
-        plan,
-        file,
-        seed=1,
-        layout=Layout(tmp_path / "state"),
-        folder=tmp_path,
-        news=print,
-        kind="containers",
+    order = make_order(file, tmp_path, seed=1, kind="containers", bootstrap=str)
+    (report,) = run_plans(
+        [order], seed=1, layout=Layout(tmp_path / "state"), news=print, kind="containers"
     )
     struck = list(report.history.of("fault"))
-    assert [one["name"] for one in struck] == [step.fault for step in plan.faults]
+    assert [one["name"] for one in struck] == [step.fault for step in order.plan.faults]
     assert all(one["evidence"] for one in struck)
     assert report.outcome is Outcome.passed, [(c.name, c.detail) for c in report.checks]

@@ -10,9 +10,10 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def script(self, **what: object) -> None:
-        """Says what shall go wrong; replaces what was said before."""
-        (self.folder / "script.json").write_text(json.dumps(what))
+    def script(self, pipeline: str = "", **what: object) -> None:
+        """Says what shall go wrong, for one pipeline or all; replaces what was said before."""
+        name = f"script.{pipeline}.json" if pipeline else "script.json"
+        (self.folder / name).write_text(json.dumps(what))
 
     def calls(self, verb: str | None = None) -> list[dict]:
         """The calls of the command, oldest first."""
@@ -27,6 +28,18 @@ class Cluster:
             file.stem: json.loads(file.read_text())
             for file in sorted((self.folder / "jobs").glob("*.json"))
         }
+
+    def drivers(self, pipeline: str) -> dict[str, str]:
+        """The state of the last driver of each run of a pipeline."""
+        notes = sorted((self.folder / "runs" / pipeline).glob("*/run"))
+        jobs = self.jobs()
+        return {
+            note.parent.name: jobs[json.loads(note.read_text())["job"]]["state"] for note in notes
+        }
+
+    def driver(self, pipeline: str, run: str) -> str:
+        """The name of the last driver of a run."""
+        return json.loads((self.folder / "runs" / pipeline / run / "run").read_text())["job"]
 
     def set_state(self, job: str, state: str) -> None:
         """Changes a job's state, as the cluster would."""

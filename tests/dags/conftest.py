@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -59,12 +60,15 @@ def airflow_database():
     initdb()
 
 
-@pytest.fixture
-def cluster(tmp_path, monkeypatch):
-    """An empty cluster; `slackwater` and the master's REST server are stand-ins that share it."""
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    here = Cluster(folder)
+@contextmanager
+def stand_ins(folder: Path):
+    """An empty cluster with the master's REST server before it; yields both.
+
+    The second is the environment in which `slackwater` is the stand-in that shares the cluster.
+    """
+    place = folder / "cluster"
+    place.mkdir()
+    here = Cluster(place)
 
     class Master(BaseHTTPRequestHandler):
         """Answers as Spark's REST server does."""
@@ -83,12 +87,39 @@ def cluster(tmp_path, monkeypatch):
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Master)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("STAND_IN_DIR", str(folder))
-    monkeypatch.setenv("SLACKWATER_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("SLACKWATER_SPARK_REST", f"http://127.0.0.1:{server.server_port}")
-    yield here
+    yield (
+        here,
+        {
+            "STAND_IN_DIR": str(place),
+            "SLACKWATER_STATE_DIR": str(folder / "state"),
+            "SLACKWATER_SPARK_REST": f"http://127.0.0.1:{server.server_port}",
+        },
+    )
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """An empty cluster; `slackwater` and the master's REST server are stand-ins that share it."""
+    with stand_ins(tmp_path) as (here, environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        yield here
+
+
+@pytest.fixture(scope="session")
+def stage(airflow_database, tmp_path_factory):
+    """Airflow's services over a cluster and a folder of pipelines of their own; for all tests."""
+    from services import running_airflow
+    from stage import Stage
+
+    folder = tmp_path_factory.mktemp("stage")
+    (folder / "pipelines").mkdir()
+    with stand_ins(folder) as (here, environment):
+        here_too = {"SLACKWATER_ROOT": str(folder), "SLACKWATER_MONITOR_SECONDS": "0.5"}
+        with running_airflow(folder, environment | here_too) as airflow:
+            yield Stage(airflow, here, folder / "pipelines")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ class Airflow:
     """A client of the REST API, as the one user of these tests."""
 
     def __init__(self, url: str) -> None:
-        self._http = httpx.Client(base_url=url, timeout=20, trust_env=False)
+        self._http = httpx.Client(base_url=url, timeout=90, trust_env=False)
 
     def healthy(self) -> bool:
         """Whether all four services have given a sign of life."""
@@ -42,6 +42,10 @@ class Airflow:
     def patch(self, path: str, **body: object) -> dict:
         return self._http.patch(f"/api/v2/{path}", json=body).raise_for_status().json()
 
+    def ask(self, method: str, path: str, **body: object) -> httpx.Response:
+        """The answer as it is, for what is to be refused."""
+        return self._http.request(method, f"/api/v2/{path}", json=body or None)
+
     def knows(self, dag: str) -> bool:
         """Whether the DAG processor has read the DAG."""
         return self._http.get(f"/api/v2/dags/{dag}").status_code == httpx.codes.OK
@@ -52,13 +56,18 @@ def wait_for(what, seconds: float, message: str):
     until = time.monotonic() + seconds
     while not (value := what()):
         assert time.monotonic() < until, f"{message}: not within {seconds} s"
-        time.sleep(0.2)
+        time.sleep(0.5)
     return value
 
 
 @contextmanager
-def running_airflow(logs: Path):
-    """Starts the services, yields the client, ends them by pid."""
+def running_airflow(logs: Path, more: dict[str, str]):
+    """Starts the services, yields the client, ends them by pid.
+
+    Args:
+        logs: folder of the services' output.
+        more: variables of their environment.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -70,6 +79,9 @@ def running_airflow(logs: Path):
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+        # A busy machine is no reason for a task to give up its API server after five seconds.
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "900",
     }
     options = {"api-server": ("--host", "127.0.0.1", "--port", str(port))}
     started = []
@@ -79,7 +91,7 @@ def running_airflow(logs: Path):
                 started.append(
                     subprocess.Popen(
                         [sys.executable, "-m", "airflow", name, *options.get(name, ())],
-                        env=os.environ | settings,
+                        env=os.environ | settings | more,
                         stdin=subprocess.DEVNULL,
                         stdout=log,
                         stderr=log,
@@ -87,7 +99,7 @@ def running_airflow(logs: Path):
                     )
                 )
         airflow = Airflow(url)
-        wait_for(airflow.healthy, 150, f"Airflow is healthy (logs in {logs})")
+        wait_for(airflow.healthy, 240, f"Airflow is healthy (logs in {logs})")
         airflow.log_in()
         yield airflow
     finally:

@@ -1,5 +1,7 @@
 """The Data Docs in the Airflow UI: who may read them, and which files."""
 
+from pathlib import Path
+
 import pytest
 
 QUALITY_PAGE = "<p>all windows are there</p>"
@@ -55,6 +57,16 @@ def test_the_menu_leads_to_every_pipeline_that_was_checked(reader):
     assert 'href="flight_delays/"' in reader.get("/").text
     assert reader.get("/flight_delays/").text == QUALITY_PAGE
     assert "not checked yet" in reader.get("/other/").text
+
+
+@pytest.mark.usefixtures("airflow_database", "quality")
+def test_an_empty_page_names_the_task_that_fills_it(reader):
+    from dags.entities import read_plans
+    from dags.render_nightly import render_nightly
+
+    assert "task <code>quality</code>" in reader.get("/other/").text
+    assert "task <code>publish</code>" in reader.get("/chaos_nightly/").text
+    assert "publish" in render_nightly(read_plans(Path(__file__).parents[2])).task_ids
 
 
 @pytest.mark.usefixtures("airflow_database")

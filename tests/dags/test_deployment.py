@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from airflow.configuration import conf
 from airflow.dag_processing.dagbag import DagBag
 from airflow.models.asset import AssetEvent
 from airflow.models.xcom import XComModel
@@ -26,6 +27,11 @@ def load(name: str = "flight_delays"):
     return dag
 
 
+def deploy(dag=None, **conf):
+    """One DAG run but for its monitor, which would watch the job without end."""
+    return (dag or load()).test(run_conf=conf, mark_success_pattern="^monitor$")
+
+
 def states(run) -> dict[str, str]:
     return {ti.task_id: ti.state for ti in run.get_task_instances()}
 
@@ -40,10 +46,10 @@ def result(run, task_id: str, key: str = "return_value"):
 
 
 def test_a_deployment_is_green_when_progress_has_passed_the_end(pipelines, cluster):
-    run = load().test()
-    assert set(states(run).values()) == {"success"}
+    run = deploy()
+    assert {state for task, state in states(run).items() if task != "stop"} == {"success"}
     verbs = [call["arguments"][0] for call in cluster.calls()]
-    assert [verb for verb in verbs if verb != "progress"] == [
+    assert [verb for verb in verbs if verb not in ("progress", "runs")] == [
         "validate",
         "topics",
         "submit",
@@ -52,7 +58,9 @@ def test_a_deployment_is_green_when_progress_has_passed_the_end(pipelines, clust
     file = "pipelines/flight_delays.yml"
     name = result(run, "submit")["run"]
     assert cluster.calls("submit")[0]["arguments"] == ["submit", file, "--run", name]
-    assert cluster.calls("quality")[0]["arguments"] == ["quality", file, "--run", name]
+    copy = result(run, "submit")["file"]
+    wanted = ["quality", copy, "--run", name, "--json"]
+    assert cluster.calls("quality")[0]["arguments"] == wanted
     asked = [call["arguments"] for call in cluster.calls("progress")]
     ends = {"0": 100, "1": 200, "2": 300}
     assert asked[0] == ["progress", file, "--ends"]
@@ -64,7 +72,7 @@ def test_a_deployment_is_green_when_progress_has_passed_the_end(pipelines, clust
 
 
 def test_the_asset_event_tells_run_rows_and_progress(pipelines, cluster):
-    run = load().test()
+    run = deploy()
     with create_session() as session:
         event = session.scalars(
             select(AssetEvent).where(AssetEvent.source_run_id == run.run_id)
@@ -79,15 +87,21 @@ def test_the_asset_event_tells_run_rows_and_progress(pipelines, cluster):
 
 
 def test_the_links_of_the_tasks_lead_to_the_driver_and_the_docs(pipelines, cluster):
-    run = load().test()
+    run = deploy()
     assert result(run, "submit", "_link_SparkDriverLink") == "http://127.0.0.1:4040"
     assert result(run, "wait_for_progress", "_link_SparkDriverLink") == "http://127.0.0.1:4040"
-    assert result(run, "quality", "_link_DataDocsLink") == "http://127.0.0.1:9/docs/index.html"
+    docs = result(run, "quality", "_link_DataDocsLink")
+    assert docs == f"{conf.get('api', 'base_url')}/data-docs/flight_delays/"
+
+
+def test_checks_that_do_not_hold_have_a_link_to_their_pages_too(pipelines, cluster):
+    cluster.script(fail={"quality": "2 of 9 expectations do not hold: see the Data Docs"})
+    assert result(deploy(), "quality", "_link_DataDocsLink").endswith("/data-docs/flight_delays/")
 
 
 def test_a_job_that_fails_fails_the_wait_at_once(pipelines, cluster):
     cluster.script(state_while_running="FAILED", step=10)
-    run = load().test()
+    run = deploy()
     assert run.state == "failed"
     assert states(run)["wait_for_progress"] == "failed"
     assert states(run)["quality"] == states(run)["publish"] == "upstream_failed"
@@ -98,18 +112,18 @@ def test_a_job_that_fails_fails_the_wait_at_once(pipelines, cluster):
 
 def test_a_finished_job_that_is_not_through_is_not_green(pipelines, cluster):
     cluster.script(state_while_running="FINISHED", step=10)
-    run = load().test()
+    run = deploy()
     assert states(run)["wait_for_progress"] == "failed"
 
 
 def test_a_finished_job_that_is_through_is_green(pipelines, cluster):
     cluster.script(state_while_running="FINISHED", step=300)
-    assert load().test().state == "success"
+    assert deploy().state == "success"
 
 
 def test_a_driver_that_does_not_start_fails_the_submission(pipelines, cluster):
     cluster.script(state_after_submit="FAILED")
-    run = load().test()
+    run = deploy()
     assert states(run)["submit"] == "failed"
     assert len(cluster.jobs()) == 3  # a failed job is submitted again by each of the two retries
     assert len({name.rpartition(".")[0] for name in cluster.jobs()}) == 1  # for the same run
@@ -119,7 +133,7 @@ def test_a_driver_that_waits_for_a_core_is_reported(pipelines, cluster):
     cluster.script(state_after_submit="SUBMITTED")
     dag = load()
     dag.get_task("submit").start_timeout_s = 0.2
-    run = dag.test()
+    run = deploy(dag)
     assert states(run)["submit"] == "failed"
     assert len(cluster.jobs()) == 1  # the retries found the one that waits
     assert len(cluster.calls("submit")) == 1
@@ -127,7 +141,7 @@ def test_a_driver_that_waits_for_a_core_is_reported(pipelines, cluster):
 
 def test_bad_quality_fails_the_deployment_and_publishes_nothing(pipelines, cluster):
     cluster.script(fail={"quality": "2 of 9 expectations do not hold: see the Data Docs"})
-    run = load().test()
+    run = deploy()
     assert states(run)["quality"] == "failed"
     assert states(run)["publish"] == "upstream_failed"
     assert len(cluster.calls("quality")) == 1
@@ -138,13 +152,13 @@ def test_bad_quality_fails_the_deployment_and_publishes_nothing(pipelines, clust
 
 def test_an_invalid_pipeline_is_not_submitted(pipelines, cluster):
     cluster.script(fail={"validate": "pipelines/flight_delays.yml:3: source.topic: no"})
-    run = load().test()
+    run = deploy()
     assert states(run)["validate"] == "failed"
     assert cluster.calls("submit") == []
 
 
 def test_parameters_name_the_run_and_throttle_the_job(pipelines, cluster):
-    load().test(run_conf={"run": "blue-2", "max_offsets": 7000})
+    deploy(run="blue-2", max_offsets=7000)
     assert cluster.calls("submit")[0]["arguments"][2:] == [
         "--run",
         "blue-2",
@@ -159,8 +173,8 @@ def test_increments_share_a_run_and_fix_their_target_before_they_start(pipelines
     text = (pipelines / "flight_delays.yml").read_text().replace("name: flight_", "name: nightly_")
     cron.write_text(text.replace("schedule: continuous", 'schedule: "15 3 * * *"'))
     cluster.script(state_while_running="FINISHED", step=300)
-    assert load("nightly_delays").test().state == "success"
-    assert load("nightly_delays").test().state == "success"
+    assert deploy(load("nightly_delays")).state == "success"
+    assert deploy(load("nightly_delays")).state == "success"
     order = [
         call["arguments"]
         for call in cluster.calls()

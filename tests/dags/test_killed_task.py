@@ -1,84 +1,55 @@
-"""A task process that is killed makes no twin; a cleared deployment is a new run. Real services."""
+"""A task process that is killed makes no twin, nor does a clear of the whole DAG run."""
 
 import os
 import signal
 
 import pytest
-from cluster import Cluster
-from services import Airflow, running_airflow, wait_for
+from services import wait_for
+from stage import Deployed, Stage
 
-DAG = "flight_delays"
+from dags.entities import run_name
 
-pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("airflow_database")]
+RUN = run_name("first", 0)
 
-
-def task(airflow: Airflow, run: str, task_id: str) -> dict:
-    return airflow.get(f"dags/{DAG}/dagRuns/{run}/taskInstances/{task_id}")
+pytestmark = pytest.mark.stack
 
 
-def kill_task_of(cluster: Cluster, call: int) -> None:
+def kill_task_of(deployed: Deployed, call: int) -> None:
     """SIGKILL to the task process that made this call of `submit`."""
-    wait_for(lambda: len(cluster.calls("submit")) > call, 60, "slackwater submit is called")
-    os.kill(cluster.calls("submit")[call]["task_pid"], signal.SIGKILL)
+    calls = wait_for(lambda: deployed.calls("submit")[call:], 120, "slackwater submit is called")
+    os.kill(calls[0]["task_pid"], signal.SIGKILL)
 
 
-def ended(airflow: Airflow, run: str) -> str:
-    def state() -> str:
-        now = airflow.get(f"dags/{DAG}/dagRuns/{run}")["state"]
-        return now if now in ("success", "failed") else ""
+def test_killed_tasks_submit_once_and_a_clear_goes_on(stage: Stage):
+    stage.cluster.script(pipeline="killed_task", submit_s=5, state_after_submit="SUBMITTED")
+    deployed = stage.pipeline("killed_task")
 
-    return wait_for(state, 120, f"the DAG run {run} ends")
+    # Killed after the cluster has the job, before the task could note it down.
+    deployed.trigger("first")
+    wait_for(lambda: deployed.jobs() == {RUN: "SUBMITTED"}, 180, "the job is submitted")
+    kill_task_of(deployed, 0)
 
+    # Killed while it waits for the driver, the submission noted down.
+    def noted() -> bool:
+        path = f"dags/{deployed.name}/dagRuns/first/taskInstances/submit/state-store"
+        return "submission.0" in str(stage.airflow.get(path))
 
-def test_killed_tasks_submit_once_and_a_clear_submits_anew(pipelines, cluster, tmp_path):
-    with running_airflow(tmp_path) as airflow:
-        wait_for(lambda: airflow.knows(DAG), 60, "the DAG is there")
-        airflow.patch(f"dags/{DAG}", is_paused=False)
+    wait_for(noted, 180, "the second try notes the submission")
+    kill_task_of(deployed, 1)
+    deployed.until("first", "submit", "up_for_retry")
+    driver = deployed.driver(RUN)
+    stage.cluster.set_state(driver, "RUNNING")
+    stage.cluster.script(pipeline="killed_task")
+    deployed.until("first", "publish", "success")
+    assert deployed.tries("first", "submit") == 3
+    assert len(deployed.calls("submit")) == 2  # the second attached, the third did not ask
+    assert deployed.driver(RUN) == driver
 
-        # Killed after the cluster has the job, before the task could note it down.
-        cluster.script(submit_s=5, state_after_submit="SUBMITTED")
-        airflow.post(f"dags/{DAG}/dagRuns", dag_run_id="first", logical_date=None)
-        wait_for(cluster.jobs, 90, "the job is submitted")
-        kill_task_of(cluster, 0)
-
-        # Killed while it waits for the driver, the submission noted down.
-        def noted() -> bool:
-            path = f"dags/{DAG}/dagRuns/first/taskInstances/submit/state-store"
-            return "submission.0" in str(airflow.get(path))
-
-        wait_for(noted, 90, "the second try notes the submission")
-        kill_task_of(cluster, 1)
-        wait_for(
-            lambda: task(airflow, "first", "submit")["state"] == "up_for_retry", 60, "it was killed"
-        )
-        (job,) = cluster.jobs()
-        cluster.set_state(job, "RUNNING")
-        assert ended(airflow, "first") == "success"
-        assert task(airflow, "first", "submit")["try_number"] == 3
-        assert len(cluster.calls("submit")) == 2  # the second attached, the third did not ask
-        assert list(cluster.jobs()) == [job]
-        links = airflow.get(f"dags/{DAG}/dagRuns/first/taskInstances/submit/links")
-        assert links["extra_links"] == {"Spark driver": "http://127.0.0.1:4040"}
-
-        # Cleared as a whole, it is another run with another job.
-        cluster.script()
-        airflow.post(
-            f"dags/{DAG}/clearTaskInstances", dag_run_id="first", dry_run=False, only_failed=False
-        )
-        wait_for(lambda: len(cluster.jobs()) == 2, 90, "the cleared run submits")
-        assert ended(airflow, "first") == "success"
-        runs = {name.rpartition(".")[0] for name in cluster.jobs()}
-        assert len(runs) == 2
-
-        # A check that is cleared alone stays with the run that was submitted.
-        before = cluster.calls("quality")
-        airflow.post(
-            f"dags/{DAG}/clearTaskInstances",
-            dag_run_id="first",
-            task_ids=["quality"],
-            dry_run=False,
-            only_failed=False,
-        )
-        wait_for(lambda: len(cluster.calls("quality")) > len(before), 90, "it checks again")
-        assert cluster.calls("quality")[-1]["arguments"] == before[-1]["arguments"]
-        assert len(cluster.jobs()) == 2
+    # Cleared as a whole, it goes on with the job that lives.
+    deployed.until("first", "monitor", "deferred")
+    deployed.clear("first")
+    deployed.until_try("first", "publish", 2)
+    deployed.until("first", "publish", "success")
+    deployed.until("first", "monitor", "deferred")
+    assert deployed.driver(RUN) == driver
+    assert deployed.jobs() == {RUN: "RUNNING"}

@@ -38,17 +38,35 @@ def test_every_pipeline_of_the_project_has_a_dag(pipelines):
     assert "flight_delays" in bag.dags
 
 
-def test_the_steps_of_a_deployment_are_a_chain(pipelines):
+def test_the_steps_of_a_deployment_are_a_chain_with_the_monitor_beside_it(pipelines):
     dag = parse().dags["flight_delays"]
-    assert [task.task_id for task in dag.topological_sort()] == CHAIN
+    assert set(dag.task_ids) == {*CHAIN, "monitor", "stop"}
     for before, after in pairwise(CHAIN):
         assert dag.get_task(after).upstream_task_ids == {before}
+    # Not behind the checks: a job that dies while they run, or fail, is seen, too.
+    assert dag.get_task("monitor").upstream_task_ids == {"submit"}
+    assert dag.get_task("stop").upstream_task_ids == set()
     assert dag.schedule is None
+    assert dag.max_active_runs > 1  # the one that watches the job must not hold up the next
     assert dag.get_task("submit").available_now is False
-    assert dag.get_task("submit").fixed_run is None
+    assert dag.get_task("submit").first_run is None
+    assert dag.get_task("wait_for_progress").owns_job is False
     assert [str(asset.uri) for asset in dag.get_task("publish").outlets] == [
         "slackwater://flight_delays/flight_delays"
     ]
+
+
+def test_the_page_of_a_dag_shows_the_file_whatever_is_in_it(pipelines):
+    path = edited(pipelines, "fenced")
+    path.write_text(
+        path.read_text() + "# ```` closes no fence, nor does {{ this }} mean anything\n"
+    )
+    page = parse().dags["fenced"].doc_md
+    assert page.endswith(f"`````yaml\n{path.read_text().rstrip()}\n`````")
+    path.write_text(path.read_text() + "# long\n" * 10_000)
+    page = parse().dags["fenced"].doc_md
+    assert len(page) < 25_000
+    assert page.endswith("characters more")
 
 
 def test_a_cron_schedule_gives_increments_of_one_run(pipelines):
@@ -58,7 +76,9 @@ def test_a_cron_schedule_gives_increments_of_one_run(pipelines):
     assert dag.catchup is False
     assert dag.max_active_runs == 1
     assert dag.get_task("submit").available_now is True
-    assert dag.get_task("submit").fixed_run == "increments"
+    assert dag.get_task("submit").first_run == "increments"
+    assert dag.get_task("wait_for_progress").owns_job is True
+    assert not dag.has_task("monitor")
 
 
 def test_parsing_twice_gives_the_same_bytes(pipelines):

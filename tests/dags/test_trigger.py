@@ -51,7 +51,7 @@ def test_a_relaunched_driver_is_waited_for(cluster):
 
 
 def test_a_failed_job_is_told_with_its_state_target_and_log(cluster):
-    cluster.script(answers=[answer(90, "FAILED", error="disk full", log="work-1/driver-7/stderr")])
+    cluster.script(answers=[answer(90, "FAILED", why="disk full", log="work-1/driver-7/stderr")])
     assert event()["problem"] == (
         'the job is FAILED, 90 offsets before the target {"0": 100}: disk full; '
         "the driver's log is work-1/driver-7/stderr"

@@ -108,6 +108,7 @@ def test_a_name_has_one_living_driver_which_the_master_brings_back(
     assert spark_rest.kill(endpoints, second)
 
 
+@pytest.mark.slow
 def test_a_driver_whose_worker_is_lost_keeps_its_name(
     cluster: tuple[Endpoints, Layout], job: Path
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +16,7 @@ from jobs.owner import Owner
 from jobs.partitions import REFUSED_BATCH, PartitionsError, accept, look
 from jobs.recording import Event, record
 from jobs.runs import FAILURE_FILE, Run
+from jobs.runs.folder import write_note
 from jobs.topics import TopicError, add_partitions, create_topics, lane_ends
 from windowing.errors import UndeclaredPartition
 from windowing.spec import Pipeline, load_pipeline, parse_pipeline
@@ -57,8 +57,7 @@ def begun(root: Path, spec: Pipeline) -> Run:
     checkpoint.mkdir(parents=True)
     file.write_text(spec.text)
     run = Run("p", "r1", "driver-1", folder, checkpoint, root / "tables" / "p", file)
-    note = {key: str(value) for key, value in asdict(run).items()}
-    (folder / "run.json").write_text(json.dumps(note))
+    write_note(run)
     return run
 
 

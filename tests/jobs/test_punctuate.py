@@ -41,12 +41,9 @@ queries:
 
 def naive(times: list[int], every: int) -> list[int]:
     """After each record, the largest multiple that is below or at all later ones."""
-    highest = (max(times) // every + 1) * every
-    multiples = range(min(times) // every * every, highest + 1, every)
-    return [
-        max(b for b in multiples if all(later >= b for later in times[place + 1 :]))
-        for place in range(len(times))
-    ]
+    beyond = (max(times) // every + 1) * every  # none is later: the first multiple above them all
+    later = (times[place + 1 :] for place in range(len(times)))
+    return [min(rest) // every * every if rest else beyond for rest in later]
 
 
 @given(st.lists(st.integers(-30, 30), min_size=1, max_size=12), st.integers(1, 12))

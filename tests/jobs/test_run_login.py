@@ -1,14 +1,11 @@
 """What a submitted run is told of a cluster that wants a login: where it stands, never what it is.
 
-The master is a stand-in that keeps what it is sent; a real one takes the same in tests/spark.
+The master is a stand-in that keeps what it is sent.
 """
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,49 +14,17 @@ from infra.endpoints import Endpoints
 from infra.kafka_settings import FILE_VARIABLE, PREFIX, settings
 from infra.layout import ROOT
 from jobs import runs
+from tests.jobs.master import Master
 from windowing.spec import load_pipeline
 
 SECRET = "hunter2-of-the-tide"  # noqa: S105 - invented
 PIPELINE = ROOT / "pipelines" / "flight_delays.yml"
 
 
-@pytest.fixture
-def master() -> Iterator[tuple[str, list[str]]]:
-    """Its address, and all that it was sent."""
-    sent: list[str] = []
-    drivers: list[dict[str, str]] = []
-
-    class Master(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            state = drivers[-1]["state"] if drivers else None
-            self._answer({"activedrivers": drivers, "driverState": state})
-
-        def do_POST(self) -> None:
-            sent.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            if "kill" in self.path:
-                drivers[-1]["state"] = "KILLED"
-            else:
-                drivers.append({"id": "driver-1", "state": "RUNNING", "starttime": "1"})
-            self._answer({"success": True, "submissionId": "driver-1"})
-
-        def _answer(self, what: dict[str, object]) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps(what).encode())
-
-        def log_message(self, *arguments: object) -> None:
-            """Says nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Master) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", sent
-        server.shutdown()
-
-
 def test_a_run_gets_a_file_and_stop_takes_it_away(
-    master: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    master: Master, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, sent = master
+    place, sent = master.url, master.sent
     given = {"BOOTSTRAP": "one:9093", "SASL_MECHANISM": "PLAIN", "USERNAME": "tide"}
     for name, value in (given | {"PASSWORD": SECRET}).items():
         monkeypatch.setenv(f"{PREFIX}{name}", value)
@@ -84,10 +49,8 @@ def test_a_run_gets_a_file_and_stop_takes_it_away(
     assert not file.parent.exists()
 
 
-def test_a_broker_without_a_login_takes_no_file(
-    master: tuple[str, list[str]], tmp_path: Path
-) -> None:
-    place, sent = master
+def test_a_broker_without_a_login_takes_no_file(master: Master, tmp_path: Path) -> None:
+    place, sent = master.url, master.sent
     endpoints = Endpoints("one:9092", "spark://one:7077", place, place, "", "", "", tmp_path, "")
     runs.submit(endpoints, load_pipeline(PIPELINE), PIPELINE, "r1")
     assert "--kafka" not in json.loads(sent[0])["appArgs"]

@@ -117,6 +117,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
     for one in running:
         for process in one.family():
             process.kill()
+        one.process.communicate(timeout=PATIENCE_S)
 
 
 SIGNALS = pytest.mark.parametrize(
@@ -206,6 +207,7 @@ def reads(running: Running, file: Path) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_on_spark(start, tmp_path: Path, number) -> None:
@@ -226,8 +228,15 @@ def test_a_session_that_is_only_starting(start, tmp_path: Path) -> None:
     pipeline, events = written(tmp_path)
     output = tmp_path / "out.jsonl"
     running = start("run", pipeline, "--input", events, "--output", output, "--engine", "spark")
-    running.await_(lambda: any(one.name() == "java" for one in running.family()))
+    running.await_(lambda: any(is_java(one) for one in running.family()))
     judge(running, signal.SIGINT, "terminal", names(tmp_path))
+
+
+def is_java(process: psutil.Process) -> bool:
+    try:
+        return process.name() == "java"
+    except psutil.NoSuchProcess:  # a short one, on the way to it
+        return False
 
 
 @pytest.mark.parametrize("command", ["verify", "tune"])
@@ -317,6 +326,25 @@ def test_daemons_in_their_own_session_are_left_alone(tmp_path: Path) -> None:
     assert psutil.pid_exists(daemon)
     psutil.Process(daemon).kill()
     assert not psutil.pid_exists(helper)
+
+
+def test_libraries_that_are_interrupted_say_nothing() -> None:
+    script = (
+        "import os, time\n"
+        "from slackwater.ending import supervised\n"
+        "def work():\n"
+        "    print('at work', flush=True)\n"
+        "    try: time.sleep(1000)\n"
+        "    finally: os.write(2, b'thread panicked: Traceback ...')\n"
+        "supervised(work)\n"
+    )
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=PATIENCE_S)[1]
+    assert said == b"error: ended by SIGTERM\n"
 
 
 def test_the_time_of_grace_fits() -> None:

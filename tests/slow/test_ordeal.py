@@ -28,6 +28,7 @@ def test_my_pipeline_survives(chaos):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.stack
 def test_a_job_of_a_user_is_hurt_and_proved(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch

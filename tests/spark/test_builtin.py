@@ -47,6 +47,7 @@ def cut(rows: int) -> Iterator[Mapping[int, RawRows]]:
     return batches(log, rows)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_late_row_counts_or_not_by_where_the_log_is_cut(spark: SparkSession) -> None:
     from jobs.builtin import run

@@ -99,6 +99,7 @@ def job(spark: SparkSession, kafka_broker: str, tmp_path: Path) -> Iterator[Job]
     spark.catalog.clearCache()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_was_put_back_or_deleted_is_run_again_as_it_was(job: Job) -> None:
     checkpoint, copy = job.folder / "checkpoint", job.root / "copy"
     job.send(4)

@@ -38,6 +38,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.stack
 def test_a_killed_executor_and_a_killed_driver_change_nothing(layout: Layout) -> None:
     pipeline = load_pipeline(PIPELINE)

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from jobs import partitions
 from jobs.partitions import REFUSED_BATCH, PartitionsError, accept
 from jobs.producing import send_all
 from jobs.runs import FAILURE_FILE, Run
+from jobs.runs.folder import write_note
 from jobs.topics import add_partitions, create_topics
 from slackwater.main import app
 from windowing.semantics.log import BadLogError
@@ -83,8 +84,7 @@ class Job:
             copy.write_text(self.pipeline.text)
         places = (folder, folder / "checkpoint", self.root / "tables", file)
         self.run = Run("p", "r1", "", *places)
-        note = {key: str(value) for key, value in asdict(self.run).items()}
-        (folder / "run.json").write_text(json.dumps(note))
+        write_note(self.run)
         create_topics(self.pipeline, self.bootstrap)
 
     def send(self, partition: int, times: range, side: int = 0) -> None:
@@ -156,6 +156,7 @@ def test_a_partition_that_nobody_declared_is_no_lane_of_the_other_topic(
         assert [source.lane(number) for number in numbers] == list(expected)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_takes_a_partition_in(bootstrap: str, tmp_path: Path) -> None:
     it = job(PIPELINE, bootstrap, tmp_path)
     topic = it.pipeline.source.topic
@@ -190,6 +191,7 @@ def test_a_stopped_run_takes_a_partition_in(bootstrap: str, tmp_path: Path) -> N
     it.right()
 
 
+@pytest.mark.slow
 def test_a_running_job_ends_at_a_partition_of_either_side_of_a_join(
     bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -269,6 +269,7 @@ def slackwater(broker: SecureBroker, folder: Path, *words: object) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_pipeline_from_topic_to_proof_and_no_word_of_the_password(
     secure_kafka: SecureBroker, topic: str, tmp_path: Path
 ) -> None:

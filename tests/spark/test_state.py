@@ -33,6 +33,7 @@ def checkpoint(
     return folder / "checkpoint"
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_two_cuts_of_one_log_leave_the_same_state(spark: SparkSession, tmp_path: Path) -> None:
     from jobs.state import as_json, read_state

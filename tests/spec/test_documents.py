@@ -12,7 +12,7 @@ import pytest
 from chaos.plan import parse_plan
 from windowing.spec import PipelineError, load_pipeline, parse_pipeline
 from windowing.spec.documents import read_text
-from windowing.spec.yaml_lines import BYTES_MAX, DEPTH_MAX, NODES_MAX
+from windowing.spec.yaml_lines import BYTES_MAX, DEPTH_MAX, NODES_MAX, load_with_lines
 
 GOOD = """\
 name: p
@@ -80,7 +80,7 @@ HOSTILE = {
     "two documents": ("a: 1\n---\nb: 1\n", ":2: not YAML: "),
     "a question mark in braces": (
         GOOD.replace("{v: int}", "{v: int?}"),
-        r":7: not YAML: .*quotes, as \{user: 'string\?'\}",
+        r':7: not YAML: .*quote it, as: fields: \{v: "int\?"\}',
     ),
     "a list": ("- a\n", ":1: a pipeline file is a mapping"),
     "nothing": ("", ":1: a pipeline file is a mapping"),
@@ -235,6 +235,26 @@ def test_a_pipeline_without_a_sink_has_its_name_for_a_table(tmp_path: Path) -> N
     path.write_text(GOOD)
     assert load_pipeline(path).output == "p"
     assert parse_pipeline(NAMES["sink.table"].replace("NAME", "t")).output == "t"
+
+
+@pytest.mark.parametrize(
+    ("line", "corrected"),
+    [
+        ("{user: string?}", '{user: "string?"}'),
+        ("{v: int, user: string? , w: int?}  # why?", '{v: int, user: "string?" , w: "int?"}'),
+        ("{v: 'int?', w: int?}", "{v: 'int?', w: \"int?\"}"),
+        ("{\n  v: int?}", 'v: "int?"}'),
+    ],
+)
+def test_a_type_that_may_be_null_is_shown_quoted(line: str, corrected: str) -> None:
+    """L17: the line as it has to be, and it is one that can be read."""
+    text = f"fields: {line}\n"
+    with pytest.raises(PipelineError) as caught:
+        load_with_lines(text, "p.yml")
+    assert "quote it, as: " in str(caught.value)
+    assert corrected in str(caught.value)
+    whole = corrected if line.startswith("{\n") is False else "{" + corrected
+    assert load_with_lines(f"fields: {whole}\n", "p.yml")[0]["fields"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ is none raises `ValueError`. Here each of these is a problem with its file and l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,6 +35,9 @@ _TAGS = frozenset(
     _TAG + name
     for name in ("null", "bool", "int", "float", "timestamp", "str", "seq", "map", "merge", "value")
 )
+_NULLABLE = re.compile(r"(?<=[\s:,{\[])(\w+\?)(?=\s*(?:[,}\]#]|$))")
+"""A type that may be null, out of quotes: inside of braces, YAML takes the ? for a key's mark."""
+
 _HINTS = {
     "'\\t'": "indent with spaces",
     "but got '?'": "put a text with ? into quotes, as {user: 'string?'}",
@@ -148,7 +152,7 @@ def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
-        raise PipelineError([Problem(file, line, "", _told(error))]) from None
+        raise PipelineError([Problem(file, line, "", _told(error, text))]) from None
     except _Refused as error:
         raise PipelineError([Problem(file, error.line, "", str(error))]) from None
     finally:
@@ -164,9 +168,14 @@ def _code(character: str | int) -> str:
     return f"U+{character if isinstance(character, int) else ord(character):04X}"
 
 
-def _told(error: yaml.MarkedYAMLError) -> str:
+def _told(error: yaml.MarkedYAMLError, text: str) -> str:
     """What PyYAML found wrong, and what to do where that is not plain."""
     problem = error.problem or error.context or "it cannot be read"
+    if "got '?'" in problem and error.problem_mark is not None:
+        line = text.splitlines()[error.problem_mark.line]
+        quoted = _NULLABLE.sub(r'"\1"', line)
+        if quoted != line:
+            return f"not YAML: a ? has to stand in quotes here; quote it, as: {quoted.strip()}"
     hint = next((hint for part, hint in _HINTS.items() if part in problem), None)
     return f"not YAML: {problem}" + (f": {hint}" if hint else "")
 

@@ -21,6 +21,9 @@ import pyarrow.compute as pc
 from psycopg import sql
 from pyspark.sql import DataFrame
 
+from windowing.errors import TableConflict
+from windowing.spark.sinks import postgres_growth as growth
+from windowing.spark.sinks.growth import refusal
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
@@ -64,6 +67,9 @@ class PostgresSink:
         schema: of the tables.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: gives the token of a batch that was read; None: what its lanes say they have read.
+
+    Raises:
+        TableConflict: tables that are there cannot take such rows; none was touched.
     """
 
     def __init__(
@@ -74,7 +80,14 @@ class PostgresSink:
         with _connection() as connection:
             # Two drivers may begin at once, and "if not exists" is no lock.
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
-            for statement in _definitions(pipeline, schema):
+            have, want = growth.tables_in(connection, schema), _wanted(pipeline)
+            if clashes := growth.conflicts(have, want):
+                raise TableConflict(refusal(f"PostgreSQL schema {schema}", clashes))
+            for statement in (
+                *_definitions(pipeline, schema),
+                *growth.columns_added(schema, have, want),
+                *growth.views_of_newest(connection, schema, [q.name for q in pipeline.queries]),
+            ):
                 connection.execute(statement)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -176,6 +189,36 @@ def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
             tokens = _tokens(connection, schema, run, "batch_id >= %s", [since])
     tables = {name: Kept(batch) if exists else None for name, exists in there.items()}
     return Tables(f"PostgreSQL schema {schema}", tokens, tables)
+
+
+def clashes(pipeline: Pipeline, schema: str) -> list[str]:
+    """Why the tables of a schema cannot take the rows of a pipeline; makes none.
+
+    Raises:
+        psycopg.OperationalError: no data base answers.
+    """
+    with _connection() as connection:
+        return growth.conflicts(growth.tables_in(connection, schema), _wanted(pipeline))
+
+
+def additions(pipeline: Pipeline, schema: str) -> list[str]:
+    """What the tables of a schema are given for a pipeline; nothing, where there are none yet.
+
+    Raises:
+        psycopg.OperationalError: no data base answers.
+    """
+    with _connection() as connection:
+        have = growth.tables_in(connection, schema)
+    return growth.additions(have, _wanted(pipeline)) if have else []
+
+
+def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:
+    """The tables that a pipeline needs beside those of the batches."""
+    keys = {query.name: tuple(dict.fromkeys(query.key)) for query in pipeline.queries}
+    return {
+        name: growth.Wanted(_flat(columns), keys.get(name, ()))
+        for name, columns in schemas(pipeline).items()
+    }
 
 
 def _exists(connection: psycopg.Connection, schema: str, name: str) -> bool:

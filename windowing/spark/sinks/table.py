@@ -12,15 +12,17 @@ itself (see `adr/0007`, `adr/0014`).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
-from deltalake.schema import PrimitiveType
 from pyspark.sql import DataFrame
 
-from windowing.spark.sinks.rows import LAG, BatchRows, schemas
+from windowing.spark.sinks.growth import additions, check, conformed
+from windowing.spark.sinks.rows import BatchRows, schemas
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
     TOKENS,
@@ -42,6 +44,9 @@ class TableSink:
         folder: the table's folder.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: gives the token of a batch that was read; None: what its lanes say they have read.
+
+    Raises:
+        TableConflict: tables that are there cannot take such rows; none was touched.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class TableSink:
     ) -> None:
         self._rows, self._run, self._pipeline = BatchRows(pipeline, run), run, pipeline
         self._folder, self._token_of = folder, token_of
+        check(folder, schemas_in(folder, schemas(pipeline)), schemas(pipeline))
         self._tables = {
             name: _open(folder / name, schema) for name, schema in schemas(pipeline).items()
         }
@@ -106,9 +112,10 @@ class TableSink:
         try:
             _append(table, rows, self._run, token)
         except CommitFailedError:
-            # Another driver was quicker; with the same batch, that is as good.
+            # Another driver was quicker; with the same batch, that is as good. Or another run has
+            # given the table a column meanwhile, which was read with the answer.
             if not self._has(name, table, token):
-                raise
+                _append(table, rows, self._run, token)
 
     def _has(self, name: str, table: DeltaTable, token: Token) -> bool:
         table.update_incremental()
@@ -134,6 +141,12 @@ def kept(pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
     return Tables(str(folder), {} if tokens is None else _tokens_in(tokens, run, since), tables)
 
 
+def schemas_in(folder: Path, names: Iterable[str]) -> dict[str, pa.Schema]:
+    """The columns of those tables of a folder that are there, by name; makes none."""
+    tables = {name: _existing(folder / name) for name in names}
+    return {name: _schema(table) for name, table in tables.items() if table is not None}
+
+
 def _append(table: DeltaTable, rows: pa.Table | None, run: str, token: Token) -> None:
     """Commit a batch's rows, or that there are none, with its number and its token."""
     said = {"run": run, "batch": token.batch_id, "lanes": token.lanes, "topics": token.topics}
@@ -141,8 +154,8 @@ def _append(table: DeltaTable, rows: pa.Table | None, run: str, token: Token) ->
         app_transactions=[Transaction(run, token.batch_id), Transaction(_plan(run), token.digest)],
         custom_metadata={"slackwater": json.dumps(said)},
     )
-    if rows is None:
-        rows = pa.schema(table.schema().to_arrow()).empty_table()
+    schema = _schema(table)
+    rows = schema.empty_table() if rows is None else conformed(rows, schema)
     write_deltalake(table, rows, mode="append", commit_properties=properties)
 
 
@@ -170,10 +183,16 @@ def _existing(path: Path) -> DeltaTable | None:
 def _open(path: Path, schema: pa.Schema) -> DeltaTable:
     """Open a table, creating it where it is not there yet; partitioned by run.
 
-    One that was made before there was a lag gets the column; what it holds has none.
+    One of an older pipeline, or an older sink, gets the columns that it lacks.
     """
     table = DeltaTable.create(path, schema, mode="ignore", partition_by=["run"])
-    names = {field.name for field in table.schema().fields}
-    if LAG in schema.names and LAG not in names:
-        table.alter.add_columns(Field(LAG, PrimitiveType("long")))
+    while additions({"": _schema(table)}, {"": schema}):
+        # Another run may be quicker with a column of its own: ours are looked for once more.
+        with suppress(CommitFailedError):
+            write_deltalake(table, schema.empty_table(), mode="append", schema_mode="merge")
+        table.update_incremental()
     return table
+
+
+def _schema(table: DeltaTable) -> pa.Schema:
+    return pa.schema(table.schema().to_arrow())

@@ -1,0 +1,130 @@
+"""Records that must be refused, made for any pipeline out of a good record of its own.
+
+Each is bad in one way, and beside the good one in every other, so that a reader that takes it by
+mistake gets a wrong result and not a far-off one. What the definition would take, or would refuse
+for another reason, is no poison of this pipeline and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from windowing.semantics.values import ValueReader
+from windowing.spec import Pipeline
+from windowing.spec.source import Source
+
+HUGE_BYTES: Final = 10_000_000
+"""How large the largest of `extremes` are, about."""
+
+_FAR_US: Final = 400 * 86_400_000_000
+_UNKNOWN: Final = "slackwater_poison"
+_PER_UNIT: Final = {"us": 1, "ms": 1_000, "s": 1_000_000}
+_WRONG: Final = {"int": "12", "float": "1.5", "string": 12}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Poison:
+    """A record that must end as a dead letter.
+
+    Attributes:
+        what: what is wrong with it, in words.
+        reason: what its dead letter must say.
+        value: its bytes.
+    """
+
+    what: str
+    reason: str
+    value: bytes
+
+
+def poisons(pipeline: Pipeline, good: Mapping[str, Any]) -> list[Poison]:
+    """One record of each kind that this pipeline must refuse.
+
+    Args:
+        pipeline: of one source.
+        good: a record that it takes, by field.
+    """
+    return _refused(pipeline, _candidates(pipeline, good))
+
+
+def extremes(pipeline: Pipeline, good: Mapping[str, Any]) -> list[Poison]:
+    """Records too large, too deep or too far away; arguments as of `poisons`."""
+    return _refused(pipeline, _extremes(pipeline.source, good))
+
+
+def _refused(pipeline: Pipeline, candidates: Iterator[Poison]) -> list[Poison]:
+    """Those that are refused for their reason, one of each kind."""
+    reader, now_us = ValueReader(pipeline), _now_us()
+    found: dict[str, Poison] = {}
+    for one in candidates:
+        if reader.read(one.value, now_us) == one.reason:
+            found.setdefault(one.what, one)
+    return [*found.values()]
+
+
+def _candidates(pipeline: Pipeline, good: Mapping[str, Any]) -> Iterator[Poison]:
+    source, field = pipeline.source, pipeline.source.event_time.field
+    text = _spelled(good)
+    yield Poison("the text breaks off", "malformed", text[: -len(text) // 3])
+    yield Poison("an array, not an object", "malformed", json.dumps([*good.values()]).encode())
+    name = next((n for n, t in source.fields.items() if t.kind == "string" and n in good), field)
+    yield Poison("half a surrogate pair", "malformed", _spelled({**good, name: "\ud800"}))
+    without = {name: value for name, value in good.items() if name != field}
+    yield Poison("no event time", "missing_event_time", _spelled(without))
+    yield Poison("an event time that is none", "bad_event_time", _spelled({**good, field: True}))
+    for what, ts_us in _times_out_of_range(source):
+        yield _at(source, good, what, "time_out_of_range", ts_us)
+    if source.event_time.max_ahead_us is not None:
+        ahead_us = _now_us() + source.event_time.max_ahead_us + _FAR_US
+        yield _at(source, good, "far ahead of the broker", "time_ahead", ahead_us)
+    more = {**good, _UNKNOWN: "A1"}
+    yield Poison("a field that nobody declared", "unknown_field", _spelled(more))
+    for key in sorted(pipeline.key_fields(0)):
+        yield Poison("a null key", "null_key", _spelled({**good, key: None}))
+    for name, type_ in source.fields.items():
+        wrong = {**good, name: _WRONG[type_.kind]}
+        yield Poison("a value of another type", "bad_type", _spelled(wrong))
+
+
+def _extremes(source: Source, good: Mapping[str, Any]) -> Iterator[Poison]:
+    huge = _spelled({**good, _UNKNOWN: "x" * HUGE_BYTES})
+    yield Poison("ten megabytes in a field that nobody declared", "unknown_field", huge)
+    yield Poison("ten megabytes that break off", "malformed", huge[:-2])
+    yield Poison("a million brackets", "malformed", b"[" * 1_000_000)
+    for what, ts_us in _times_out_of_range(source):
+        yield _at(source, good, what, "time_out_of_range", ts_us)
+
+
+def _times_out_of_range(source: Source) -> Iterator[tuple[str, int]]:
+    rule = source.event_time
+    yield "an event time long before all that are legal", rule.first_us - _FAR_US
+    yield "an event time at which legal ones end", rule.end_us
+
+
+def _at(source: Source, good: Mapping[str, Any], what: str, reason: str, ts_us: int) -> Poison:
+    """A record at another time; one that cannot be spelled is spelled so that nobody takes it."""
+    rule = source.event_time
+    time_ = _iso(ts_us) if rule.unit == "iso" else -(-ts_us // _PER_UNIT[rule.unit])
+    return Poison(what, reason, _spelled({**good, rule.field: time_}))
+
+
+def _iso(ts_us: int) -> str:
+    """A time as text; the calendar has the years 1 to 9999, and what lies beyond is no time."""
+    try:
+        return (_EPOCH + timedelta(microseconds=ts_us)).isoformat()
+    except OverflowError:
+        return "beyond any calendar"
+
+
+def _spelled(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1_000

@@ -1,0 +1,188 @@
+"""Compares two runs that work beside each other on the real stack, while both go on.
+
+What a run has written is read before the offsets are that the other must have committed: so the
+other's rows are those of at least as much of the log, and must have the same lines.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chaos.contrast import Change, Contrast
+from chaos.handover.shared import Shared, Window, agree, letters_lacking, shared
+from chaos.log import LogRecord, read_topics
+from chaos.output import Output, read_tables
+from chaos.postgres_output import read_postgres
+from chaos.replay.production import same_windows
+from infra.endpoints import Endpoints
+from jobs import runs
+from jobs.life import State
+from jobs.runs.choice import meant, name_in
+from jobs.runs.looking import life_of
+from jobs.runs.orders import live_run
+from windowing.spec import Pipeline
+
+_POLL_S: Final = 0.5
+_GOES_ON: Final = frozenset({State.submitted, State.waiting, State.running, State.restarting})
+
+Offsets = dict[int, int]
+
+
+class HandoverError(RuntimeError):
+    """Runs that cannot be compared, or not yet."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Even:
+    """What the comparison of two runs came to.
+
+    Attributes:
+        windows: of the one and the other, those that must agree.
+        letters: dead letters that one of them lacks.
+        apart: what was not compared, and why.
+    """
+
+    windows: Contrast
+    letters: tuple[str, ...]
+    apart: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether they agree where they must."""
+        return not (self.windows.differing or self.letters)
+
+    def sentences(self) -> list[str]:
+        """What was compared, and what came out."""
+        told = f"{self.windows.before} and {self.windows.after}: {self.windows.summary()}"
+        letters = [f"{len(self.letters)} dead letters differ, as {self.letters[0]}"]
+        return [*self.apart, told, *(letters if self.letters else [])]
+
+
+def sides(endpoints: Endpoints, file: Path, to: str) -> tuple[runs.Run | None, runs.Run]:
+    """The live run of a pipeline, and the one that is to take over.
+
+    Returns:
+        both; no live run where the other one is that, and nothing is left to do.
+
+    Raises:
+        RunError: there is no such run, or it has never worked beside the live one.
+        HandoverError: it does not live.
+        InfraError: the master does not answer.
+    """
+    green = meant(endpoints, file, to)
+    blue = live_run(endpoints, name_in(endpoints, file))
+    if blue is None or blue.run == green.run:
+        return None, green
+    life = life_of(endpoints, green)
+    if life.state not in _GOES_ON:
+        why = f" ({life.why})" if life.why else ""
+        msg = (
+            f"run {green.run} is {life.state}{why}: what takes over has to live: "
+            f"`slackwater submit {file} --run {green.run} --beside` lets it go on"
+        )
+        raise HandoverError(msg)
+    return blue, green
+
+
+def compare(
+    endpoints: Endpoints,
+    blue: runs.Run,
+    green: runs.Run,
+    *,
+    within_s: float,
+    news: Callable[[str], None],
+) -> Even:
+    """Compare what two runs have written where they must agree.
+
+    Args:
+        endpoints: of the running stack.
+        blue: the live run; it may have ended.
+        green: the one that is to take over.
+        within_s: how long the one may take to come as far as the other is.
+        news: told what happens.
+
+    Raises:
+        HandoverError: the new run is behind.
+        OutputError: what they wrote cannot be read.
+        LogError: the log cannot be read, where only that tells what must agree.
+    """
+    ours, theirs = blue.own_pipeline(), green.own_pipeline()
+    of = shared(ours, theirs, same_code=blue.fingerprint in (None, ours.fingerprint))
+    until_s, names = time.monotonic() + within_s, (blue.run, green.run)
+    written = _written(blue, ours)
+    ends = _reached(blue, theirs)
+    if lag := _await(green, theirs, ends, until_s):
+        msg = (
+            f"run {green.run} is {lag:,} offsets behind run {blue.run}: hand over when it has "
+            "caught up (`slackwater runs` shows how far it is), or give it longer by --within"
+        )
+        raise HandoverError(msg)
+    also = _written(green, theirs)
+    windows = _same_windows(endpoints, (blue, ours), (green, theirs), ends, of)
+    found = agree(of, written, also, names=names, windows=windows)
+    letters = [] if windows is not None else letters_lacking(of, written, also)
+    if windows is None and not found.differing and life_of(endpoints, blue).state in _GOES_ON:
+        # And the other way round, for rows that only the new run has.
+        if _await(blue, ours, _reached(green, ours), until_s):
+            news(f"run {blue.run} is behind {green.run}: what it has not read is not compared")
+        else:
+            later = _written(blue, ours)
+            found = _both(found, agree(of, also, later, names=(names[1], names[0])))
+            letters += letters_lacking(of, also, later)
+    return Even(found, tuple(letters), of.apart)
+
+
+def _both(one: Contrast, turned: Contrast) -> Contrast:
+    """Two contrasts of the same runs in one, the second with its sides turned."""
+    differing = [pair for pair in turned.pairs if pair.change is not Change.same]
+    known = {pair.place for pair in one.pairs}
+    more = [pair.turned() for pair in turned.pairs if pair.place not in known or pair in differing]
+    places = {pair.place for pair in more}
+    kept = [pair for pair in one.pairs if pair.place not in places]
+    return Contrast(one.before, one.after, (*kept, *more))
+
+
+def _written(run: runs.Run, pipeline: Pipeline) -> Output:
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        return read_postgres(pipeline, run.run)
+    return read_tables(run.table, pipeline, run.run)
+
+
+def _reached(run: runs.Run, pipeline: Pipeline) -> Offsets:
+    """The offsets up to which a run may have written, by the lanes of a pipeline."""
+    return runs.planned_offsets(run.checkpoint, pipeline.source)
+
+
+def _await(run: runs.Run, pipeline: Pipeline, ends: Offsets, until_s: float) -> int:
+    """Wait until a run has committed up to some offsets; gives how many it lacks in the end."""
+    while True:
+        _, committed = runs.committed_offsets(run.checkpoint, pipeline.source)
+        lacking = sum(max(0, end - committed.get(lane, 0)) for lane, end in ends.items())
+        if not lacking or time.monotonic() >= until_s:
+            return lacking
+        time.sleep(_POLL_S)
+
+
+def _same_windows(
+    endpoints: Endpoints,
+    blue: tuple[runs.Run, Pipeline],
+    green: tuple[runs.Run, Pipeline],
+    ends: Offsets,
+    of: Shared,
+) -> set[Window] | None:
+    """The windows that do not depend on where each run began; None: all, they began alike."""
+    first, begins = (side[0].options.first or {} for side in (blue, green))
+    if first == begins or not of.aggregates:
+        return None
+    pipeline, log = blue[1], list[LogRecord]()
+    for record in read_topics(endpoints.kafka_bootstrap, pipeline.source):
+        lane = pipeline.source.number(record.source, record.partition)
+        if lane is not None and record.offset < ends.get(lane, 0):
+            log.append(record)
+    return same_windows(pipeline, log, first, begins)

@@ -1,0 +1,77 @@
+"""Records that a function of a user's makes: `python: module:function`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+
+class GeneratorError(RuntimeError):
+    """A function that cannot be found, or that fails, or that makes something else than records."""
+
+    exit_code = 2
+
+
+def write_generated(reference: str, folder: Path, seed: int, records: int, file: Path) -> None:
+    """Write what a function yields, a line each.
+
+    Args:
+        reference: `module:function`; it takes a seed, and yields dicts: lines of EVENTS.jsonl, or
+            values alone.
+        folder: where the module is looked for before anywhere else, beside the working directory.
+        seed: handed to the function: the same seed, the same records.
+        records: at most so many are asked for.
+        file: where to.
+
+    Raises:
+        GeneratorError: as of the class.
+    """
+    with file.open("w", encoding="utf-8") as opened:
+        opened.writelines(_lines(reference, folder, seed, records))
+        is_empty = not opened.tell()
+    if is_empty:
+        msg = f"python: {reference} yields nothing with seed {seed}: it must yield records"
+        raise GeneratorError(msg)
+
+
+def _lines(reference: str, folder: Path, seed: int, records: int) -> Iterator[str]:
+    module, _, name = reference.partition(":")
+    with _importable(folder):
+        try:
+            function = getattr(importlib.import_module(module), name)
+            for made in islice(function(seed), records):
+                yield f"{_spelled(made, reference)}\n"
+        except GeneratorError:
+            raise
+        except (Exception, SystemExit) as error:
+            msg = (
+                f"python: {reference}(seed={seed}) failed: {type(error).__name__}: {error}; the "
+                f"module is looked for in {folder}, then where you stand, then as Python does"
+            )
+            raise GeneratorError(msg) from error
+
+
+def _spelled(made: object, reference: str) -> str:
+    if not isinstance(made, dict):
+        msg = (
+            f"python: {reference} yields {made!r:.80}, and a record is a dict: a value, or "
+            "{'source': …, 'partition': …, 'offset': …, 'value': …}"
+        )
+        raise GeneratorError(msg)
+    return json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let modules of a folder, and of the working directory, be imported for a while."""
+    before = list(sys.path)
+    sys.path[:0] = [str(folder.resolve()), str(Path.cwd())]
+    try:
+        yield
+    finally:
+        sys.path[:] = before

@@ -1,0 +1,68 @@
+"""A pipeline under names of a run's own, so that nobody else's topics and tables are hurt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from windowing.spec import Pipeline, load_pipeline, parse_pipeline
+
+_KEPT_OF_NAME = 120
+
+
+def own_pipeline(
+    file: Path, run: str, *, topic: str | None = None, shards: int | None = None
+) -> Pipeline:
+    """The pipeline of a file under a name, a table and perhaps a topic of a run's own.
+
+    Names decide no row but for the topic's, which dead letters and offsets show.
+
+    Args:
+        file: the pipeline file.
+        run: what to put behind the pipeline's name.
+        topic: another log to read; None: the pipeline's. For a join: what its topics' names begin
+            with.
+        shards: another number of them, which decides no row; None: the pipeline's.
+
+    Raises:
+        PipelineError: the file breaks a rule.
+    """
+    original = load_pipeline(file)
+    document = yaml.safe_load(original.text)
+    # A name has a longest length, and this one is to grow.
+    document["name"] = f"{original.name[:_KEPT_OF_NAME]}-{run}"
+    document["sink"] = {"table": document["name"]}
+    document.pop("quality", None)
+    if topic is not None and original.join is None:
+        _move(document["source"], topic)
+    elif topic is not None:
+        for side in ("left", "right"):
+            source = document["join"][side]["source"]
+            _move(source, f"{topic}-{source['topic']}")
+    if shards is not None:
+        document["shards"] = shards
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    return parse_pipeline(text, str(file))
+
+
+def _move(source: dict[str, Any], topic: str) -> None:
+    """Give a source another topic, and the lanes that it names the names that they have there."""
+    old, source["topic"] = source["topic"], topic
+
+    def moved(by_lane: dict[str, Any]) -> dict[str, Any]:
+        pairs = ((str(lane), told) for lane, told in by_lane.items())
+        # Of what an alias repeats, the names are moved already.
+        return {n.replace(old, topic, 1) if n.startswith(f"{old}/") else n: v for n, v in pairs}
+
+    if isinstance(source.get("joined"), dict):
+        source["joined"] = moved(source["joined"])
+    for generator in (source.get("disorder"), *(source.get("disorder_of") or {}).values()):
+        if not isinstance(generator, dict):
+            continue
+        if isinstance(generator.get("heartbeat"), dict):
+            generator["heartbeat"] = moved(generator["heartbeat"])
+        per = generator.get("ordered_per")
+        if isinstance(per, dict) and isinstance(per.get("members"), dict):
+            per["members"] = moved(per["members"])

@@ -1,0 +1,67 @@
+"""A range of a topic that somebody else writes to: read once, and never touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from chaos.log import LogError, committed_ends, read_topic
+from chaos.workload.kinds import Edge, Workload
+from chaos.workload.records import Sent
+from jobs.topics import offsets_at
+from windowing.spec import Pipeline
+
+
+class RangeError(LogError):
+    """A range that the topic does not have, or a topic that is not as the pipeline reads it."""
+
+    exit_code = 2
+
+
+def read_range(bootstrap: str, workload: Workload, pipeline: Pipeline) -> Iterator[Sent]:
+    """Yield the records of a range, without the ends of partitions.
+
+    Partitions come one beside the other as the broker hands them out, each in its order.
+
+    Args:
+        bootstrap: of the broker that has the topic.
+        workload: names it, and the range.
+        pipeline: of one source, whose partitions the topic has.
+
+    Raises:
+        RangeError: the range, or the number of partitions, is another.
+        LogError: the topic cannot be read.
+        BrokerError: no broker answers.
+    """
+    topic, wanted = str(workload.topic), pipeline.source.partitions
+    if pipeline.join is not None:
+        msg = f"topic {topic}: a join reads two topics: record both into a file, and give events"
+        raise RangeError(msg)
+    settled = committed_ends(bootstrap, topic)
+    if len(settled) != wanted:
+        msg = (
+            f"topic {topic!r} has {len(settled)} partitions, the pipeline declares {wanted}: name "
+            "another topic, or declare as many"
+        )
+        raise RangeError(msg)
+    begins = _offsets(bootstrap, topic, workload.from_, settled) or dict.fromkeys(settled, 0)
+    ends = {**settled, **(_offsets(bootstrap, topic, workload.to, settled) or {})}
+    for lane, end in ends.items():
+        if end > settled[lane]:
+            msg = f"to {end} of {topic}/{lane}: it ends at {settled[lane]}: say an earlier end"
+            raise RangeError(msg)
+    for record in read_topic(bootstrap, topic, ends=ends):
+        if record.offset >= begins.get(record.partition, 0):
+            sent = Sent(0, record.partition, record.value, record.control)
+            if not sent.is_end:
+                yield sent
+
+
+def _offsets(
+    bootstrap: str, topic: str, edge: Edge | None, settled: Mapping[int, int]
+) -> dict[int, int] | None:
+    if edge is None or isinstance(edge, dict):
+        if strange := sorted((edge or {}).keys() - settled.keys()):
+            msg = f"there is no partition {topic}/{strange[0]}: it has {len(settled)}, from 0"
+            raise RangeError(msg)
+        return edge
+    return offsets_at(bootstrap, topic, edge)

@@ -1,0 +1,22 @@
+"""What a DAG run is to do: deploy the pipeline, or stop its job."""
+
+from __future__ import annotations
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowSkipException
+
+DEPLOY, STOP = "deploy", "stop"
+ACTIONS = (DEPLOY, STOP)
+"""Values of the parameter `action`."""
+
+
+def skip_unless(action: str, context: Context) -> None:
+    """Skips a task that the DAG run's action does not want; those behind it are skipped with it.
+
+    Raises:
+        AirflowSkipException: it does something else. A DAG without the parameter deploys.
+    """
+    wanted = context["params"].get("action", DEPLOY)
+    if wanted != action:
+        msg = f"this DAG run was triggered with action = {wanted}"
+        raise AirflowSkipException(msg)

@@ -1,0 +1,202 @@
+"""Stands for a job that runs on: deferred as long as it lives, red when it is dead."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from airflow.triggers.base import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TriggerEvent
+
+from dags.operators.command import CommandError, run_quietly
+from dags.operators.job import GAVE_UP, Job, jobs_arguments, jobs_of, named
+from dags.operators.links import SparkDriverLink
+from dags.operators.run_command import CommandTask
+from dags.operators.stop_job import stop_if_marked_failed
+from dags.operators.submit_stream import Submission
+
+POLL_VARIABLE = "SLACKWATER_MONITOR_SECONDS"
+"""Seconds between two questions, instead of POLL_S."""
+
+POLL_S = 20.0
+
+PATIENCE_S = 600
+"""How long the question may go unanswered before the job counts as dead."""
+
+_DEFERRED = "deferred"
+
+
+class MonitorTrigger(BaseTrigger):
+    """Asks how a run is until its job has ended.
+
+    Its one event ends the task without a worker, so that it does so in a paused DAG, too: failed,
+    which is tried again while retries are left, where the job is dead; skipped where somebody has
+    stopped it or put another run in its place. The log says which, and why.
+
+    Args:
+        file: the run's own copy of the pipeline file: the user's may be edited, or taken away.
+        run: the job's run.
+        poll_s: seconds between two questions.
+    """
+
+    def __init__(self, *, file: str, run: str, poll_s: float) -> None:
+        super().__init__()
+        self.file = file
+        self.run_name = run
+        self.poll_s = poll_s
+        self._before: Job | None = None
+        self._answered_s = time.time()
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """What Airflow stores to make it again in the triggerer."""
+        return (
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            {"file": self.file, "run": self.run_name, "poll_s": self.poll_s},
+        )
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Yields the one event."""
+        while (event := await self._look()) is None:
+            await asyncio.sleep(self.poll_s)
+        yield event
+
+    async def _look(self) -> TriggerEvent | None:
+        """Asks once; gives the event if the job has ended."""
+        try:
+            jobs = jobs_of(await run_quietly(jobs_arguments(self.file)))
+        except CommandError as error:
+            return self._unanswered(error)
+        self._answered_s = time.time()
+        job, before = named(jobs, self.run_name), self._before
+        self._before = job
+        if job is None:
+            self.log.error("there is no run %s any more: its folder is gone", self.run_name)
+            return TaskFailedEvent()
+        if before is None or before.state != job.state:
+            self.log.info("%s", job)
+        if job.on_purpose:
+            return TaskSkippedEvent()
+        # A driver on its way from one worker to another may look dead for a moment.
+        if job.dead and before is not None and before.dead:
+            self.log.error("%s", job)
+            return TaskFailedEvent()
+        return None
+
+    def _unanswered(self, error: CommandError) -> TriggerEvent | None:
+        if time.time() < self._answered_s + PATIENCE_S:
+            self.log.warning("no answer: %s", error)
+            return None
+        self.log.error("no answer for %d s, so the job counts as dead: %s", PATIENCE_S, error)
+        return TaskFailedEvent()
+
+    async def on_kill(self) -> None:
+        """Somebody acted on the task: ends the job if it was marked failed."""
+        await stop_if_marked_failed(self, self.file, self.run_name)
+
+
+class MonitorJob(CommandTask):
+    """Waits in the triggerer as long as a run's job lives; deploys it again where it is gone.
+
+    A job that gave up for a reason of its own (`failed`) is not deployed again by a retry, which
+    would meet the reason again, only by a clear. Where another DAG run watches the same run
+    already, there is nothing left to do, and the task is skipped.
+
+    Args:
+        submit_task_id: the task whose result is the submission.
+    """
+
+    operator_extra_links = (SparkDriverLink(),)
+    ui_color = "#e3f2e6"
+
+    def __init__(self, *, submit_task_id: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.submit_task_id = submit_task_id
+
+    def execute(self, context: Context) -> None:
+        """Looks, deploys again if need be, and hands over to the triggerer.
+
+        Raises:
+            AirflowFailException: the job gave up.
+            AirflowSkipException: there is no job to watch, or another DAG run watches it.
+        """
+        submission: Submission = context["ti"].xcom_pull(task_ids=self.submit_task_id)
+        file, run = submission["file"], submission["run"]
+        jobs = self._jobs(file)
+        job = named(jobs, run)
+        if job is None:
+            msg = f"there is no run {run} any more: its folder is gone; trigger the DAG anew"
+            raise AirflowFailException(msg)
+        _check_is_ours(job, jobs, by_hand=self._is_cleared(context))
+        if watcher := self._watcher(context, run):
+            msg = f"DAG run {watcher} watches run {run} already"
+            raise AirflowSkipException(msg)
+        if job.ended:
+            self.log.info("%s: it goes on from its checkpoint", job)
+            self.call("start", file, "--run", run)
+        SparkDriverLink().show(self, context, job.ui or submission.get("ui"))
+        poll_s = float(os.environ.get(POLL_VARIABLE, POLL_S))
+        self.defer(
+            trigger=MonitorTrigger(file=file, run=run, poll_s=poll_s),
+            method_name=self.ended.__name__,
+        )
+
+    def ended(self, context: Context, event: str) -> None:
+        """Takes the event where no triggerer could end the task: in `dag.test()`.
+
+        Raises:
+            AirflowSkipException, AirflowException: as the event says.
+        """
+        if event == TaskSkippedEvent().payload:
+            raise AirflowSkipException
+        msg = "the job is dead: the log above says why"
+        raise AirflowException(msg)
+
+    def _jobs(self, file: str) -> list[Job]:
+        try:
+            return jobs_of(self.asked(*jobs_arguments(file)))
+        except CommandError as error:
+            raise AirflowException(str(error)) from None
+
+    def _is_cleared(self, context: Context) -> bool:
+        """Whether somebody has cleared the task, so that this is a first try of his."""
+        ti = context["ti"]
+        return ti.try_number > 1 and ti.max_tries - ti.try_number + 1 >= self.retries
+
+    def _watcher(self, context: Context, run: str) -> str | None:
+        """The DAG run whose monitor watches the run already, if there is one."""
+        ti = context["ti"]
+        states = ti.get_task_states(dag_id=ti.dag_id, task_ids=[ti.task_id])
+        for dag_run, tasks in states.items():
+            if dag_run != ti.run_id and tasks.get(ti.task_id) == _DEFERRED:
+                other = ti.xcom_pull(task_ids=self.submit_task_id, run_id=dag_run)
+                if other and other["run"] == run:
+                    return str(dag_run)
+        return None
+
+
+def _check_is_ours(job: Job, jobs: list[Job], *, by_hand: bool) -> None:
+    """Whether a job may be watched, and deployed again if it has ended.
+
+    Args:
+        job: of the DAG run.
+        jobs: all of the pipeline.
+        by_hand: somebody has cleared the task, and wants the job to go on.
+
+    Raises:
+        AirflowFailException: it gave up.
+        AirflowSkipException: it has ended on purpose, or another run has its place.
+    """
+    other = next((one for one in jobs if one.live and one.run != job.run and not one.ended), None)
+    if job.ended and other is not None:
+        msg = f"run {other.run} has taken the place of run {job.run}"
+        raise AirflowSkipException(msg)
+    if by_hand:
+        return
+    if job.on_purpose:
+        raise AirflowSkipException(str(job))
+    if job.state == GAVE_UP:
+        raise AirflowFailException(str(job))

@@ -1,0 +1,74 @@
+"""Ends a pipeline's job: by a step of its own, or since its task was marked failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.sdk import Context
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+from airflow.triggers.base import BaseTrigger
+from asgiref.sync import sync_to_async
+
+from dags.operators.action import STOP, skip_unless
+from dags.operators.command import run_quietly
+from dags.operators.job import jobs_arguments, jobs_of, named
+from dags.operators.run_command import CommandTask
+
+_FAILED = "failed"
+
+
+def stop_arguments(file: str, run: str) -> list[str]:
+    """The command line that ends the job of one run, and of no other."""
+    return ["stop", file, "--run", run]
+
+
+class StopJob(CommandTask):
+    """Ends the live run's job, or that of the run which is named, if that is the DAG run's action.
+
+    Its checkpoint stays.
+
+    Args:
+        file: the pipeline file.
+    """
+
+    ui_color = "#fbe9e7"
+
+    def __init__(self, *, file: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file = file
+
+    def execute(self, context: Context) -> None:
+        """Calls `slackwater stop`."""
+        skip_unless(STOP, context)
+        run = context["params"].get("run")
+        self.call("stop", self.file, *(["--run", run] if run else []))
+
+
+async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> None:
+    """Ends a run's job where the task that waits for it, or its DAG run, was marked failed.
+
+    For a trigger's `on_kill`, which is called when the task was cleared or marked a success, too:
+    then the job goes on.
+
+    Args:
+        trigger: what waits.
+        file: the pipeline file.
+        run: the run's name.
+
+    Raises:
+        CommandError: the job could not be ended.
+    """
+    task = trigger.task_instance
+    states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
+        dag_id=task.dag_id, task_ids=[task.task_id], run_ids=[task.run_id]
+    )
+    state = states.get(task.run_id, {}).get(task.task_id)
+    if state != _FAILED:
+        trigger.log.info("the task is now %s: run %s goes on", state or "to run again", run)
+        return
+    job = named(jobs_of(await run_quietly(jobs_arguments(file))), run)
+    if job is None or job.ended:
+        trigger.log.info("marked failed: %s", job or f"there is no run {run}")
+        return
+    await run_quietly(stop_arguments(file, run))
+    trigger.log.info("marked failed: the job of run %s is ended; its checkpoint stays", run)

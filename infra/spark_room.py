@@ -1,0 +1,89 @@
+"""Who has the cores and the memory of the Spark cluster, and who waits for them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from infra import spark
+from infra.errors import NotReady
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one application, or one driver, has of the cluster, or wants of it.
+
+    Attributes:
+        name: of the application; of a driver, its submission id.
+        app_id: of the application; empty of a driver.
+        cores: that it has.
+        memory_mib: that it has; of an application, for each of its executors.
+        waits: it has none, since no worker has room for it.
+    """
+
+    name: str
+    app_id: str
+    cores: int
+    memory_mib: int
+    waits: bool
+
+
+@dataclass(frozen=True)
+class Room:
+    """The cluster's room.
+
+    Attributes:
+        applications: that live, waiting ones included.
+        drivers: that live, waiting ones included.
+        free: per living worker, its free cores and memory in MiB.
+        ended: ids of applications that have ended, by name, the last one of each.
+    """
+
+    applications: tuple[Share, ...]
+    drivers: tuple[Share, ...]
+    free: tuple[tuple[int, int], ...]
+    ended: Mapping[str, str]
+
+    def application(self, name: str) -> Share | None:
+        """The living application of a name; None: there is none."""
+        return next((one for one in self.applications if one.name == name), None)
+
+
+def look(page: str) -> Room:
+    """Ask the master.
+
+    Args:
+        page: base URL of its page.
+
+    Raises:
+        NotReady: it does not answer.
+    """
+    return room(spark.page(page))
+
+
+def room(told: Mapping[str, Any]) -> Room:
+    """Read what the master tells of itself as JSON."""
+    try:
+        return Room(
+            applications=tuple(map(_application, told["activeapps"])),
+            drivers=tuple(map(_driver, told["activedrivers"])),
+            free=tuple(
+                (worker["coresfree"], worker["memoryfree"])
+                for worker in told["workers"]
+                if worker["state"] == "ALIVE"
+            ),
+            ended={one["name"]: one["id"] for one in told["completedapps"]},
+        )
+    except KeyError as error:
+        text = f"the master's page lacks {error}: it is not that of Spark 4.2"
+        raise NotReady(text) from error
+
+
+def _application(one: Mapping[str, Any]) -> Share:
+    waits = one["state"] == "WAITING"
+    return Share(one["name"], one["id"], int(one["cores"]), int(one["memoryperexecutor"]), waits)
+
+
+def _driver(one: Mapping[str, Any]) -> Share:
+    waits = one["state"] == "SUBMITTED"
+    has = (0, 0) if waits else (int(one["cores"]), int(one["memory"]))
+    return Share(one["id"], "", *has, waits)

@@ -1,0 +1,205 @@
+"""The life of a run: which states there are, and which one the facts add up to.
+
+A pure function. What it is given was read elsewhere: the run's notes, what the master says of the
+driver, what the driver has noted of itself. So a state is never kept, and cannot be out of date:
+whoever asks works it out again. The diagram is in `jobs/README.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+DEATHS_MAX = 3
+"""So often may a job die of an error of its own without a batch in between; then it has failed."""
+
+SILENT_DEATHS_MAX = 10
+"""So often may its processes be gone without a word: killed from outside, or out of memory."""
+
+ALIVE = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING"})
+"""A driver's states at the master in which it will still do something, or is doing it."""
+
+
+class State(StrEnum):
+    """What a run can be."""
+
+    submitted = "submitted"
+    waiting = "waiting"
+    running = "running"
+    restarting = "restarting"
+    failed = "failed"
+    stopping = "stopping"
+    stopped = "stopped"
+    superseded = "superseded"
+    finished = "finished"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing happens any more unless somebody submits or starts the run."""
+        return self in _ENDED
+
+
+_ENDED = frozenset({State.failed, State.stopped, State.superseded, State.finished})
+
+
+@dataclass(frozen=True)
+class Deaths:
+    """How often the drivers of a submission have died since one of them was last well.
+
+    Attributes:
+        error: of an error of the job's own, which it could say.
+        silent: without a word: it was killed, or the machine was out of memory.
+        outage: of something that was away, as a broker: that is worth every restart.
+        last: what the last one died of; None: it said nothing.
+    """
+
+    error: int = 0
+    silent: int = 0
+    outage: int = 0
+    last: str | None = None
+
+    @property
+    def number(self) -> int:
+        """All of them."""
+        return self.error + self.silent + self.outage
+
+    @property
+    def final(self) -> str | None:
+        """Why another restart would not help; None: it may."""
+        last = self.last or "it left no word: killed from outside, or out of memory"
+        if self.error >= DEATHS_MAX:
+            return f"died {self.error} times without a batch in between, the last time of: {last}"
+        if self.silent >= SILENT_DEATHS_MAX:
+            return f"was killed {self.silent} times without a batch in between: {last}"
+        return None
+
+
+@dataclass(frozen=True)
+class Order:
+    """That a run is to end.
+
+    Attributes:
+        by: the run that takes its place; None: somebody has stopped it.
+    """
+
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a run.
+
+    Attributes:
+        driver: the driver's state at the master; None: there is no master, since the stack is down.
+        failure: why the job gave up, in its own words; None: it did not.
+        order: that it is to end, if somebody has said so since it was submitted.
+        available_now: it takes what is there, then ends.
+        begun: how often a driver of this submission has come as far as our program; None: not
+            known, as of a job that an older version has submitted.
+        well: the present driver has committed a batch, or has found nothing to do.
+        deaths: of its drivers.
+        launches: how often the cluster has started a driver that never came to our program.
+        last_words: the last line of such a driver's output.
+        lacks: what it waits for, and who has it; None: it waits for nothing.
+    """
+
+    driver: str | None
+    failure: str | None = None
+    order: Order | None = None
+    available_now: bool = False
+    begun: int | None = None
+    well: bool = False
+    deaths: Deaths = field(default_factory=Deaths)
+    launches: int = 0
+    last_words: str | None = None
+    lacks: str | None = None
+
+
+@dataclass(frozen=True)
+class Life:
+    """The state of a run.
+
+    Attributes:
+        state: which one.
+        why: a sentence; of a waiting run, for whom; of a failed one, the reason.
+    """
+
+    state: State
+    why: str | None = None
+
+
+def life(facts: Facts) -> Life:
+    """Work out the state of a run.
+
+    Args:
+        facts: as they stand; what was ordered counts more than what has failed, and that more than
+            what the cluster believes.
+    """
+    if facts.order is not None:
+        return _ordered(facts.order, facts.driver in ALIVE)
+    if facts.failure is not None:
+        return Life(State.failed, facts.failure)
+    if facts.driver in ALIVE:
+        return _alive(facts)
+    return _gone(facts)
+
+
+def _ordered(order: Order, alive: bool) -> Life:
+    if alive:
+        return Life(State.stopping, "its driver has been told to end")
+    if order.by is not None:
+        return Life(State.superseded, f"run {order.by} has taken its place")
+    return Life(State.stopped, None)
+
+
+def _alive(facts: Facts) -> Life:
+    never_came = facts.begun == 0 and facts.launches >= DEATHS_MAX
+    if never_came:
+        words = facts.last_words or "it left no word"
+        return Life(
+            State.failed,
+            f"its driver was started {facts.launches} times and never came to our program: {words}",
+        )
+    if (final := facts.deaths.final) is not None:
+        return Life(State.failed, f"its driver {final}")
+    if facts.lacks is not None and not facts.well:
+        return Life(State.waiting, facts.lacks)
+    if facts.driver == "RELAUNCHING":
+        return Life(State.restarting, "its worker was lost: the driver is started on another one")
+    if facts.well or facts.begun is None:
+        return Life(State.running)
+    if facts.deaths.number or facts.launches > 1:
+        return Life(State.restarting, _restarts(facts))
+    if facts.driver == "SUBMITTED":
+        return Life(State.submitted, "no worker has started its driver yet")
+    return Life(State.submitted, "its driver is on its way to its first batch")
+
+
+def _restarts(facts: Facts) -> str:
+    deaths = facts.deaths
+    if not deaths.number:
+        return f"start {facts.launches} of {DEATHS_MAX}: {facts.last_words or 'it left no word'}"
+    last = deaths.last or "it left no word"
+    if deaths.error:
+        return (
+            f"died {deaths.error} of {DEATHS_MAX} times without a batch, the last time of: {last}"
+        )
+    if deaths.silent:
+        return f"was killed {deaths.silent} of {SILENT_DEATHS_MAX} times without a batch: {last}"
+    return f"died {deaths.outage} times of something that is away, and is started again: {last}"
+
+
+def _gone(facts: Facts) -> Life:
+    """The state of a run whose driver is not alive, though nobody of us has ended it."""
+    if facts.driver == "FINISHED":
+        if facts.available_now:
+            return Life(State.finished)
+        return Life(State.failed, facts.last_words or "its driver ended, though it was to run on")
+    if facts.driver in ("FAILED", "ERROR"):
+        words = facts.deaths.last or facts.last_words or "its driver's log may say more"
+        return Life(State.failed, f"its driver ended with an error: {words}")
+    if facts.driver == "KILLED":
+        return Life(State.stopped, "its driver was ended at the cluster, not by a command of ours")
+    return Life(
+        State.stopped, "the cluster was stopped under it: `slackwater start` goes on from there"
+    )

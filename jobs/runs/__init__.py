@@ -1,0 +1,48 @@
+"""Runs of a pipeline: their folders, their submission, and how far each has come.
+
+A run is one checkpoint. Its folder holds the checkpoint, a copy of the pipeline file as it was
+submitted, and a note of how; its rows are in the pipeline's table under the run's name. What
+states a run has, and what leads from one to the other, is `jobs.life`.
+"""
+
+from jobs.runs.folder import (
+    FAILURE_FILE,
+    SECRETS_FOLDER,
+    Run,
+    RunError,
+    RunNameError,
+    as_accepted,
+    failure,
+    find,
+    folder_of,
+    newest,
+    table_of,
+)
+from jobs.runs.looking import Progress, progress
+from jobs.runs.offsets import committed_offsets, planned_offsets
+from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit, take_over
+
+__all__ = [
+    "FAILURE_FILE",
+    "SECRETS_FOLDER",
+    "Progress",
+    "Run",
+    "RunError",
+    "RunNameError",
+    "as_accepted",
+    "committed_offsets",
+    "failure",
+    "find",
+    "folder_of",
+    "living",
+    "newest",
+    "planned_offsets",
+    "progress",
+    "start",
+    "stop",
+    "stop_all",
+    "stop_run",
+    "submit",
+    "table_of",
+    "take_over",
+]

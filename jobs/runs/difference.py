@@ -1,0 +1,64 @@
+"""How a pipeline file differs from a run's own copy of it: a sentence for each place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from infra.endpoints import Endpoints
+from jobs.placement import is_version_of, with_place
+from jobs.runs.folder import Run, as_accepted
+from windowing.spec import PipelineError, load_pipeline
+from windowing.spec.errors import shown
+
+
+def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> list[str] | None:
+    """How the user's file differs now from what a run runs; None: it does not.
+
+    Args:
+        endpoints: whose state folder has the run.
+        run: the run.
+        file: the file to compare with; None: the one that the run was submitted with.
+    """
+    now = file or run.given
+    if now is None or now == run.file:
+        return None
+    if not now.exists():
+        return [f"{now} is gone"]
+    if now.read_bytes() == run.file.read_bytes():
+        return None
+    try:
+        own, ours = run.own_pipeline(), as_accepted(endpoints, load_pipeline(now), run.run)
+        if is_version_of(own, ours):  # which tables it was given is no edit of the user's
+            ours = with_place(ours, own.output, like=own)
+        return list(differences(own.text, ours.text)) or None
+    except PipelineError as error:
+        return [f"{now} breaks a rule now: {error}"]
+
+
+def differences(before: str, now: str) -> Iterator[str]:
+    """What differs between two pipeline files, by its path in them.
+
+    Args:
+        before: one document, valid as a pipeline.
+        now: the other.
+    """
+    ours, theirs = (dict(_leaves(yaml.safe_load(text))) for text in (before, now))
+    for path in dict.fromkeys([*ours, *theirs]):
+        if path not in theirs:
+            yield f"{path}: gone, was {shown(ours[path])}"
+        elif path not in ours:
+            yield f"{path}: new, {shown(theirs[path])}"
+        elif ours[path] != theirs[path]:
+            yield f"{path}: was {shown(ours[path])}, now {shown(theirs[path])}"
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value

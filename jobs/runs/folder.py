@@ -1,0 +1,255 @@
+"""The folder of a run: its name, its note, its own copy of the pipeline file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from infra.endpoints import Endpoints
+from windowing.spec import Pipeline, PipelineError, load_pipeline
+from windowing.spec.joining import with_lanes
+from windowing.spec.names import RUN_MAX, check_name
+
+FAILURE_FILE = "failure.json"
+SECRETS_FOLDER = "kafka"
+"""In a run's folder: how its job reaches a cluster that wants a login; for our eyes only."""
+
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+NOTE_FILE = "run.json"
+"""In a run's folder: how it was submitted."""
+
+
+class RunError(RuntimeError):
+    """A run that does not exist, or that cannot be what was asked for."""
+
+    exit_code = 1
+
+
+class RunNameError(RunError):
+    """A name that no run can have."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run was submitted with beside its file; `start` submits it with the same again.
+
+    Attributes:
+        max_offsets: offsets per batch at the most; None for no limit.
+        available_now: take what is there, then end.
+        parallelism: how many tasks run the lanes, and the shards; None: as the job has it.
+        conf: Spark settings beside those of the cluster.
+        first: per partition, where a fresh checkpoint begins; None: at the beginning.
+        end: per partition, the first offset to be left out; None: all is read.
+        beside: another run of the pipeline may live meanwhile.
+    """
+
+    max_offsets: int | None = None
+    available_now: bool = False
+    parallelism: int | None = None
+    conf: Mapping[str, str] | None = None
+    first: Mapping[int, int] | None = None
+    end: Mapping[int, int] | None = None
+    beside: bool = False
+
+    @classmethod
+    def of(cls, noted: Mapping[str, Any]) -> Options:
+        """Read them from a note, where the numbers of partitions are texts."""
+        first, end = (
+            None if noted[name] is None else {int(lane): at for lane, at in noted[name].items()}
+            for name in ("first", "end")
+        )
+        return cls(**{**noted, "first": first, "end": end})
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a pipeline.
+
+    Attributes:
+        pipeline: its name.
+        run: the run's name.
+        submission_id: the driver's, at the cluster.
+        folder: checkpoint and notes.
+        checkpoint: Spark's checkpoint.
+        table: the pipeline's table folder, shared by all its runs.
+        file: the run's own copy of the pipeline file.
+        given: the file that it was submitted with, as it was called; None: the note does not say.
+        submitted_at: when, in UTC; of a run that was submitted again, the last time.
+        options: what it was submitted with beside the file.
+        fingerprint: of the pipeline that it was begun with; None: the note does not say.
+    """
+
+    pipeline: str
+    run: str
+    submission_id: str
+    folder: Path
+    checkpoint: Path
+    table: Path
+    file: Path
+    given: Path | None = None
+    submitted_at: datetime = _LONG_AGO
+    options: Options = field(default_factory=Options)
+    fingerprint: str | None = None
+
+    def told(self) -> dict[str, str]:
+        """What is said of it to programs that have submitted it."""
+        names = ("pipeline", "run", "submission_id", "folder", "checkpoint", "table", "file")
+        return {name: str(getattr(self, name)) for name in names}
+
+    def own_pipeline(self) -> Pipeline:
+        """What the run runs: its own copy of the file, with the lanes that have joined it.
+
+        Raises:
+            PipelineError: the copy is damaged.
+        """
+        return load_pipeline(self.file)
+
+
+def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
+    """The folder of a run.
+
+    Raises:
+        RunNameError: the name cannot be that of a folder.
+    """
+    return _folder_of(endpoints, pipeline.name, run)
+
+
+def _folder_of(endpoints: Endpoints, pipeline: str, run: str) -> Path:
+    try:
+        check_name(run, RUN_MAX)
+    except ValueError as error:
+        msg = f"--run: {error}"
+        raise RunNameError(msg) from None
+    return runs_folder(endpoints, pipeline) / run
+
+
+def runs_folder(endpoints: Endpoints, pipeline: str) -> Path:
+    """The folder of all runs of a pipeline, by its name."""
+    return endpoints.state_dir / "runs" / pipeline
+
+
+def table_of(endpoints: Endpoints, pipeline: Pipeline) -> Path:
+    """The folder of a pipeline's tables."""
+    return endpoints.state_dir / "tables" / pipeline.output
+
+
+def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
+    """A run that was submitted before.
+
+    Raises:
+        RunError: there is none of this name.
+    """
+    return find_named(endpoints, pipeline.name, run)
+
+
+def find_named(endpoints: Endpoints, pipeline: str, run: str) -> Run:
+    """The same, by the pipeline's name."""
+    folder = _folder_of(endpoints, pipeline, run)
+    try:
+        return read_run(folder)
+    except FileNotFoundError:
+        listed = ", ".join(one.run for one in every_run(endpoints, pipeline))
+        has = f"; it has {listed}" if listed else ": submit it first"
+        msg = f"pipeline {pipeline} has no run {run!r}{has}"
+        raise RunError(msg) from None
+
+
+def every_run(endpoints: Endpoints, pipeline: str) -> list[Run]:
+    """All runs of a pipeline, the one submitted last at the end."""
+    notes = runs_folder(endpoints, pipeline).glob(f"*/{NOTE_FILE}")
+    found = (read_run(note.parent) for note in notes)
+    return sorted(found, key=lambda run: (run.submitted_at, run.run))
+
+
+def newest(endpoints: Endpoints, pipeline: Pipeline) -> Run | None:
+    """The run that was submitted last; None: there is none."""
+    found = every_run(endpoints, pipeline.name)
+    return found[-1] if found else None
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run's note.
+
+    Raises:
+        FileNotFoundError: nothing was submitted from this folder.
+    """
+    file = folder / NOTE_FILE
+    note = json.loads(file.read_text(encoding="utf-8"))
+    if "submitted_at" in note:
+        submitted_at = datetime.fromisoformat(note["submitted_at"])
+    else:  # of an older version
+        submitted_at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    return Run(
+        pipeline=note["pipeline"],
+        run=note["run"],
+        submission_id=note["submission_id"],
+        folder=Path(note["folder"]),
+        checkpoint=Path(note["checkpoint"]),
+        table=Path(note["table"]),
+        file=Path(note["file"]) if "file" in note else _copy_in(folder),
+        given=Path(note["given"]) if note.get("given") else None,
+        submitted_at=submitted_at,
+        options=Options.of(note["options"]) if "options" in note else Options(),
+        fingerprint=note.get("fingerprint"),
+    )
+
+
+def write_note(run: Run) -> None:
+    """Write a run's note, whole or not at all."""
+    options = asdict(run.options)
+    note = {name: str(value) for name, value in asdict(run).items() if value is not None}
+    note["submitted_at"] = run.submitted_at.isoformat()
+    write_whole(run.folder / NOTE_FILE, {**note, "options": options})
+
+
+def write_whole(file: Path, what: object) -> None:
+    """Write JSON into a file that others may read at any time: beside it, then renamed."""
+    written = file.with_name(f".{file.name}.new")
+    written.write_text(json.dumps(what), encoding="utf-8")
+    written.replace(file)
+
+
+def _copy_in(folder: Path) -> Path:
+    """The copy of the file in the folder of a run whose note does not say which it is."""
+    copies = [path for path in folder.iterdir() if path.suffix in (".yml", ".yaml")]
+    if len(copies) != 1:
+        msg = f"{folder} has {len(copies)} pipeline files, not one: submit the run once more"
+        raise RunError(msg)
+    return copies[0]
+
+
+def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
+    """The pipeline with the lanes that joined a run, if it is the run's but for them.
+
+    A file that tells of a lane's joining otherwise than the run stays what it is: another pipeline.
+
+    Args:
+        endpoints: whose state folder has the run; there may be no run of this name.
+        pipeline: the file as the user has it.
+        run: the run's name.
+    """
+    if not (folder_of(endpoints, pipeline, run) / NOTE_FILE).exists():
+        return pipeline
+    told = pipeline.source.joined_lanes
+    try:
+        own = load_pipeline(find(endpoints, pipeline, run).file)
+        joined = own.source.joined_lanes
+        if told == joined or told != joined[: len(told)]:
+            return pipeline
+        grown = with_lanes(pipeline, joined)
+    except PipelineError:
+        return pipeline
+    return grown if grown.fingerprint == own.fingerprint else pipeline
+
+
+def failure(run: Run) -> str | None:
+    """Why a run's job gave up; None: it did not."""
+    file = run.folder / FAILURE_FILE
+    return json.loads(file.read_text(encoding="utf-8"))["error"] if file.exists() else None

@@ -1,0 +1,168 @@
+"""Looks at a run: gathers the facts of its life, from its folder and from the master."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra import spark_rest
+from infra.endpoints import Endpoints
+from jobs.life import Deaths, Facts, Life, State, life
+from jobs.owner import REFUSED_FILE
+from jobs.runs.attempts import Attempts, read_attempts
+from jobs.runs.folder import Run, failure
+from jobs.runs.names import job_name
+from jobs.runs.offsets import committed_offsets
+from jobs.runs.orders import read_order
+from jobs.runs.waiting import lacks
+from windowing.spec.source import Source
+
+_LAUNCH = "Launch Command: "
+"""The first words that a worker writes into a driver's output, at each start of it."""
+
+_LOG_BYTES = 1 << 20
+_RAISED = re.compile(r"^(?:Exception in thread \S+ )?((?:[\w.]+\.)?\w*(?:Error|Exception)\b.*)$")
+_ONLY_REPORTED = "SparkUserAppException"
+_WORDS_MAX = 500
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen of a run.
+
+    Attributes:
+        life: its state, and why.
+        deaths: of its drivers, since one was last well.
+        log: the folder of the driver's output, where it is on this machine.
+    """
+
+    life: Life
+    deaths: Deaths
+    log: Path | None
+
+
+def life_of(endpoints: Endpoints, run: Run) -> Life:
+    """The state of a run.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    return look_at(endpoints, run).life
+
+
+def look_at(endpoints: Endpoints, run: Run) -> Look:
+    """Look at a run; where the endpoints name no master, the stack is down.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    attempts = read_attempts(run.folder)
+    noted = attempts or Attempts()
+    driver, log = _driver(endpoints, run)
+    launches, words = _launches(log) if not noted.begun else (0, None)
+    facts = Facts(
+        driver=driver,
+        failure=failure(run),
+        order=read_order(run.folder),
+        available_now=run.options.available_now,
+        begun=None if attempts is None else attempts.begun,
+        well=noted.well,
+        deaths=noted.deaths,
+        launches=launches,
+        last_words=(_refused(run) if driver == "FINISHED" else None) or words,
+        lacks=lacks(endpoints, run, driver) if not noted.well else None,
+    )
+    # One that was told to end has died of that, and of nothing that is worth counting.
+    deaths = noted.deaths if facts.order is None else Deaths()
+    return Look(life(facts), deaths, log)
+
+
+def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:
+    """The state of the run's driver at the master, and the folder of its output."""
+    if not endpoints.spark_rest:
+        return None, None
+    # Whoever submitted may have died before the note had the driver's name.
+    known = run.submission_id or spark_rest.find_driver(endpoints, job_name(run.pipeline, run.run))
+    if not known:
+        return "UNKNOWN", None
+    driver = spark_rest.status(endpoints, known)
+    return driver.state, driver.log_dir
+
+
+def _launches(log: Path | None) -> tuple[int, str | None]:
+    """How often a driver was started by the cluster, and what it said last."""
+    if log is None or not (log / "stderr").exists():
+        return 0, None
+    with (log / "stderr").open("rb") as lines:
+        text = lines.read(_LOG_BYTES).decode("utf-8", errors="replace")
+    said = [line.strip() for line in text.splitlines() if line.strip()]
+    raised = [found[1] for line in said if (found := _RAISED.match(line))]
+    telling = [line for line in raised if _ONLY_REPORTED not in line]
+    words = (telling or raised or said or [None])[-1]
+    return text.count(_LAUNCH), words and words[:_WORDS_MAX]
+
+
+def _refused(run: Run) -> str | None:
+    """What a driver said that left the run to another one."""
+    file = run.folder / REFUSED_FILE
+    return json.loads(file.read_text(encoding="utf-8"))["error"] if file.exists() else None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        state: of the run.
+        batches: how many batches are committed.
+        committed: per partition, the next offset after the last committed batch.
+        behind: offsets up to the target that are not committed yet.
+        error: why the job gave up, else None.
+        log: folder of the driver's output, where it is on this machine.
+        why: a sentence on the state, where there is more to say.
+        restarts: how often its driver has died since a batch was last committed.
+    """
+
+    state: State
+    batches: int
+    committed: Mapping[int, int]
+    behind: int
+    error: str | None = None
+    log: str | None = None
+    why: str | None = None
+    restarts: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether every offset up to the target is committed."""
+        return self.behind == 0
+
+
+def progress(
+    endpoints: Endpoints, run: Run, until: Mapping[int, int], source: Source | None = None
+) -> Progress:
+    """How far a run is from the offsets `until` (per lane, exclusive).
+
+    Args:
+        endpoints: of the stack.
+        run: the run.
+        until: by the numbers of the lanes.
+        source: numbers the lanes; None: one topic, whose partitions they are.
+    """
+    seen = look_at(endpoints, run)  # first: what is said of the end must not be older than it
+    batches, committed = committed_offsets(run.checkpoint, source)
+    behind = sum(max(0, end - committed.get(lane, 0)) for lane, end in until.items())
+    failed = seen.life.state is State.failed
+    return Progress(
+        state=seen.life.state,
+        batches=batches,
+        committed=committed,
+        behind=behind,
+        error=seen.life.why if failed else None,
+        log=str(seen.log) if seen.log else None,
+        why=seen.life.why,
+        restarts=seen.deaths.number,
+    )

@@ -1,0 +1,43 @@
+"""How far a checkpoint has come: read from Spark's own files, the only place that keeps offsets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from windowing.spec.source import Source
+
+
+def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[int, dict[int, int]]:
+    """What the checkpoint says is done: the number of batches, and the next offset per lane.
+
+    Args:
+        checkpoint: the run's.
+        source: numbers the lanes; None: one topic, whose partitions they are.
+    """
+    return _newest(checkpoint, "commits", source)
+
+
+def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int, int]:
+    """The next offset per lane after the newest batch that was planned: what may be written.
+
+    Args: as of `committed_offsets`.
+    """
+    return _newest(checkpoint, "offsets", source)[1]
+
+
+def _newest(checkpoint: Path, log: str, source: Source | None) -> tuple[int, dict[int, int]]:
+    """How many batches one of Spark's logs has, and where the newest of them ends."""
+    numbers = [int(path.name) for path in (checkpoint / log).glob("[0-9]*")]
+    if not numbers:
+        return 0, {}
+    last = max(numbers)
+    lines = (checkpoint / "offsets" / str(last)).read_text(encoding="utf-8").splitlines()
+    by_topic = json.loads(lines[-1])
+    offsets: dict[int, int] = {}
+    for topic, partitions in by_topic.items():
+        for partition, offset in partitions.items():
+            number = int(partition) if source is None else source.number(topic, int(partition))
+            if number is not None:
+                offsets[number] = int(offset)
+    return last + 1, offsets

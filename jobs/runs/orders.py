@@ -1,0 +1,72 @@
+"""What was said of a pipeline's runs: which one is live, and which ones are to end.
+
+The live run is the one that commands take unless another is named. Whoever submits a run makes it
+the live one; one that works beside it becomes that when it takes over.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from infra.endpoints import Endpoints
+from jobs.life import Order
+from jobs.runs.folder import NOTE_FILE, Run, every_run, read_run, runs_folder, write_whole
+
+LIVE_FILE = "live.json"
+"""In the folder of a pipeline's runs."""
+
+ORDER_FILE = "order.json"
+"""In a run's folder, from when it is told to end until it is submitted again."""
+
+_LOCK_FILE = ".lock"
+
+
+def name_live(endpoints: Endpoints, pipeline: str, run: str) -> None:
+    """Make a run the live one of its pipeline, in one write."""
+    write_whole(runs_folder(endpoints, pipeline) / LIVE_FILE, {"run": run})
+
+
+def live_run(endpoints: Endpoints, pipeline: str) -> Run | None:
+    """The live run of a pipeline, else its newest; None: it has no run."""
+    folder = runs_folder(endpoints, pipeline)
+    try:
+        named = folder / json.loads((folder / LIVE_FILE).read_text(encoding="utf-8"))["run"]
+    except FileNotFoundError:
+        named = None
+    if named is not None and (named / NOTE_FILE).exists():
+        return read_run(named)
+    found = every_run(endpoints, pipeline)
+    return found[-1] if found else None
+
+
+def give_order(folder: Path, order: Order) -> None:
+    """Note that a run is to end, before it is told so."""
+    write_whole(folder / ORDER_FILE, asdict(order))
+
+
+def read_order(folder: Path) -> Order | None:
+    """What a run was told last; None: nothing since it was submitted."""
+    try:
+        return Order(**json.loads((folder / ORDER_FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+def withdraw_order(folder: Path) -> None:
+    """Forget what a run was told: it is submitted again."""
+    (folder / ORDER_FILE).unlink(missing_ok=True)
+
+
+@contextmanager
+def one_at_a_time(endpoints: Endpoints, pipeline: str) -> Iterator[None]:
+    """Let nobody else begin or end a run of a pipeline meanwhile: two would make two drivers."""
+    folder = runs_folder(endpoints, pipeline)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK_FILE).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

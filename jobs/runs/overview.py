@@ -1,0 +1,188 @@
+"""Every run at one glance: state, why, how far, what was said of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from infra import outside, spark_room
+from infra.endpoints import Endpoints
+from infra.errors import NotReady
+from infra.spark_room import Room
+from jobs.broker import BrokerError
+from jobs.life import Life
+from jobs.runs.difference import file_differs
+from jobs.runs.folder import Run, RunError, every_run
+from jobs.runs.looking import look_at
+from jobs.runs.names import job_name
+from jobs.runs.offsets import committed_offsets
+from jobs.runs.orders import live_run
+from jobs.runs.verdicts import Judge, Verdict, last_verdict
+from jobs.topics import TopicError, end_offsets
+from windowing.spec import PipelineError
+from windowing.spec.source import Source
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What is known of a run.
+
+    Attributes:
+        run: the run.
+        life: its state, and why.
+        live: whether commands take it by default.
+        restarts: how often its driver has died since a batch was last committed.
+        file_differs: how the file that it was submitted with differs now; None: it does not.
+        batches: how many are committed.
+        behind: offsets up to the topic's end that are not committed; None: the broker does not say.
+        last_verify: what `verify` said last; None: it was not asked.
+        last_quality: the same of `quality`.
+        ui: the page of its job, else of the cluster; None: there is no cluster.
+        log: the folder of its driver's output, where it is on this machine.
+    """
+
+    run: Run
+    life: Life
+    live: bool
+    restarts: int
+    file_differs: list[str] | None
+    batches: int
+    behind: int | None
+    last_verify: Verdict | None
+    last_quality: Verdict | None
+    ui: str | None
+    log: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """For scripts; `docs/commands.md` and `jobs/README.md` say what is in it."""
+        run = self.run
+        return {
+            "pipeline": run.pipeline,
+            "run": run.run,
+            "state": str(self.life.state),
+            "why": self.life.why,
+            "live": self.live,
+            "restarts": self.restarts,
+            "submitted_at": run.submitted_at.isoformat(timespec="seconds"),
+            "file": str(run.file),
+            "file_differs": self.file_differs,
+            "batches": self.batches,
+            "behind": self.behind,
+            "table": str(run.table),
+            "last_verify": self.last_verify and asdict(self.last_verify),
+            "last_quality": self.last_quality and asdict(self.last_quality),
+            "ui": self.ui,
+            "log": self.log,
+        }
+
+
+def pipelines_with_runs(endpoints: Endpoints) -> list[str]:
+    """The names of all pipelines that have runs."""
+    folders = (endpoints.state_dir / "runs").glob("*")
+    return sorted(path.name for path in folders if every_run(endpoints, path.name))
+
+
+def overview(endpoints: Endpoints, pipeline: str, file: Path | None = None) -> Iterator[Overview]:
+    """All runs of a pipeline, the one submitted last first.
+
+    Args:
+        endpoints: of the stack; where it has no broker or no master, what they know is missing.
+        pipeline: its name.
+        file: the pipeline file as it is now; None: the one that each run was submitted with.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    live, room, ends = live_run(endpoints, pipeline), _room(endpoints), _Ends(endpoints)
+    for run in reversed(every_run(endpoints, pipeline)):
+        seen = look_at(endpoints, run)
+        batches, behind = _how_far(run, ends)
+        yield Overview(
+            run=run,
+            life=seen.life,
+            live=live is not None and live.run == run.run,
+            restarts=seen.deaths.number,
+            file_differs=file_differs(endpoints, run, file),
+            batches=batches,
+            behind=behind,
+            last_verify=last_verdict(run, Judge.verify),
+            last_quality=last_verdict(run, Judge.quality),
+            ui=page_of(endpoints, run, room),
+            log=str(seen.log) if seen.log else None,
+        )
+
+
+def page_of(endpoints: Endpoints, run: Run, room: Room | None) -> str | None:
+    """The page of a run's job at the master; that of the master where it has none."""
+    base = outside.spark_ui(endpoints)
+    if not base or room is None:
+        return base or None
+    name = job_name(run.pipeline, run.run)
+    living = room.application(name)
+    app = living.app_id if living else room.ended.get(name)
+    return f"{base}/app/?appId={app}" if app else base
+
+
+def page_now(endpoints: Endpoints, run: Run) -> str | None:
+    """The page of a run's job at the master, as `page_of`, by a look of its own."""
+    return page_of(endpoints, run, _room(endpoints))
+
+
+def _room(endpoints: Endpoints) -> Room | None:
+    try:
+        return spark_room.look(endpoints.spark_ui) if endpoints.spark_ui else None
+    except NotReady:
+        return None
+
+
+class _Ends:
+    """The ends of topics: each is asked for once, and nothing after the first silence."""
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._bootstrap = endpoints.kafka_bootstrap
+        self._known: dict[str, Mapping[int, int]] = {}
+
+    @property
+    def are_unknown(self) -> bool:
+        """Whether no broker can be asked."""
+        return not self._bootstrap
+
+    def of(self, source: Source) -> dict[int, int] | None:
+        """By lane; None where the broker does not say."""
+        found: dict[int, int] = {}
+        for part in source.parts:
+            ends = self._asked(part.topic)
+            if ends is None:
+                return None
+            for partition, end in ends.items():
+                number = source.number(part.topic, partition)
+                if number is not None:
+                    found[number] = end
+        return found
+
+    def _asked(self, topic: str) -> Mapping[int, int] | None:
+        if topic not in self._known and self._bootstrap:
+            try:
+                self._known[topic] = end_offsets(self._bootstrap, topic)
+            except TopicError:
+                return None
+            except BrokerError:
+                self._bootstrap = ""
+        return self._known.get(topic)
+
+
+def _how_far(run: Run, ends: _Ends) -> tuple[int, int | None]:
+    """How many batches are committed, and how many offsets are not."""
+    if ends.are_unknown:
+        return committed_offsets(run.checkpoint)[0], None
+    try:
+        pipeline = run.own_pipeline()
+    except (PipelineError, RunError):
+        return committed_offsets(run.checkpoint)[0], None
+    batches, committed = committed_offsets(run.checkpoint, pipeline.source)
+    until = ends.of(pipeline.source)
+    if until is None:
+        return batches, None
+    return batches, sum(max(0, end - committed.get(lane, 0)) for lane, end in until.items())

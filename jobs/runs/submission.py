@@ -1,0 +1,341 @@
+"""Begins and ends runs: submit, start again, stop. One living job a pipeline, unless asked for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from infra import spark_rest
+from infra.endpoints import Endpoints
+from infra.kafka_settings import settings_for
+from infra.kafka_spelling import hand_over
+from jobs.life import Order, State
+from jobs.owner import REFUSED_FILE
+from jobs.runs.attempts import forget_attempts
+from jobs.runs.folder import (
+    FAILURE_FILE,
+    NOTE_FILE,
+    SECRETS_FOLDER,
+    Options,
+    Run,
+    RunError,
+    as_accepted,
+    folder_of,
+    read_run,
+    runs_folder,
+    table_of,
+    write_note,
+)
+from jobs.runs.looking import life_of
+from jobs.runs.names import job_name, run_of_job
+from jobs.runs.orders import (
+    give_order,
+    live_run,
+    name_live,
+    one_at_a_time,
+    withdraw_order,
+)
+from windowing.spec import Pipeline
+
+_SCRIPT = "jobs/pipeline.py"
+
+
+def submit(
+    endpoints: Endpoints,
+    pipeline: Pipeline,
+    file: Path,
+    run: str,
+    *,
+    beside: bool = False,
+    may_end: Collection[str] | None = None,
+    max_offsets: int | None = None,
+    available_now: bool = False,
+    parallelism: int | None = None,
+    conf: Mapping[str, str] | None = None,
+    first: Mapping[int, int] | None = None,
+    end: Mapping[int, int] | None = None,
+) -> Run:
+    """Submit a run, or attach to it where it is running already.
+
+    The pipeline file is copied into the run's folder, so that a supervised restart runs what was
+    submitted, whatever happens to the file meanwhile; a job that is attached to keeps its copy.
+    The pipeline's other jobs are ended first, and superseded by this one.
+
+    Args:
+        endpoints: of the running stack.
+        pipeline: what to run.
+        file: the pipeline file, for its name.
+        run: the run's name.
+        beside: let the pipeline's other jobs live, and the live run be the one that it is.
+        may_end: the runs whose jobs may be ended for it; None: any.
+        max_offsets: offsets per batch at the most; None for no limit.
+        available_now: take what is there, then end.
+        parallelism: how many tasks run the lanes, and the shards; None: as the job has it.
+        conf: Spark settings beside those of the cluster.
+        first: per partition, where a fresh checkpoint begins; None: at the beginning.
+        end: per partition, the first offset to be left out; None: all is read.
+
+    Raises:
+        RunError: the job of a run would have to be ended that may not.
+    """
+    options = Options(max_offsets, available_now, parallelism, conf, first, end, beside)
+    # Lanes that have joined the run stay with it, whether or not the user's file knows of them.
+    with one_at_a_time(endpoints, pipeline.name):
+        accepted = as_accepted(endpoints, pipeline, run)
+        if may_end is not None and not beside:
+            _check_ends(endpoints, pipeline.name, {run, *may_end})
+        return _submit(endpoints, _Wanted(accepted, file, file.absolute(), run, options))
+
+
+def _check_ends(endpoints: Endpoints, pipeline: str, known: Collection[str]) -> None:
+    living = [name for name in _living(endpoints, pipeline) if name not in known]
+    if living:
+        msg = (
+            f"run {living[0]} of pipeline {pipeline} was begun meanwhile: look with "
+            "`slackwater runs`, then submit again"
+        )
+        raise RunError(msg)
+
+
+def take_file(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> None:
+    """Give a run another spelling of what it runs, as its own copy of the file.
+
+    Args:
+        endpoints: of the stack.
+        run: may be alive.
+        pipeline: of the run's fingerprint, with its rows where the run's are.
+    """
+    with one_at_a_time(endpoints, run.pipeline):
+        _copy(pipeline, run.file)
+
+
+def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
+    """Make a run that works beside the live one the live run, in one write; then end that one.
+
+    To be called again where it was cut off: what is done already stays done.
+
+    Args:
+        endpoints: of the stack.
+        run: that takes over.
+        before: the one that it takes over from.
+
+    Returns:
+        the runs whose jobs were ended.
+    """
+    with one_at_a_time(endpoints, run.pipeline):
+        name_live(endpoints, run.pipeline, run.run)
+        options = replace(run.options, beside=False)
+        write_note(replace(read_run(run.folder), options=options))
+        return _stop(endpoints, run.pipeline, only=before.run, by=run.run)
+
+
+def start(endpoints: Endpoints, run: Run) -> Run:
+    """Let a run go on from its checkpoint, with its own copy of the file and the same options.
+
+    Raises:
+        RunError: another run of the pipeline has a job that lives.
+    """
+    pipeline = run.own_pipeline()
+    with one_at_a_time(endpoints, run.pipeline):
+        others = [name for name in _living(endpoints, run.pipeline) if name != run.run]
+        if others and not run.options.beside:
+            msg = (
+                f"run {others[0]} of pipeline {run.pipeline} has a job that lives: end it with "
+                f"`slackwater stop {run.file} --run {others[0]}`, then start {run.run}"
+            )
+            raise RunError(msg)
+        return _submit(endpoints, _Wanted(pipeline, run.file, run.given, run.run, run.options))
+
+
+def stop(
+    endpoints: Endpoints,
+    pipeline: Pipeline,
+    keep: str | None = None,
+    *,
+    only: str | None = None,
+    by: str | None = None,
+) -> list[str]:
+    """End living drivers of a pipeline; gives their runs.
+
+    Args:
+        endpoints: of the running stack.
+        pipeline: whose runs.
+        keep: a run that is left alone.
+        only: the one run that is meant; None: all of them.
+        by: the run that takes their place; None: they are stopped.
+    """
+    with one_at_a_time(endpoints, pipeline.name):
+        return _stop(endpoints, pipeline.name, keep=keep, only=only, by=by)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A run that is to be: what it runs, from which file, by whom that was given, and how."""
+
+    pipeline: Pipeline
+    file: Path
+    given: Path | None
+    run: str
+    options: Options
+
+
+def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
+    pipeline, run, beside = wanted.pipeline, wanted.run, wanted.options.beside
+    folder = folder_of(endpoints, pipeline, run)
+    folder.mkdir(parents=True, exist_ok=True)
+    if _is_doomed(endpoints, folder):
+        _stop(endpoints, pipeline.name, only=run)
+    driver = spark_rest.find_driver(endpoints, job_name(pipeline.name, run))
+    if driver is None:
+        if not beside:
+            # Another run's job would keep the cores and write beside this one.
+            _stop(endpoints, pipeline.name, keep=run, by=run)
+        for said in (FAILURE_FILE, REFUSED_FILE):
+            (folder / said).unlink(missing_ok=True)
+        withdraw_order(folder)
+        forget_attempts(folder)
+    secrets = _hand_over(endpoints, folder)
+    if driver is not None and (folder / NOTE_FILE).exists():
+        result = replace(read_run(folder), submission_id=driver)
+    else:
+        result = _noted(endpoints, wanted, driver)
+    if driver is None:
+        result = _launch(endpoints, result, secrets)
+    if not beside or live_run(endpoints, pipeline.name) is None:
+        name_live(endpoints, pipeline.name, run)
+    return result
+
+
+def _is_doomed(endpoints: Endpoints, folder: Path) -> bool:
+    """Whether nobody must attach to a run's job: it has given up, or is on its way out."""
+    return (folder / NOTE_FILE).exists() and life_of(endpoints, read_run(folder)).state in (
+        State.failed,
+        State.stopping,
+    )
+
+
+def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
+    """Copy the file and write the note; before there is a job, so that whoever dies now shows."""
+    folder = folder_of(endpoints, wanted.pipeline, wanted.run)
+    copied = folder / wanted.file.name
+    result = Run(
+        pipeline=wanted.pipeline.name,
+        run=wanted.run,
+        submission_id=driver or "",
+        folder=folder,
+        checkpoint=folder / "checkpoint",
+        table=table_of(endpoints, wanted.pipeline),
+        file=copied,
+        given=wanted.given,
+        submitted_at=datetime.now(UTC),
+        options=wanted.options,
+        fingerprint=_begun_with(folder) or wanted.pipeline.fingerprint,
+    )
+    _copy(wanted.pipeline, copied)
+    write_note(result)
+    return result
+
+
+def _begun_with(folder: Path) -> str | None:
+    """The fingerprint that a run was begun with; None: it was not begun, or that was not noted."""
+    return read_run(folder).fingerprint if (folder / NOTE_FILE).exists() else None
+
+
+def _copy(pipeline: Pipeline, file: Path) -> None:
+    """Write a run's own copy of its file, whole or not at all."""
+    written = file.with_name(f".{file.name}.new")
+    written.write_text(pipeline.text, encoding="utf-8")
+    written.replace(file)
+
+
+def _launch(endpoints: Endpoints, run: Run, secrets: Path | None) -> Run:
+    submission_id = spark_rest.submit(
+        endpoints,
+        endpoints.code / _SCRIPT,
+        _arguments(endpoints, run, secrets),
+        name=job_name(run.pipeline, run.run),
+        conf=run.options.conf,
+        supervise=not run.options.available_now,
+    )
+    result = replace(run, submission_id=submission_id)
+    write_note(result)
+    return result
+
+
+def _hand_over(endpoints: Endpoints, folder: Path) -> Path | None:
+    """The file by which the job gets its login: it outlives us, as the job must after a restart."""
+    settings = settings_for(endpoints.kafka_bootstrap)
+    return hand_over(settings, folder / SECRETS_FOLDER) if settings.is_more else None
+
+
+def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str]:
+    options = run.options
+    args = [str(run.file), "--run", run.run, "--bootstrap", endpoints.kafka_bootstrap]
+    args += ["--checkpoint", str(run.checkpoint), "--table", str(run.table)]
+    if secrets is not None:
+        args += ["--kafka", str(secrets)]
+    if options.available_now:
+        args.append("--available-now")
+    for option, number in (
+        ("--max-offsets", options.max_offsets),
+        ("--parallelism", options.parallelism),
+    ):
+        if number is not None:
+            args += [option, str(number)]
+    for option, offsets in (("--first", options.first), ("--end", options.end)):
+        if offsets is not None:
+            args += [option, json.dumps({str(lane): offset for lane, offset in offsets.items()})]
+    return args
+
+
+def stop_run(endpoints: Endpoints, run: Run) -> list[str]:
+    """End the driver of one run, if it lives; gives the run's name, or nothing."""
+    with one_at_a_time(endpoints, run.pipeline):
+        return _stop(endpoints, run.pipeline, only=run.run)
+
+
+def stop_all(endpoints: Endpoints, pipeline: str) -> list[str]:
+    """End all living drivers of a pipeline, by its name; gives their runs."""
+    with one_at_a_time(endpoints, pipeline):
+        return _stop(endpoints, pipeline)
+
+
+def living(endpoints: Endpoints, pipeline: str) -> list[str]:
+    """The runs of a pipeline that have a living driver."""
+    return sorted(_living(endpoints, pipeline))
+
+
+def _living(endpoints: Endpoints, pipeline: str) -> dict[str, str]:
+    """The submission id of each run of a pipeline whose driver lives."""
+    return {
+        run: driver.submission_id
+        for driver in spark_rest.list_drivers(endpoints)
+        if driver.state in spark_rest.ALIVE
+        and (run := run_of_job(driver.name, pipeline)) is not None
+    }
+
+
+def _stop(
+    endpoints: Endpoints,
+    pipeline: str,
+    *,
+    keep: str | None = None,
+    only: str | None = None,
+    by: str | None = None,
+) -> list[str]:
+    stopped = []
+    for run, submission_id in _living(endpoints, pipeline).items():
+        if run == keep or only not in (None, run):
+            continue
+        folder = runs_folder(endpoints, pipeline) / run
+        folder.mkdir(parents=True, exist_ok=True)
+        give_order(folder, Order(by))
+        spark_rest.kill(endpoints, submission_id)
+        # A job that was ended for good needs its login no more.
+        shutil.rmtree(folder / SECRETS_FOLDER, ignore_errors=True)
+        stopped.append(run)
+    return stopped

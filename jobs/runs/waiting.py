@@ -1,0 +1,93 @@
+"""For whom a run waits: who has the cores that it wants, and what would free them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from infra import spark_rest, spark_room
+from infra.endpoints import Endpoints
+from infra.errors import NotReady
+from infra.spark_room import Room
+from jobs.runs.folder import Run, read_run, runs_folder
+from jobs.runs.names import job_name, pipeline_and_run
+
+FileOf = Callable[[tuple[str, str]], Path]
+"""Gives the file by which commands find a run, by the names of pipeline and run."""
+
+_DRIVER_MIB = 1024  # as the cluster's settings have it
+
+
+def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
+    """What a run waits for and who has it; None where it waits for nothing, or nobody says.
+
+    Args:
+        endpoints: of the stack.
+        run: the run.
+        driver: the state of its driver at the master.
+    """
+    if driver not in ("SUBMITTED", "RUNNING"):
+        return None
+    try:
+        room = spark_room.look(endpoints.spark_ui)
+    except NotReady:
+        return None
+    name = job_name(run.pipeline, run.run)
+    own = room.application(name)
+    if driver == "RUNNING" and (own is None or not own.waits):
+        return None
+    drivers = {one.submission_id: one.name for one in spark_rest.list_drivers(endpoints)}
+    # A driver has no worker for a moment in any case; it waits where none has room.
+    if driver == "SUBMITTED" and _fits_a_driver(room):
+        return None
+    what = "executors" if driver == "RUNNING" else "driver"
+    return said(name, what, room, drivers, lambda ours: _file_of(endpoints, *ours))
+
+
+def _fits_a_driver(room: Room) -> bool:
+    return any(cores >= 1 and memory >= _DRIVER_MIB for cores, memory in room.free)
+
+
+def _file_of(endpoints: Endpoints, pipeline: str, run: str) -> Path:
+    """By which file a command finds a run."""
+    folder = runs_folder(endpoints, pipeline) / run
+    try:
+        found = read_run(folder)
+    except FileNotFoundError:
+        return folder
+    return found.given if found.given is not None and found.given.exists() else found.file
+
+
+def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: FileOf) -> str:
+    """Say for whom a job waits, and what would free what they have.
+
+    Args:
+        name: of the job.
+        what: `driver` or `executors`.
+        room: of the cluster.
+        drivers: the names of jobs by the ids of their drivers.
+        file_of: gives the file by which commands find a run.
+    """
+    held: dict[str, int] = {}
+    for share in (*room.applications, *room.drivers):
+        holder = share.name if share.app_id else drivers.get(share.name) or share.name
+        if holder != name and share.cores:
+            held[holder] = held.get(holder, 0) + share.cores
+    free = " and ".join(f"{cores} cores with {memory} MiB" for cores, memory in room.free)
+    none = f"no worker has room for its {what} (free: {free or 'nothing, as no worker lives'})"
+    if not held:
+        return f"{none}, and no job would free any: give the cluster more (infra/README.md)"
+    holders = ", ".join(f"{_who(job)} has {cores} cores" for job, cores in sorted(held.items()))
+    return f"{none}: {holders}; to end one frees them: {_how(sorted(held), file_of)}"
+
+
+def _who(job: str) -> str:
+    ours = pipeline_and_run(job)
+    return f"run {ours[1]} of {ours[0]}" if ours else f"{job!r}, which is no run of a pipeline,"
+
+
+def _how(jobs: list[str], file_of: FileOf) -> str:
+    ours = [found for job in jobs if (found := pipeline_and_run(job))]
+    if not ours:
+        return "end the program that has them"
+    return " or ".join(f"`slackwater stop {file_of(one)} --run {one[1]}`" for one in ours)

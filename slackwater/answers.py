@@ -1,0 +1,70 @@
+"""What commands print for programs: one JSON object, which the DAGs read, too.
+
+`tests/dags/stand_in.py` answers in the same words; `tests/slackwater/test_answers.py` compares.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chaos.expectations import QualityReport
+    from jobs.runs import Progress, Run
+    from windowing.spec import Pipeline
+
+
+def submission(run: Run, ui: str | None) -> dict[str, Any]:
+    """What `submit` and `start` have done.
+
+    Args:
+        run: as submitted.
+        ui: the page of its job at the master, or of the master; None: there is none.
+    """
+    return {**run.told(), "ui": ui}
+
+
+def progress(found: Progress, pipeline: Pipeline, ui: str | None) -> dict[str, Any]:
+    """How far a run is.
+
+    Args:
+        found: as it is.
+        pipeline: names the lanes.
+        ui: as in `submission`.
+    """
+    return {
+        "done": found.done,
+        "behind": found.behind,
+        "state": found.state.upper(),
+        "why": found.why,
+        "restarts": found.restarts,
+        "batches": found.batches,
+        "lanes": {pipeline.source.lane(lane): offset for lane, offset in found.committed.items()},
+        "error": found.error,
+        "log": found.log,
+        "ui": ui,
+    }
+
+
+def quality(report: QualityReport, run: str) -> dict[str, Any]:
+    """What the checks of a run came to.
+
+    Args:
+        report: of the checks.
+        run: its name.
+    """
+    return {
+        "run": run,
+        "passed": report.success,
+        "sentence": report.sentence,
+        "rows": report.rows,
+        "data_docs": str(report.docs_index),
+        "results": [
+            {
+                "query": one.query,
+                "expectation": one.expectation,
+                "success": one.success,
+                "detail": one.detail,
+            }
+            for one in report.results
+        ],
+    }

@@ -1,0 +1,148 @@
+"""Commands that deploy: submit, handover."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slackwater import answers
+from slackwater.classes import check_classes
+from slackwater.console import FAILED, PASSED, err, say, tell
+from slackwater.files import PipelineFile
+
+if TYPE_CHECKING:
+    from infra.endpoints import Endpoints
+    from jobs.deploy import Deployment
+
+RunName = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        metavar="NAME",
+        help="The run: one checkpoint, one result. By default the live one, if the file means what "
+        "it was begun with.",
+    ),
+]
+Origin = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="RUN|TIME|OFFSETS",
+        help="Where a new run begins: where another run is; at what was appended at a time or "
+        'later; at offsets, as {"0": 100}. By default at the beginning of the log.',
+    ),
+]
+Beside = Annotated[
+    bool,
+    typer.Option("--beside", help="Let a new run work beside the live one, until it takes over."),
+]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="End the jobs of other runs of the pipeline first.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    for command in (submit, handover):
+        app.command()(command)
+
+
+def submit(
+    pipeline: PipelineFile,
+    run: RunName = None,
+    origin: Origin = None,
+    beside: Beside = False,
+    replace: Replace = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it means, and do nothing.")
+    ] = False,
+    max_offsets: Annotated[
+        int | None, typer.Option(min=1, help="Offsets per batch at the most.")
+    ] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="Take what is there, then end.")
+    ] = False,
+) -> None:
+    """Submit a file as a run, supervised; what that means, and what it ends, is said first.
+
+    A run that lives is attached to, one that was stopped goes on from its checkpoint: if the file
+    means what it was begun with. Else nothing is touched, and the ways on are named.
+    """
+    from infra import stack
+    from jobs.deploy import carry_out
+    from jobs.runs import living
+    from jobs.runs.overview import page_now
+
+    endpoints = stack.endpoints(only=["kafka", "spark"])
+    found = _prepared(endpoints, pipeline, (run, origin), beside=beside, replace=replace)
+    for sentence in found.said:
+        (say if dry_run else tell)(sentence)
+    if dry_run:
+        return
+    submitted = carry_out(endpoints, found, max_offsets=max_offsets, available_now=available_now)
+    for ended in set(found.plan.ends).difference(living(endpoints, submitted.pipeline)):
+        tell(f"ended the job of run {ended}")
+    say(json.dumps(answers.submission(submitted, page_now(endpoints, submitted))))
+
+
+def _prepared(
+    endpoints: Endpoints,
+    pipeline: Path,
+    named: tuple[str | None, str | None],
+    *,
+    beside: bool,
+    replace: bool,
+) -> Deployment:
+    from jobs.deploy import prepare
+    from jobs.deployment import Wish
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    check_classes(spec, pipeline)  # before a living job is ended for this one
+    run, origin = named
+    wish = Wish(pipeline, spec.name, run, origin, beside=beside, replace=replace)
+    return prepare(endpoints, spec, wish)
+
+
+def handover(
+    pipeline: PipelineFile,
+    to: Annotated[str, typer.Option("--to", metavar="RUN", help="The run that takes over.")],
+    within: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="How long the runs may take to be even.")
+    ] = 60.0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Compare the runs, and do nothing.")
+    ] = False,
+) -> None:
+    """Make a run that works beside the live one the live run, if they agree where they must.
+
+    Compared are the windows of queries with the same meaning, by the aggregates that both have.
+    What only one of them has is named. Where windows differ, nothing is done.
+    """
+    from chaos.handover.run import compare, sides
+    from infra import stack
+    from jobs.runs import take_over
+    from slackwater.replay import show_contrast
+
+    endpoints = stack.endpoints(only=["kafka", "spark"])
+    blue, green = sides(endpoints, pipeline, to)
+    if blue is None:
+        say(f"run {green.run} is the live run of pipeline {green.pipeline} already")
+        return
+    with err.status(f"comparing {blue.run} with {green.run}"):
+        found = compare(endpoints, blue, green, within_s=within, news=tell)
+    for sentence in found.sentences():
+        say(sentence)
+    if not found.ok:
+        show_contrast(found.windows)
+        tell(f"run {blue.run} stays the live one: nothing was done")
+        raise typer.Exit(FAILED)
+    if dry_run:
+        return
+    for ended in take_over(endpoints, green, blue):
+        tell(f"ended the job of run {ended}; its rows and checkpoint stay")
+    say(f"run {green.run} is the live run of pipeline {green.pipeline} now")
+    raise typer.Exit(PASSED)

@@ -1,0 +1,106 @@
+"""Whose output `verify` judges, by which file, and where the verdict is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chaos.verify import Verdict
+    from jobs.runs import Run
+    from windowing.spec import Pipeline
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Whose output is judged.
+
+    Attributes:
+        pipeline: by which it is judged.
+        name: the run's, as it was given or found; None: the only one of the tables.
+        run: the run, where this machine has its folder.
+    """
+
+    pipeline: Pipeline
+    name: str | None
+    run: Run | None
+
+    @property
+    def table(self) -> Path:
+        """The folder of the run's tables."""
+        assert self.run is not None  # noqa: S101 - asked for where the run was needed
+        return self.run.table
+
+    @property
+    def first(self) -> Mapping[int, int] | None:
+        """By lane, where in the log the run was told to begin; None: at the beginning."""
+        return None if self.run is None else self.run.options.first
+
+    @property
+    def is_in_postgres(self) -> bool:
+        """Whether the pipeline writes to PostgreSQL."""
+        return self.pipeline.sink is not None and self.pipeline.sink.postgres is not None
+
+    def keep(self, verdict: Verdict) -> None:
+        """Keep the verdict in the run's folder, if there is one."""
+        from jobs.runs.verdicts import Judge, keep_verdict
+
+        if self.run is not None:
+            last = verdict.lines()[-1]
+            keep_verdict(self.run, Judge.verify, passed=verdict.ok, sentence=last)
+
+
+def judged(
+    file: Path, table: Path | None, run: str | None, *, is_needed: bool, is_file: bool
+) -> Judged:
+    """Find out whose output is meant.
+
+    Args:
+        file: the pipeline file.
+        table: the folder of tables, as it was given; None: none was.
+        run: the run's name, as it was given.
+        is_needed: nothing else says which output is meant.
+        is_file: the output is a file of `run`, which has no runs.
+
+    Raises:
+        RunError: a run is needed, and there is none.
+        PipelineError: the file breaks a rule, and there is no run to go by.
+    """
+    from infra import stack
+    from jobs.runs.choice import meant
+    from slackwater.chosen import warn
+    from windowing.spec import load_pipeline
+
+    endpoints = stack.endpoints(only=[], check=False)
+    if is_needed:
+        found: Run | None = meant(endpoints, file, run)
+    elif is_file and run is None:
+        found = None
+    else:
+        found = _of_folder(file, table, run)
+    if found is None:
+        return Judged(load_pipeline(file), run, None)
+    warn(endpoints, found, file)
+    return Judged(found.own_pipeline(), found.run, found)
+
+
+def _of_folder(file: Path, table: Path | None, run: str | None) -> Run | None:
+    """The run of ours that has written tables; None: they are not those of a run of ours."""
+    from infra import stack
+    from jobs.runs.choice import name_in
+    from jobs.runs.folder import every_run
+    from jobs.runs.orders import live_run
+
+    endpoints = stack.endpoints(only=[], check=False)
+    ours = [
+        one
+        for one in every_run(endpoints, name_in(endpoints, file))
+        if table is None or one.table.resolve() == table.resolve()
+    ]
+    if run is None and len(ours) > 1:
+        live = live_run(endpoints, ours[0].pipeline)
+        run = live.run if live is not None else None
+    named = [one for one in ours if run in (None, one.run)]
+    return named[0] if len(named) == 1 else None

@@ -1,0 +1,188 @@
+"""Commands over runs: runs, start, stop."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from slackwater import answers
+from slackwater.chosen import OptionalRun, warn
+from slackwater.console import err, plain, say, tell
+from slackwater.files import PipelineFile
+
+if TYPE_CHECKING:
+    from infra.endpoints import Endpoints
+    from jobs.runs.overview import Overview
+    from jobs.runs.verdicts import Verdict
+
+_COLOURS = {
+    "running": "green",
+    "finished": "green",
+    "failed": "bold red",
+    "restarting": "yellow",
+    "waiting": "yellow",
+}
+_WIDTH = 120
+"""In characters, where no terminal sets it."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    for command in (runs, start, stop):
+        app.command()(command)
+
+
+def runs(
+    pipeline: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PIPELINE.yml]", help="One pipeline; by default all of them."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line, for scripts.")
+    ] = False,
+) -> None:
+    """Show every run: its state and why, which one is live, how far it is, its last verdicts."""
+    from jobs.runs.choice import name_in
+    from jobs.runs.overview import overview, pipelines_with_runs
+
+    endpoints = _what_is_up()
+    names = pipelines_with_runs(endpoints) if pipeline is None else [name_in(endpoints, pipeline)]
+    found = [one for name in names for one in overview(endpoints, name, pipeline)]
+    if as_json:
+        for one in found:
+            say(json.dumps(one.as_json()))
+    elif found:
+        _show(found)
+    else:
+        whose = "no pipeline has a run" if pipeline is None else f"pipeline {names[0]} has no run"
+        tell(f"{whose} yet: `slackwater submit FILE --run NAME` begins one")
+
+
+def start(pipeline: PipelineFile, run: OptionalRun = None) -> None:
+    """Let a run go on from its checkpoint, with its own copy of the file."""
+    from infra import stack
+    from jobs import runs as begun
+    from jobs.runs.choice import meant
+    from jobs.runs.overview import page_now
+
+    endpoints = stack.endpoints(only=["kafka", "spark"])
+    found = meant(endpoints, pipeline, run)
+    warn(endpoints, found, pipeline)
+    begun_again = begun.start(endpoints, found)
+    say(json.dumps(answers.submission(begun_again, page_now(endpoints, begun_again))))
+
+
+def stop(
+    pipeline: PipelineFile,
+    run: OptionalRun = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All runs of the pipeline that have a job.")
+    ] = False,
+) -> None:
+    """End a run's job; its checkpoint stays, and `start` goes on from there."""
+    from infra import stack
+    from jobs import runs as begun
+    from jobs.runs.choice import meant, name_in
+
+    endpoints = stack.endpoints(only=["spark"])
+    name = name_in(endpoints, pipeline)
+    if every:
+        stopped = begun.stop_all(endpoints, name)
+    else:
+        stopped = begun.stop_run(endpoints, meant(endpoints, pipeline, run))
+    say(f"stopped: {', '.join(stopped) or 'nothing was running'}")
+    others = begun.living(endpoints, name)
+    if others:
+        tell(
+            f"{', '.join(others)} of pipeline {name} goes on: `--run NAME` or `--all` ends it, too"
+        )
+
+
+def _what_is_up() -> Endpoints:
+    """The stack as far as it was started: runs can be looked at without any of it."""
+    from infra import stack
+    from infra.errors import InfraError
+
+    found = stack.endpoints(only=[], check=False)
+    for part, names in (
+        ("kafka", ("kafka_bootstrap",)),
+        ("spark", ("spark_master", "spark_rest", "spark_ui")),
+    ):
+        try:
+            stack.endpoints(only=[part], check=False)
+        except InfraError as error:
+            tell(str(error))
+            found = replace(found, **dict.fromkeys(names, ""))
+    return found
+
+
+def _show(found: list[Overview]) -> None:
+    """A table that fits a narrow terminal, and below it what needs a sentence."""
+    table = Table(box=SIMPLE, pad_edge=False)
+    for title in ("pipeline", "run", "state"):
+        table.add_column(title, overflow="fold")
+    for title in ("batches", "behind"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for title in ("since", "verify", "quality"):
+        table.add_column(title, overflow="fold")
+    for one in found:
+        table.add_row(*_row(one))
+    width = None if err.is_terminal else _WIDTH
+    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+    for one in found:
+        for sentence in _sentences(one):
+            say(f"{one.run.pipeline} {one.run.run}: {sentence}")
+
+
+def _row(one: Overview) -> list[str | Text]:
+    state = one.life.state
+    live = Text.assemble(plain(one.run.run), (" (live)" if one.live else "", "bold"))
+    restarts = f", died {one.restarts}×" if one.restarts else ""
+    return [
+        plain(one.run.pipeline),
+        live,
+        Text(f"{state}{restarts}", _COLOURS.get(state, "")),
+        f"{one.batches:,}",
+        "?" if one.behind is None else f"{one.behind:,}",
+        _ago(one.run.submitted_at),
+        _passed(one.last_verify),
+        _passed(one.last_quality),
+    ]
+
+
+def _ago(at: datetime) -> str:
+    """How long ago that was, as people say it."""
+    seconds = max(0.0, (datetime.now(UTC) - at).total_seconds())
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _passed(verdict: Verdict | None) -> Text:
+    if verdict is None:
+        return Text("-", "dim")
+    age = _ago(datetime.fromisoformat(verdict.at))
+    return Text(
+        f"{'ok' if verdict.passed else 'FAILED'}, {age} ago", "" if verdict.passed else "red"
+    )
+
+
+def _sentences(one: Overview) -> list[str]:
+    """What the table has no room for."""
+    said = [one.life.why] if one.life.why else []
+    for name, verdict in (("verify", one.last_verify), ("quality", one.last_quality)):
+        if verdict is not None and not verdict.passed:
+            said.append(f"{name}: {verdict.sentence}")
+    if one.file_differs:
+        said.append(f"the file differs from the run's own copy: {'; '.join(one.file_differs)}")
+    return said

@@ -1,0 +1,114 @@
+"""What becomes of tables that are there when a changed pipeline is to write to them.
+
+A new aggregate is a new column, a new query a new table; rows that were written before have null
+there, and so have the rows of runs whose pipeline has none of it. What cannot stand in one table
+with what it holds, a column of another type or another key, is a conflict: such rows want a table
+of their own. Schemas in, sentences out: nothing is read or written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from windowing.errors import TableConflict
+
+KEY = "key"
+
+Schemas = Mapping[str, pa.Schema]
+"""The columns of tables, by the tables' names."""
+
+
+def conflicts(have: Schemas, want: Schemas) -> list[str]:
+    """Why rows of `want` cannot stand in the tables of `have`, each in a clause; none: they can."""
+    return [
+        clash
+        for name, schema in want.items()
+        if name in have
+        for clash in _of_table(name, have[name], schema)
+    ]
+
+
+def check(place: object, have: Schemas, want: Schemas) -> None:
+    """See that tables can take the rows of a pipeline.
+
+    Raises:
+        TableConflict: they cannot.
+    """
+    if clashes := conflicts(have, want):
+        raise TableConflict(refusal(place, clashes))
+
+
+def refusal(place: object, clashes: Sequence[str]) -> str:
+    """What is said of tables that cannot take rows, in a sentence."""
+    return (
+        f"{place} cannot take the rows of this pipeline: {'; '.join(clashes)}: name another sink, "
+        "or leave it to `slackwater submit`, which gives a new run tables of its own"
+    )
+
+
+def additions(have: Schemas, want: Schemas) -> list[str]:
+    """What the tables of `have` lack, each in a clause; they must not conflict."""
+    news = []
+    for name, schema in want.items():
+        if name not in have:
+            news.append(f"new table {name}")
+            continue
+        there = dict(_columns(have[name]))
+        added = [(c, type_) for c, type_ in _columns(schema) if c not in there]
+        news += [f"new column {name}.{column} ({spelled(type_)})" for column, type_ in added]
+    return news
+
+
+def conformed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows with the columns of a table, null in those that their pipeline has not.
+
+    Args:
+        rows: of a pipeline that does not conflict with the table.
+        schema: the table's, which has all columns of the rows.
+    """
+    columns = [
+        rows[field.name].cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def spelled(type_: pa.DataType) -> str:
+    """A type in the words of a pipeline file."""
+    if pa.types.is_struct(type_):
+        return "{" + ", ".join(f"{part.name}: {spelled(part.type)}" for part in type_) + "}"
+    if pa.types.is_list(type_):
+        return f"list of {spelled(type_.value_type)}"
+    return {"int64": "int", "int32": "int", "double": "float"}.get(str(type_), str(type_))
+
+
+def _of_table(name: str, have: pa.Schema, want: pa.Schema) -> Iterator[str]:
+    """The conflicts of one table."""
+    keys = [_key(schema) for schema in (have, want)]
+    if keys[0] != keys[1]:
+        was, now = ("{" + ", ".join(f"{k}: {t}" for k, t in key.items()) + "}" for key in keys)
+        yield f"the key of table {name} is {was}, and is to be {now}"
+    there = dict(_columns(have))
+    for column, type_ in _columns(want):
+        is_of_key = column.partition(".")[0] == KEY
+        if not is_of_key and column in there and spelled(there[column]) != spelled(type_):
+            yield f"{name}.{column} is {spelled(there[column])}, and is to be {spelled(type_)}"
+
+
+def _key(schema: pa.Schema) -> dict[str, str]:
+    """The fields of the key with their types, in the order of their names."""
+    parts = schema.field(KEY).type if KEY in schema.names else []
+    return {part.name: spelled(part.type) for part in sorted(parts, key=lambda part: part.name)}
+
+
+def _columns(schema: pa.Schema) -> Iterator[tuple[str, pa.DataType]]:
+    """The columns that rows may have or not, those of structs one by one."""
+    for field in schema:
+        if pa.types.is_struct(field.type):
+            yield from ((f"{field.name}.{part.name}", part.type) for part in field.type)
+        else:
+            yield field.name, field.type

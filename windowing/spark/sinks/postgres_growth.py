@@ -1,0 +1,118 @@
+"""How the tables of a PostgreSQL schema grow with a pipeline, and what they cannot take.
+
+As `growth` has it for Delta tables, in the terms of a data base: structs are spread over columns
+there, so a key is known by its columns only. One that lost a field leaves a column that stays null.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import LiteralString
+
+import psycopg
+from psycopg import sql
+
+NEWEST = "_newest"
+"""Behind the name of a sink, the schema of views on the newest version of its tables."""
+
+_VERSION = re.compile(r"(.+)_v(\d+)")
+_NAME_BYTES = 63
+_SPELLED = {"timestamptz": "timestamp with time zone"}
+
+Columns = Mapping[str, str]
+"""The types of a table's columns, as PostgreSQL calls them, by the columns' names."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A table that a pipeline needs.
+
+    Attributes:
+        columns: name and type of each.
+        key: those of them that are fields of the key.
+    """
+
+    columns: Sequence[tuple[str, LiteralString]]
+    key: Sequence[str]
+
+
+def tables_in(connection: psycopg.Connection, schema: str) -> dict[str, dict[str, str]]:
+    """The tables of a schema with their columns; none, where there is no such schema."""
+    found: dict[str, dict[str, str]] = {}
+    for table, column, type_ in connection.execute(
+        "select c.relname, a.attname, format_type(a.atttypid, a.atttypmod)"
+        " from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " join pg_attribute a on a.attrelid = c.oid"
+        " where n.nspname = %s and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped",
+        [schema],
+    ):
+        found.setdefault(table, {})[column] = type_
+    return found
+
+
+def conflicts(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[str]:
+    """Why rows of `want` cannot stand in the tables of `have`, each in a clause; none: they can."""
+    return [
+        clash
+        for name, wanted in want.items()
+        if name in have
+        for clash in _of_table(name, have[name], wanted)
+    ]
+
+
+def _of_table(name: str, have: Columns, wanted: Wanted) -> Iterator[str]:
+    for column, type_ in wanted.columns:
+        there, now = have.get(column), _SPELLED.get(type_, type_)
+        if there is None and column in wanted.key:
+            yield f"the key of table {name} has no {column}, and is to have it"
+        elif there is not None and there != now:
+            yield f"{name}.{column} is {there}, and is to be {now}"
+
+
+def additions(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[str]:
+    """What the tables of `have` lack, each in a clause; they must not conflict."""
+    new = [f"new table {name}" for name in want if name not in have]
+    return new + [
+        f"new column {name}.{column} ({type_})"
+        for name, wanted in want.items()
+        for column, type_ in wanted.columns
+        if name in have and column not in have[name]
+    ]
+
+
+def columns_added(
+    schema: str, have: Mapping[str, Columns], want: Mapping[str, Wanted]
+) -> Iterator[sql.Composed]:
+    """The statements that give the tables of a schema the columns that they lack."""
+    for name, wanted in want.items():
+        for column, type_ in wanted.columns:
+            if name in have and column not in have[name]:
+                yield sql.SQL("alter table {} add column if not exists {} {}").format(
+                    sql.Identifier(schema, name), sql.Identifier(column), sql.SQL(type_)
+                )
+
+
+def views_of_newest(
+    connection: psycopg.Connection, schema: str, tables: Sequence[str]
+) -> Iterator[sql.Composed]:
+    """The statements that let the views of the newest version show this schema, if it is that.
+
+    A sink whose tables have one version only has no such views.
+    """
+    version = _VERSION.fullmatch(schema)
+    if version is None or len(f"{version[1]}{NEWEST}".encode()) > _NAME_BYTES:
+        return
+    later = f"{version[1]}_v{int(version[2]) + 1}"
+    if tables_in(connection, later):
+        return
+    views = f"{version[1]}{NEWEST}"
+    yield sql.SQL("create schema if not exists {}").format(sql.Identifier(views))
+    for table in tables:
+        # What a view shows cannot be replaced by something with other columns.
+        view = sql.Identifier(views, table)
+        yield sql.SQL("drop view if exists {}").format(view)
+        yield sql.SQL("create view {} as select * from {}").format(
+            view, sql.Identifier(schema, table)
+        )
