@@ -113,7 +113,8 @@ def compare(
         LogError: the log cannot be read, where only that tells what must agree.
     """
     ours, theirs = blue.own_pipeline(), green.own_pipeline()
-    of = shared(ours, theirs, same_code=blue.fingerprint in (None, ours.fingerprint))
+    same_code = blue.fingerprint is None or ours.wrote(blue.fingerprint)
+    of = shared(ours, theirs, same_code=same_code)
     until_s, names = time.monotonic() + within_s, (blue.run, green.run)
     written = _written(blue, ours)
     ends = _reached(blue, theirs)
