@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from windowing import early, lane, shard, tables
+from windowing.operators import due, joined, lanes, partial, window_store
 
 FILE = Path(__file__).parent / "layouts.json"
 
@@ -20,7 +21,9 @@ FILE = Path(__file__).parent / "layouts.json"
 def layouts() -> dict[str, tuple[int, Any]]:
     """By the name of each format, its number and the layout of what is stored in it."""
     beside = [tables.Base, tables.Delta, early.Remembered]
+    of_operators = [window_store.Held, partial.Partial, joined.Joined, due.Due]
     return {
+        lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.head, *of_operators)),
         lane.STATE.what: (lane.STATE.number, _all(lane.STATE.head)),
         shard.STATE.what: (shard.STATE.number, _all(shard.STATE.head, *beside)),
     }
@@ -36,6 +39,11 @@ def _layout(type_: Any) -> Any:
         case msgspec.inspect.StructType(fields=fields):
             assert type_.array_like, f"{type_.cls} is stored by place"
             return ["struct", *(_layout(field.type) for field in fields)]
+        case (
+            msgspec.inspect.DataclassType(fields=fields)
+            | msgspec.inspect.NamedTupleType(fields=fields)
+        ):
+            return ["fields", *(_layout(field.type) for field in fields)]
         case msgspec.inspect.DictType():
             return ["dict", _layout(type_.key_type), _layout(type_.value_type)]
         case msgspec.inspect.ListType():

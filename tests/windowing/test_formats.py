@@ -7,9 +7,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from windowing import lane, shard
+from windowing import (
+    AggregatorSpec,
+    Bound,
+    LaneSpec,
+    Record,
+    TimeWindows,
+    WindowedAggregator,
+    lane,
+    shard,
+)
 from windowing.errors import CheckpointMismatch, OtherVersion
 from windowing.formats import Format, as_it_is, number_of, stamped
+from windowing.operators import lanes
 from windowing.parcel import Parcel, decode_parcel, encode_parcel
 from windowing.progress.reached import Reached
 from windowing.state import MemoryStore, StateStore
@@ -95,3 +105,26 @@ def test_a_parcel_of_another_version_is_refused() -> None:
     for other in (body, stamped(1, body), stamped(99, body)):
         with pytest.raises(OtherVersion, match=r"in format \d+, .*the same version"):
             decode_parcel(other)
+
+
+def test_an_operator_goes_on_over_a_store_of_before_there_were_numbers() -> None:
+    spec = AggregatorSpec(
+        lanes=(LaneSpec(source="s", partition=0),),
+        windows=TimeWindows(size=10, step=10),
+        aggregate="collect",
+    )
+    store = MemoryStore()
+    before = WindowedAggregator(spec, store=store)
+    before.add([Record("s/0", 0, 3, "a", 7), Record("s/0", 1, 12, "a", 8)], wall=0)
+    before.flush()
+    now = store.get("lanes")
+    assert now is not None
+    number, body = number_of(now)
+    assert number == lanes.STATE.number
+    store.put("lanes", bytes(body))
+    after = WindowedAggregator(spec, store=store)
+    after.add([Bound("s/0", 2, 20)], wall=0)
+    assert [row.value for row in after.get_result()] == [[8]]
+    store.put("lanes", stamped(number + 1, bytes(body)))
+    with pytest.raises(CheckpointMismatch, match="an operator's state was written in format"):
+        WindowedAggregator(spec, store=store)
