@@ -238,16 +238,20 @@ def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
         given=wanted.given,
         submitted_at=datetime.now(UTC),
         options=wanted.options,
-        fingerprint=_begun_with(folder) or wanted.pipeline.fingerprint,
+        fingerprint=_begun_with(folder, wanted.pipeline),
     )
     _copy(wanted.pipeline, copied)
     write_note(result)
     return result
 
 
-def _begun_with(folder: Path) -> str | None:
-    """The fingerprint that a run was begun with; None: it was not begun, or that was not noted."""
-    return read_run(folder).fingerprint if (folder / NOTE_FILE).exists() else None
+def _begun_with(folder: Path, pipeline: Pipeline) -> str:
+    """The fingerprint that a run was begun with: the pipeline's, unless the note has another.
+
+    One that is the pipeline's in an older form is written in that of today.
+    """
+    noted = read_run(folder).fingerprint if (folder / NOTE_FILE).exists() else None
+    return pipeline.fingerprint if noted is None or pipeline.wrote(noted) else noted
 
 
 def _copy(pipeline: Pipeline, file: Path) -> None:

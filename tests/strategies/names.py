@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -39,6 +39,12 @@ STRANGE = (
     *("left.v", "right:at", "a per b", "x:b001", "null", "k\nl", "{k}", "a;b", "%", "$", "K"),
     *("v#b000", "w#b000", "x#b000", "g#b000", "h#earliest", "-", "first#min", "last#max"),
 )
+# What the engine, the sinks and SQL call things: aggregates and fields may be called so, too.
+TAKEN = (
+    *("window_start", "window_end", "offsets", "retracts", "values", "op", "run", "select"),
+    *("key", "records", "=g", "=ts", "v#n", "v#hi", "x#b017", "g#values", "#n", "@", "a@b", "a.b"),
+    *("window id", "ключ", "窗口", "i\u0307", "key ", " key", "user", "group", "from", "__class__"),
+)
 
 
 def renamed(case: Case, names: Mapping[str, str]) -> Case:
@@ -66,6 +72,15 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
         }
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     return Case(text, tuple(tuple(_event(event, names) for event in lane) for lane in case.lanes))
+
+
+def with_aggregates_called(case: Case, names: Sequence[str]) -> Case:
+    """A case whose queries call their aggregates by these names, as far as they need some."""
+    document = yaml.safe_load(case.pipeline)
+    for query in document["queries"].values():
+        called = dict(zip(names, query["aggregates"].values(), strict=False))
+        query["aggregates"] = called
+    return Case(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), case.lanes)
 
 
 def _by_field(mapping: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
