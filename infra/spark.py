@@ -8,7 +8,7 @@ import httpx
 from infra import http, spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
-from infra.layout import CONNECTOR_JARS, VENV, Layout
+from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
 from infra.ports import HOST
 from infra.private import write_private
 from infra.process import is_alive
@@ -86,7 +86,7 @@ def connector_jars() -> str:
     """
     jars = sorted(str(jar) for jar in CONNECTOR_JARS.glob("*.jar"))
     if not jars:
-        text = f"Spark's Kafka source is not installed in {CONNECTOR_JARS}; run `make setup`"
+        text = f"Spark's Kafka source is not installed in {CONNECTOR_JARS}; run `{SETUP}`"
         raise InfraError(text)
     return ",".join(jars)
 
@@ -255,7 +255,7 @@ def spark_class() -> str:
 def _home() -> str:
     found = sorted(VENV.glob("lib/python3*/site-packages/pyspark"))
     if not found:
-        text = f"Spark is not installed in {VENV}; run `make setup`"
+        text = f"Spark is not installed in {VENV}; run `{PACKAGES}`"
         raise InfraError(text)
     return str(found[-1])
 

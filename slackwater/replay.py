@@ -203,16 +203,17 @@ def show_contrast(windows: Contrast) -> None:
 
 def _of_that_name(new_file: Path) -> Path:
     """The file under `pipelines/` of the pipeline that another one might replace."""
+    from infra.layout import default_layout
     from windowing.spec import PipelineError, load_pipeline
 
-    name = load_pipeline(new_file).name
-    for file in sorted(Path("pipelines").glob("*.yml")):
+    name, folder = load_pipeline(new_file).name, default_layout().pipelines
+    for file in sorted(folder.glob("*.yml")):
         try:
             if load_pipeline(file).name == name:
                 return file
         except PipelineError as error:
             tell(f"passed over: {error}")
-    complain(f"no file in pipelines/ is called {name}: name the pipeline as the argument")
+    complain(f"no file in {folder} is called {name}: name the pipeline as the argument")
     raise typer.Exit(USAGE)
 
 
