@@ -94,14 +94,22 @@ def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:
 
 def _launches(log: Path | None) -> tuple[int, str | None]:
     """How often a driver was started by the cluster, and the last error that it told of."""
-    if log is None or not (log / "stderr").exists():
+    if log is None:
         return 0, None
-    with (log / "stderr").open("rb") as lines:
-        text = lines.read(_LOG_BYTES).decode("utf-8", errors="replace")
-    raised = [found[1] for line in text.splitlines() if (found := _RAISED.match(line.strip()))]
+    starts, told = _text(log / "stderr"), _text(log / "stdout")  # Python's errors are in the latter
+    lines = [line.strip() for line in f"{starts}\n{told}".splitlines()]
+    raised = [found[1] for line in lines if (found := _RAISED.match(line))]
     telling = [line for line in raised if _ONLY_REPORTED not in line]
     words = (telling or raised or [None])[-1]
-    return text.count(_LAUNCH), words and words[:_WORDS_MAX]
+    return starts.count(_LAUNCH), words and words[:_WORDS_MAX]
+
+
+def _text(file: Path) -> str:
+    """As much of a driver's output as its first starts fill."""
+    if not file.exists():
+        return ""
+    with file.open("rb") as lines:
+        return lines.read(_LOG_BYTES).decode("utf-8", errors="replace")
 
 
 def _refused(run: Run) -> str | None:

@@ -33,7 +33,8 @@ pytestmark = [pytest.mark.stack, pytest.mark.slow]
 
 PATIENCE_S = float(os.environ.get("LIFE_PATIENCE_S", "300"))
 STEPS = int(os.environ.get("LIFE_STEPS", "10"))
-EXAMPLES = int(os.environ.get("LIFE_EXAMPLES", "1"))
+EXAMPLES = int(os.environ.get("LIFE_EXAMPLES", "3"))
+"""The first one that Hypothesis draws is short."""
 
 
 def until(true: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:
