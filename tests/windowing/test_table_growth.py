@@ -17,6 +17,8 @@ from deltalake import DeltaTable
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from chaos.expectations.batches import RunTables
+from chaos.expectations.columns import value_columns
 from chaos.output import OutputError, read_tables
 from chaos.verify import verify
 from tests.strategies import Entry, entry
@@ -147,6 +149,10 @@ class Running:
     def check(self) -> None:
         verdict = verify(self.pipeline, self.log, read_tables(self.folder, self.pipeline, self.run))
         assert verdict.ok, "\n".join(verdict.lines())
+        tables = RunTables(self.folder, self.pipeline, self.run)  # as `quality` reads them
+        for query in self.pipeline.queries:
+            names = {*value_columns(query).values()}
+            assert names <= {*tables.rows(query).columns}
 
 
 @contextmanager
