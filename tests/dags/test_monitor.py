@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -107,7 +108,7 @@ def killed(monkeypatch, file, state: str) -> None:
         ending = asyncio.create_task(trigger.on_kill())
         await asyncio.sleep(0.05)
         ending.cancel()
-        with pytest.raises(asyncio.CancelledError):
+        with suppress(asyncio.CancelledError):
             await ending
         while stop_job._ending:
             await asyncio.sleep(0.05)
