@@ -6,7 +6,7 @@ anew behind whatever checkpoint it finds, and the tables pass over numbers that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from jobs.failures import gone
@@ -60,6 +60,7 @@ def compare(
     known: Mapping[str, str],
     may_be_compacted: frozenset[str],
     fingerprint: str,
+    is_ours: Callable[[str], bool] | None = None,
 ) -> Agreement:
     """Compare what a run's checkpoint, its tables and its topics say.
 
@@ -70,6 +71,8 @@ def compare(
         known: by name, the ids of the topics that the run was begun with, as it noted them.
         may_be_compacted: the names of topics that the pipeline accepts as compacted.
         fingerprint: of the pipeline that is to run.
+        is_ours: says of another fingerprint whether it is that pipeline's in an older form; None:
+            there is none.
     """
     wrong = [*_topics_changed(tables, topics, known), *_compacted(topics, may_be_compacted)]
     if not wrong:
@@ -77,7 +80,7 @@ def compare(
     again: tuple[Token, ...] = ()
     if not wrong:
         again = _ahead(checkpoint, tables)
-        wrong += _not_again(checkpoint, again, fingerprint)
+        wrong += _not_again(checkpoint, again, fingerprint, is_ours)
     if not wrong:
         wrong += _beyond(checkpoint, again, topics)
     untold = not tables.tokens and any(kept and kept.batch is not None for kept in _all(tables))
@@ -198,10 +201,16 @@ def _ahead(checkpoint: Checkpoint, tables: Tables) -> tuple[Token, ...]:
     return ()
 
 
-def _not_again(checkpoint: Checkpoint, again: tuple[Token, ...], fingerprint: str) -> Iterator[str]:
+def _not_again(
+    checkpoint: Checkpoint,
+    again: tuple[Token, ...],
+    fingerprint: str,
+    is_ours: Callable[[str], bool] | None,
+) -> Iterator[str]:
     """Why batches cannot be run again as the tables have them."""
     for token in again:
-        if token.pipeline not in ("", fingerprint):
+        known = token.pipeline in ("", fingerprint)
+        if not known and (is_ours is None or not is_ours(token.pipeline)):
             yield (
                 f"the tables hold {token} of another version of the pipeline (fingerprint "
                 f"{token.pipeline}, now {fingerprint}), and the checkpoint {checkpoint.place} ends "

@@ -63,7 +63,7 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
     sentences = tuple(differences(old.text, placed.text))
     if old.fingerprint != new.fingerprint:
         return Change(Kind.new_run, sentences)
-    if begun_with not in (None, new.fingerprint, *new.earlier):
+    if begun_with is not None and not (new.wrote(begun_with) or new.wrote_before(begun_with)):
         return Change(Kind.new_run, (*sentences, *_other_code(new)))
     effects = tuple(_effects(old, new))
     return Change(Kind.compatible if effects else Kind.same, sentences, effects)

@@ -72,6 +72,7 @@ class Identity:
             known=known,
             may_be_compacted=frozenset(p.topic for p in self._pipeline.source.parts if p.compacted),
             fingerprint=self._pipeline.fingerprint,
+            is_ours=self._pipeline.wrote,
         )
         for name, topic in topics.items():
             if topic.compacted is None:

@@ -58,7 +58,7 @@ def modules() -> list[Path]:
 def texts() -> Iterator[tuple[Path, str]]:
     """Text files that people write; recorded data and locks are made by programs."""
     for path in tracked():
-        if path.suffix in {".png", ".jsonl", ".txt"} or path == Path("tests/test_tidy.py"):
+        if path.suffix in {".png", ".jsonl", ".txt", ".xz"} or path == Path("tests/test_tidy.py"):
             continue
         yield path, (ROOT / path).read_text(encoding="utf-8")
 

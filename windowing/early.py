@@ -32,7 +32,7 @@ _PREFIX = "early/"
 _NEVER = 2**63 - 1
 
 
-class _Remembered(msgspec.Struct, array_like=True):
+class Remembered(msgspec.Struct, array_like=True):
     """What a query's early rows were so far.
 
     Attributes:
@@ -80,7 +80,7 @@ class EarlyRows:
             without_silent: how far it would be without the silent lanes; None: no lane is silent.
         """
         data = store.get(self._name)
-        known = _Remembered() if data is None else msgspec.msgpack.decode(data, type=_Remembered)
+        known = Remembered() if data is None else msgspec.msgpack.decode(data, type=Remembered)
         found = [self._tombstones(known, tables, after)]
         wanted = self._wanted(known, wall_us)
         if wanted is not None or without_silent is not None:
@@ -91,7 +91,7 @@ class EarlyRows:
 
     def _due(
         self,
-        known: _Remembered,
+        known: Remembered,
         tables: Tables,
         after: Progress,
         wanted: int | None,
@@ -127,7 +127,7 @@ class EarlyRows:
         ended = before.join(opened, on=names, how="anti", nulls_equal=True)
         return ended.join(sessions, on=names, how="semi", nulls_equal=True)
 
-    def _tombstones(self, known: _Remembered, tables: Tables, after: Progress) -> pl.DataFrame:
+    def _tombstones(self, known: Remembered, tables: Tables, after: Progress) -> pl.DataFrame:
         """Of sessions that were shown and are part of another one now; they are forgotten."""
         if self._sessions is None or known.shown is None:
             return pl.DataFrame()
@@ -140,7 +140,7 @@ class EarlyRows:
         known.shown = to_bytes(left)
         return moved
 
-    def _wanted(self, known: _Remembered, wall_us: int | None) -> int | None:
+    def _wanted(self, known: Remembered, wall_us: int | None) -> int | None:
         """How many new records make a row due now; None: none is."""
         if self._policy is None:
             return None
@@ -152,7 +152,7 @@ class EarlyRows:
         known.period = period if before is None else max(before, period)
         return 1 if before is not None and period > before else None
 
-    def _counted(self, rows: pl.DataFrame, known: _Remembered) -> pl.DataFrame:
+    def _counted(self, rows: pl.DataFrame, known: Remembered) -> pl.DataFrame:
         """Of each row, in their order, the window with what was shown of it before."""
         windows = self._windows(rows)
         counts = pl.DataFrame([rows["records"]])

@@ -1,9 +1,9 @@
 """Numbers of formats: what is stored says how it is written, and what is older is brought up.
 
 Structs are stored as msgpack arrays, in which a place says what stands there: a field that is put
-between others would be read as another. So each head of a lane's or a shard's state, and each
-parcel, begins with a number. The number in a head holds for all that stands in the store beside it,
-the columns of tables included.
+between others would be read as another. So each head of a lane's, a shard's or an operator's state,
+and each parcel, begins with a number. The number in a head holds for all that stands in the store
+beside it, the columns of tables included.
 
 When a struct or a table changes, its format gets the next number, and a migration from the one
 before; `tests/checkpoints/layouts.json` fails until it has. Migrations stay: states of every number
@@ -27,8 +27,9 @@ _MARK = 0xC1
 _UNNUMBERED = 1
 
 T = TypeVar("T")
-Migration = Callable[[list[Any], StateStore], list[Any]]
-"""From the fields of a head to those of the next number; it may rewrite what stands beside."""
+Migration = Callable[[Any, StateStore], Any]
+"""From the parts of a head (of a struct a list of its fields) to those of the next number; it may
+rewrite what stands beside."""
 
 
 def stamped(number: int, data: bytes) -> bytes:
@@ -44,12 +45,12 @@ def number_of(data: bytes) -> tuple[int, memoryview]:
 
 @dataclass(frozen=True)
 class Format(Generic[T]):
-    """How the state of a lane or a shard is stored.
+    """How the state of a lane, a shard or an operator is stored.
 
     Attributes:
         what: names it, for messages.
         number: of today's format.
-        head: the struct that stands at its head.
+        head: the type of what stands at its head.
         migrations: by each older number, the way to the number after it.
     """
 
@@ -101,7 +102,7 @@ class Format(Generic[T]):
         )
 
 
-def as_it_is(parts: list[Any], store: StateStore) -> list[Any]:
+def as_it_is(parts: Any, store: StateStore) -> Any:
     """The way from a format to the next where no more than the number has changed."""
     del store
     return parts

@@ -21,13 +21,13 @@ _PREFIX = "partials/"
 _BASE, _DELTA = f"{_PREFIX}base", f"{_PREFIX}delta-"
 
 # Per query, the tables; in a delta as they came, for each lane apart.
-_Base = dict[str, dict[str, bytes]]
-_Delta = dict[str, list[tuple[int, dict[str, bytes]]]]
+Base = dict[str, dict[str, bytes]]
+Delta = dict[str, list[tuple[int, dict[str, bytes]]]]
 
 
 def append(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
     """Keep what parcels add as the delta of this number; False: they add nothing."""
-    delta: _Delta = {}
+    delta: Delta = {}
     for parcel in parcels:
         for query, addition in parcel.queries.items():
             delta.setdefault(query, []).append((parcel.partition, addition.tables))
@@ -51,7 +51,7 @@ def read(store: StateStore, queries: Container[str]) -> dict[str, Tables]:
 
 def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
     """Put a new base in the place of the old one and of all deltas."""
-    base: _Base = {
+    base: Base = {
         # A table that is empty now is kept with the others: it has the types of its columns.
         query: {name: to_bytes(frame) for name, frame in tables.items()}
         for query, tables in queries.items()
@@ -67,11 +67,11 @@ def _entries(
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Query, name and frame of each table in a base or delta."""
     if key == _BASE:
-        for query, tables in msgspec.msgpack.decode(data, type=_Base).items():
+        for query, tables in msgspec.msgpack.decode(data, type=Base).items():
             for table, stream in tables.items() if query in queries else ():
                 yield query, table, from_bytes(stream)
         return
-    for query, parts in msgspec.msgpack.decode(data, type=_Delta).items():
+    for query, parts in msgspec.msgpack.decode(data, type=Delta).items():
         for partition, tables in parts if query in queries else ():
             lane = pl.lit(partition, dtype=pl.Int32)
             for table, stream in tables.items():

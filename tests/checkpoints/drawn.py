@@ -1,4 +1,4 @@
-"""Which pipelines are recorded: those in files, and one of each kind as the simulator draws them."""
+"""Which pipelines are recorded: those in files, and of each kind some that the simulator draws."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import lzma
 import tarfile
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,7 +93,15 @@ def unpack(file: Path, folder: Path) -> None:
         archive.extractall(folder, filter="data")
 
 
-def halves() -> Iterator[int]:
-    """Where the log is cut in two, and where it ends."""
+def table_rows(folder: Path) -> int:
+    """How many rows the tables of all queries hold."""
+    from deltalake import DeltaTable
+
+    places = [folder / TABLES / query.name for query in pipeline().queries]
+    return sum(len(DeltaTable(str(place)).to_pyarrow_table()) for place in places)
+
+
+def halves() -> tuple[int, int]:
+    """The number of the batch at which the log is cut in two, and of all batches."""
     count = len(cuts())
-    yield from (count // 2, count)
+    return count // 2, count

@@ -74,6 +74,7 @@ def judged(
         known=more.get("known", {}),  # type: ignore[arg-type]
         may_be_compacted=more.get("may_be_compacted", frozenset()),  # type: ignore[arg-type]
         fingerprint="f",
+        is_ours=more.get("is_ours"),  # type: ignore[arg-type]
     )
 
 
@@ -172,6 +173,15 @@ def test_what_another_pipeline_wrote_is_not_run_again() -> None:
     tokens = {b: replace(t, pipeline="g") for b, t in all_[-1].tables.tokens.items()}
     (said,) = judged(all_[0].checkpoint, replace(all_[-1].tables, tokens=tokens)).mismatches
     assert "fingerprint g, now f" in said
+
+
+def test_what_the_pipeline_wrote_under_a_fingerprint_of_an_older_form_is_run_again() -> None:
+    all_ = moments([(1, 1)] * 2)
+    tokens = {b: replace(t, pipeline="old") for b, t in all_[-1].tables.tokens.items()}
+    tables = replace(all_[-1].tables, tokens=tokens)
+    found = judged(all_[0].checkpoint, tables, is_ours=lambda found: found == "old")
+    assert not found.mismatches
+    assert list(found.again) == [*tokens.values()]
 
 
 def test_a_topic_that_was_made_again_is_named_with_both_ids() -> None:

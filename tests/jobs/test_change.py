@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from jobs.change import Change, Kind, compare
 from windowing.spec import Pipeline, parse_pipeline
+from windowing.spec.joined import JoinedLane
+from windowing.spec.joining import with_lanes
+from windowing.spec.legacy_fingerprint import legacy_fingerprint
 
 TEXT = """
 name: p
@@ -115,3 +118,14 @@ def test_other_code_of_a_users_aggregate_is_another_meaning() -> None:
     change = compare(pipeline, pipeline, "another")
     assert change.kind is Kind.new_run
     assert change.sentences[0].startswith("queries.a.aggregates.n: its class has other code")
+
+
+def test_a_run_that_was_begun_under_a_fingerprint_of_the_first_form_goes_on() -> None:
+    """Also where lanes have joined it since."""
+    old = edited()
+    first = legacy_fingerprint(old.source, old.shards, old.queries)
+    assert compare(old, old, first).kind is Kind.same
+    joined = JoinedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
+    grown = with_lanes(old, [joined])
+    assert compare(grown, grown, first).kind is Kind.same
+    assert compare(edited("more shards"), edited("more shards"), first).kind is Kind.new_run

@@ -21,6 +21,7 @@ from jobs.runs.orders import live_run
 from tests.jobs.master import Master
 from windowing.spark.sinks.table import TableSink
 from windowing.spec import Pipeline, load_pipeline
+from windowing.spec.legacy_fingerprint import legacy_fingerprint
 
 PIPELINE = """
 name: p
@@ -146,6 +147,9 @@ def test_a_run_works_beside_and_takes_over(site: Site) -> None:
     site.submit(PIPELINE, "blue")
     site.submit(MORE, "green", beside=True)
     assert (len(site.master.living), site.live()) == (2, "blue")
+    for name, text in (("blue", PIPELINE), ("green", MORE)):  # both are attached to, none ended
+        site.submit(text, name)
+        assert (len(site.master.living), site.live()) == (2, "blue")
     blue, green = (meant(site.endpoints, site.file, name) for name in ("blue", "green"))
     runs.stop_run(site.endpoints, green)
     site.submit(MORE, "green")  # it goes on beside, as it was
@@ -209,3 +213,15 @@ def test_rows_with_another_key_get_tables_of_their_own(site: Site) -> None:
     assert site.prepare(OTHER_KEY, "r3", replace=True).pipeline.output == "p_v2"
     assert site.prepare(MORE, "r3", replace=True).pipeline.output == "p"
     assert site.submit(OTHER_KEY).run == "r2"
+
+
+def test_a_note_with_a_fingerprint_of_the_first_form_is_taken_and_written_anew(site: Site) -> None:
+    run = site.submit(PIPELINE)
+    spec, note = load_pipeline(run.file), run.folder / "run.json"
+    first = legacy_fingerprint(spec.source, spec.shards, spec.queries)
+    noted = json.loads(note.read_text())
+    assert noted["fingerprint"] == spec.fingerprint
+    note.write_text(json.dumps({**noted, "fingerprint": first}))
+    runs.stop_run(site.endpoints, run)
+    assert site.submit(PIPELINE).run == run.run
+    assert json.loads(note.read_text())["fingerprint"] == spec.fingerprint

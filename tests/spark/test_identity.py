@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from deltalake import DeltaTable
 
 from chaos.log import read_topics
 from chaos.output import read_tables
@@ -26,6 +27,7 @@ from jobs.runs import FAILURE_FILE
 from jobs.topic_admin import delete_topic
 from jobs.topics import create_topics, end_offsets
 from windowing.spec import Pipeline, parse_pipeline
+from windowing.spec.legacy_fingerprint import legacy_fingerprint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -109,6 +111,11 @@ def test_a_checkpoint_that_was_put_back_or_deleted_is_run_again_as_it_was(job: J
     assert read_checkpoint(checkpoint).committed == 2
     before = job.tables / "w"
     rows = len(list(before.rglob("*.parquet")))
+    # As tables hold them that were begun when fingerprints were of the first form.
+    spec = job.pipeline
+    first = legacy_fingerprint(spec.source, spec.shards, spec.queries)
+    tokens = DeltaTable(str(job.tables / "tokens"))
+    assert tokens.update(updates={"pipeline": f"'{first}'"})["num_updated_rows"] == 6
 
     shutil.rmtree(checkpoint)
     shutil.copytree(copy, checkpoint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -14,7 +14,18 @@ from tests.strategies.logs import Case, Event
 # Names that a window may have (PATTR, WATTR), and among them those of the engine's own columns.
 PLAIN = (
     *("first", "last", "partition", "records", "window_id", "revision", "bound", "ts_us", "kind"),
-    *("offset", "reason", "release", "w_first", "w_last", "at_first", "at_last", "gap", "chain"),
+    *(
+        "offset",
+        "reason",
+        "refusal",
+        "release",
+        "w_first",
+        "w_last",
+        "at_first",
+        "at_last",
+        "gap",
+        "chain",
+    ),
     *("bin", "binary", "number", "value", "values", "key", "row", "unit", "node", "instant"),
     *("epoch", "before", "after", "retracts", "absorbed_by", "count", "at", "late", "of", "number"),
     *("run", "query", "pane", "op", "batch_id", "lag_us", "query", "left", "right", "rank", "all"),
@@ -27,6 +38,12 @@ STRANGE = (
     *("=k", "==", "=x#b001", "\\=k", "\\", "#", "a b", "a.b", 'a"b', "a'b", "é😀", "^.*$", "*"),
     *("left.v", "right:at", "a per b", "x:b001", "null", "k\nl", "{k}", "a;b", "%", "$", "K"),
     *("v#b000", "w#b000", "x#b000", "g#b000", "h#earliest", "-", "first#min", "last#max"),
+)
+# What the engine, the sinks and SQL call things: aggregates and fields may be called so, too.
+TAKEN = (
+    *("window_start", "window_end", "offsets", "retracts", "values", "op", "run", "select"),
+    *("key", "records", "=g", "=ts", "v#n", "v#hi", "x#b017", "g#values", "#n", "@", "a@b", "a.b"),
+    *("window id", "ключ", "窗口", "i\u0307", "key ", " key", "user", "group", "from", "__class__"),
 )
 
 
@@ -55,6 +72,15 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
         }
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     return Case(text, tuple(tuple(_event(event, names) for event in lane) for lane in case.lanes))
+
+
+def with_aggregates_called(case: Case, names: Sequence[str]) -> Case:
+    """A case whose queries call their aggregates by these names, as far as they need some."""
+    document = yaml.safe_load(case.pipeline)
+    for query in document["queries"].values():
+        called = dict(zip(names, query["aggregates"].values(), strict=False))
+        query["aggregates"] = called
+    return Case(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), case.lanes)
 
 
 def _by_field(mapping: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

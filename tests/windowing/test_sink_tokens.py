@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ from windowing.shard import Shard
 from windowing.spark.sinks import MemorySink
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.table import TableSink, kept
-from windowing.spark.sinks.tokens import Frames, token_rows
+from windowing.spark.sinks.tokens import Frames, token_of_frames, token_rows
 from windowing.spec import parse_pipeline
+from windowing.spec.legacy_fingerprint import legacy_fingerprint
 from windowing.state import MemoryStore
 from windowing.token import Kept, Stretch, Token
 from windowing.values import ValueRules
@@ -154,6 +156,29 @@ def test_tables_from_before_there_were_tokens_go_on_and_have_them_from_then(tmp_
     sink.take(third, 2)
     assert count(tmp_path) > rows
     assert {one and one.batch for one in kept(PIPELINE, tmp_path, "r1").tables.values()} == {2}
+
+
+def in_the_first_form(token: Token) -> Token:
+    """A token as it was written when fingerprints were of the first form."""
+    first = legacy_fingerprint(PIPELINE.source, PIPELINE.shards, PIPELINE.queries)
+    return replace(token, pipeline=first)
+
+
+def test_tokens_with_fingerprints_of_the_first_form_go_on(tmp_path: Path) -> None:
+    told = [in_the_first_form(token_of_frames(PIPELINE, f, n)) for n, f in enumerate(batches(3, 7))]
+    old = TableSink(PIPELINE, tmp_path, "r1", lambda number: told[number])
+    for number, frames in enumerate(batches(3, 7)):
+        old.take(frames, number)
+    assert not {token.pipeline for token in told} & {PIPELINE.fingerprint}
+    rows = count(tmp_path)
+    filled(tmp_path, 3, 7)
+    assert count(tmp_path) == rows
+    filled(tmp_path, 3, 7, 9)
+    assert count(tmp_path) > rows
+    tokens = kept(PIPELINE, tmp_path, "r1").tokens
+    assert tokens[1].pipeline == told[1].pipeline
+    assert tokens[2].pipeline == PIPELINE.fingerprint
+    assert all(PIPELINE.wrote(token.pipeline) for token in tokens.values())
 
 
 def test_the_sink_in_memory_keeps_tokens_too() -> None:

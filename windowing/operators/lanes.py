@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from windowing.formats import Format, as_it_is
 from windowing.operators.errors import DenseOffsetGap, RecordAfterEnd, UnknownLane
 from windowing.spec.operator import LaneSpec
 from windowing.spec.operator_rows import Bound, Progress, Record
@@ -31,6 +32,10 @@ class LaneState(msgspec.Struct, array_like=True):
     progress: Progress = -math.inf
 
 
+STATE = Format("an operator's state", 2, dict[str, LaneState], {1: as_it_is})
+"""How the lanes are stored, and with them all that the operator stores; 1 had no number."""
+
+
 class Lanes:
     """The state of all lanes.
 
@@ -46,16 +51,20 @@ class Lanes:
         self.load()
 
     def load(self) -> None:
-        """Take what the store has."""
+        """Take what the store has.
+
+        Raises:
+            CheckpointMismatch: it is of a format that this version does not know.
+        """
         data = self._store.get(_NAME)
         if data is None:
             self.by_name = {spec.name: LaneState(spec.start_offset) for spec in self._specs}
         else:
-            self.by_name = msgspec.msgpack.decode(data, type=dict[str, LaneState])
+            self.by_name = STATE.decode(data, self._store)
 
     def save(self) -> None:
         """Give it to the store."""
-        self._store.put(_NAME, msgspec.msgpack.encode(self.by_name))
+        self._store.put(_NAME, STATE.encode(self.by_name))
 
     @property
     def progress(self) -> Progress:

@@ -130,7 +130,7 @@ def source_digest(reference: str) -> str:
     Raises:
         UserAggregateError: as `load`; or there is no source to be read.
     """
-    load(reference)
+    class_source(reference)  # what is put together by a program shows in no file
     module, _, name = reference.partition(":")
     with _readable(reference):
         found = sources(module, _class_of(reference).__module__)

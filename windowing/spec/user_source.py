@@ -78,14 +78,15 @@ def _spec(name: str) -> ModuleSpec | None:
 
 def _source(name: str, spec: ModuleSpec) -> str | None:
     """A module's text; the bytes of one that is compiled, in hexadecimal; None: it has neither."""
-    loader = spec.loader
-    text = loader.get_source(name) if hasattr(loader, "get_source") else None
+    get_source = getattr(spec.loader, "get_source", None)
+    text = None if get_source is None else get_source(name)
     if isinstance(text, str):
         # Some loaders leave the ends of lines as they are.
         return text.replace("\r\n", "\n").replace("\r", "\n")
-    if spec.origin is None or not spec.has_location or not hasattr(loader, "get_data"):
+    get_data = getattr(spec.loader, "get_data", None)
+    if get_data is None or spec.origin is None or not spec.has_location:
         return None
-    data: bytes = loader.get_data(spec.origin)
+    data: bytes = get_data(spec.origin)
     return data.hex()
 
 

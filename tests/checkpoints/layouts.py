@@ -1,0 +1,67 @@
+"""What the structs of stored state look like: `python -m tests.checkpoints.layouts` adds them.
+
+`layouts.json` has, for each format and each of its numbers, the types of a struct's fields in their
+order. Names are free: they are not stored.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windowing import early, lane, shard, tables
+from windowing.operators import due, joined, lanes, partial, window_store
+
+FILE = Path(__file__).parent / "layouts.json"
+
+
+def layouts() -> dict[str, tuple[int, Any]]:
+    """By the name of each format, its number and the layout of what is stored in it."""
+    beside = [tables.Base, tables.Delta, early.Remembered]
+    of_operators = [window_store.Held, partial.Partial, joined.Joined, due.Due]
+    return {
+        lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.head, *of_operators)),
+        lane.STATE.what: (lane.STATE.number, _all(lane.STATE.head)),
+        shard.STATE.what: (shard.STATE.number, _all(shard.STATE.head, *beside)),
+    }
+
+
+def _all(*types: Any) -> list[Any]:
+    return [_layout(msgspec.inspect.type_info(type_)) for type_ in types]
+
+
+def _layout(type_: Any) -> Any:
+    """A type as lists of the names of plain ones."""
+    match type_:
+        case msgspec.inspect.StructType(fields=fields):
+            assert type_.array_like, f"{type_.cls} is stored by place"
+            return ["struct", *(_layout(field.type) for field in fields)]
+        case (
+            msgspec.inspect.DataclassType(fields=fields)
+            | msgspec.inspect.NamedTupleType(fields=fields)
+        ):
+            return ["fields", *(_layout(field.type) for field in fields)]
+        case msgspec.inspect.DictType():
+            return ["dict", _layout(type_.key_type), _layout(type_.value_type)]
+        case msgspec.inspect.ListType():
+            return ["list", _layout(type_.item_type)]
+        case msgspec.inspect.TupleType():
+            return ["tuple", *map(_layout, type_.item_types)]
+        case msgspec.inspect.UnionType():
+            return ["one of", *sorted(map(str, map(_layout, type_.types)))]
+    return type(type_).__name__.removesuffix("Type").lower()
+
+
+def main() -> None:
+    """Add the layout of each format's number that has none yet."""
+    known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    for what, (number, layout) in layouts().items():
+        known.setdefault(what, {}).setdefault(str(number), layout)
+    FILE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Recorded checkpoints of Spark open, whatever the code has become, and tables go on with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkpoints import on_spark
+from tests.checkpoints.record import HERE
+from windowing.spec.rows import row_lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLDERS = sorted(path for path in HERE.glob("states-*") if path.is_dir())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_recorded_checkpoint_of_spark_goes_on(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    from windowing.spark.sinks.table import kept
+
+    half, end = on_spark.halves()
+    on_spark.unpack(folder / on_spark.FILE, tmp_path)
+    pipeline = on_spark.pipeline()
+    before = kept(pipeline, tmp_path / on_spark.TABLES, on_spark.RUN)
+    output = on_spark.go_on(spark, tmp_path, half, end, tables=True)
+    defined = (on_spark.CASE / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    defined = [line for line in defined if line]
+    found = [*row_lines(output.rows)]
+    assert found
+    assert len(found) < len(defined)
+    assert {*found} <= {*defined}
+    after = kept(pipeline, tmp_path / on_spark.TABLES, on_spark.RUN)
+    assert [*before.tokens] == [*range(half)]
+    assert [*after.tokens] == [*range(end)]
+    assert all(pipeline.wrote(token.pipeline) for token in after.tokens.values())
+    assert after.tokens[end - 1].pipeline == pipeline.fingerprint
+    assert on_spark.table_rows(tmp_path) == len(defined)

@@ -1,0 +1,294 @@
+"""A fingerprint is of facts: of what decides a result, of all of it, and of nothing else."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, make_dataclass
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, create_model
+
+from chaos.simulator.draw.wish import JOIN, KINDS
+from tests.checkpoints.fingerprints import recorded
+from tests.strategies import Case, cases, entry, join_cases
+from windowing.errors import CheckpointMismatch
+from windowing.semantics import evaluate
+from windowing.spec import Pipeline, parse_pipeline
+from windowing.spec.emission import Early
+from windowing.spec.errors import PipelineError
+from windowing.spec.fields import Aggregate, FieldType
+from windowing.spec.fingerprint import FORMAT, fingerprint
+from windowing.spec.join import Comparison, Join, JoinSide, Operand
+from windowing.spec.joined import JoinedLane
+from windowing.spec.late import Late
+from windowing.spec.legacy_fingerprint import is_legacy, legacy_fingerprint
+from windowing.spec.lengths import Step
+from windowing.spec.query import Query
+from windowing.spec.rows import dead_letter_lines, row_lines
+from windowing.spec.source import EventTime, Source
+from windowing.spec.window import Window, WindowClass
+from windowing.state import check_fingerprint
+
+PIPELINE = """
+name: p
+source:
+  topic: s
+  partitions: 2
+  format: json
+  event_time: {field: ts, unit: us}
+  fields: {g: "string?", k: int, v: int}
+  disorder: {slack: 1 hour}
+late: {policy: update, every: 1 hour}
+retention: 2 hours
+queries:
+  a: {window: RANGE 1 hour SLIDE 1 hour WATTR ts, group_by: [g], aggregates: {n: count}}
+  b: {window: SESSION 30 min WATTR ts, group_by: [g], aggregates: {n: count, q: "quantile(v, 50%)"}}
+"""
+
+
+def changed(*changes: tuple[str, str]) -> Pipeline:
+    text = PIPELINE
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    return parse_pipeline(text)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("slack: 1 hour", "slack: 60 minutes")],
+        [("every: 1 hour}", "every: 3600 s, mode: generous}")],
+        [("retention: 2 hours", "retention: {time: 120 min}")],
+        [("RANGE 1 hour SLIDE 1 hour WATTR ts,", "{range: 60 min, slide: 1 h, wattr: ts},")],
+        [("RANGE 1 hour SLIDE 1 hour WATTR ts,", "range 1 hour slide 1 hour wattr ts origin 0 s,")],
+        [('g: "string?", k: int, v: int', 'v: int, k: int, "g": "string?"')],
+        [("unit: us}", "unit: us}\n  unknown_fields: dead_letter\n  dense: false")],
+        [("50%", "0.5")],
+        [("name: p\n", "name: other\nschedule: '@daily'\nsink: {table: t}\nshards: 8\n")],
+        [
+            (
+                "group_by: [g], aggregates: {n: count}}",
+                "group_by: [g], aggregates: {n: count}, "
+                "late: {policy: update, every: 1 hour}, retention: 2 hours}",
+            )
+        ],
+    ],
+)
+def test_another_spelling_is_the_same_pipeline(changes: list[tuple[str, str]]) -> None:
+    assert changed(*changes).fingerprint == changed().fingerprint
+
+
+def test_the_order_of_queries_has_no_meaning() -> None:
+    *head, first, second = PIPELINE.rstrip().split("\n")
+    other = parse_pipeline("\n".join([*head, second, first]))
+    assert other.fingerprint == changed().fingerprint
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("unit: us", "unit: ms")],
+        [("k: int", 'k: "int?"')],
+        [("every: 1 hour}", "every: 1 hour, mode: consistent}")],
+        [("{n: count, q", "{q2: count, q")],
+        [('{n: count, q: "quantile(v, 50%)"}', '{q: "quantile(v, 50%)", n: count}')],
+        [("50%", "51%")],
+        [("  a: {", "  c: {")],
+        [("group_by: [g], aggregates: {n: count}", "group_by: [g, k], aggregates: {n: count}")],
+        [("  disorder", "  dense: true\n  disorder")],
+        [("late:", "accumulation: discarding\nlate:")],
+        [("late:", "shards: 7\nlate:")],
+        [("topic: s", "topic: t")],
+    ],
+)
+def test_another_meaning_is_another_pipeline(changes: list[tuple[str, str]]) -> None:
+    assert changed(*changes).fingerprint != changed().fingerprint
+
+
+def test_it_bears_the_number_of_its_form() -> None:
+    assert re.fullmatch(rf"{FORMAT}:[0-9a-f]{{16}}", changed().fingerprint)
+    assert not is_legacy(changed().fingerprint)
+
+
+def test_recorded_fingerprints_are_what_they_were() -> None:
+    """In the form of today and, where it was recorded, in the first one."""
+    lines = recorded()
+    assert len(lines) > 100
+    for line in lines:
+        pipeline = parse_pipeline(line["text"])
+        assert pipeline.fingerprint == line["fingerprint"], line["name"]
+        if "legacy" in line:
+            assert pipeline.wrote(line["legacy"]), line["name"]
+    assert len({line["fingerprint"] for line in lines}) == len(lines)
+
+
+def test_states_of_the_first_form_are_accepted_with_lanes_that_joined_or_without() -> None:
+    text = PIPELINE.replace(
+        "partitions: 2", "partitions: 3\n  joined: {s/2: {lane: 2, at: {ts: 9}}}"
+    )
+    grown, before, other = parse_pipeline(text), changed(), changed(("k: int", "k: float"))
+    for pipeline in (before, grown):
+        first = legacy_fingerprint(pipeline.source, pipeline.shards, pipeline.queries)
+        assert is_legacy(first)
+        assert pipeline.wrote(first)
+        for whole in (first, pipeline.fingerprint):
+            check_fingerprint("a shard", whole, grown)
+            with pytest.raises(CheckpointMismatch, match=f"fingerprint {whole}, now {FORMAT}:"):
+                check_fingerprint("a shard", whole, other)
+        assert before.wrote(first) == (pipeline is before)
+        assert grown.wrote_before(first) == (pipeline is before)
+
+
+def wider(value: Any) -> Any:
+    """The same objects, each of a class of another name that has one more field, with a default."""
+    if isinstance(value, BaseModel):
+        parts = {name: wider(part) for name, part in value.__dict__.items()}
+        class_ = create_model(
+            f"Other{type(value).__name__}", __base__=type(value), aaa_more=(int | None, None)
+        )
+        return class_.model_construct(**parts)
+    if is_dataclass(value) and not isinstance(value, type):
+        class_ = make_dataclass(
+            f"Other{type(value).__name__}",
+            [("zzz_more", int, 7)],
+            bases=(type(value),),
+            frozen=True,
+        )
+        return class_(**{f.name: wider(getattr(value, f.name)) for f in fields(value)})
+    if type(value) in (list, tuple):
+        return type(value)(map(wider, value))
+    return {name: wider(part) for name, part in value.items()} if type(value) is dict else value
+
+
+def test_neither_names_of_classes_nor_new_fields_with_defaults_show() -> None:
+    for line in recorded()[::6]:
+        pipeline = parse_pipeline(line["text"])
+        source, queries = wider(pipeline.source), wider(pipeline.queries)
+        assert repr(source) != repr(pipeline.source)
+        assert fingerprint(source, pipeline.shards, queries) == line["fingerprint"], line["name"]
+        first = legacy_fingerprint(source, pipeline.shards, queries)
+        assert first == line["legacy"], line["name"]
+
+
+_LENGTH = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A place in a document, and how to put something else there."""
+
+    value: Any
+    put: Callable[[Any], None]
+
+
+def _leaves(document: Any, put: Callable[[Any], None]) -> list[_Leaf]:
+    found = [_Leaf(document, put)]
+    if isinstance(document, dict):
+        for name, value in document.items():
+            found += _leaves(value, lambda new, d=document, n=name: d.__setitem__(n, new))
+    if isinstance(document, list):
+        for place, value in enumerate(document):
+            found += _leaves(value, lambda new, d=document, p=place: d.__setitem__(p, new))
+    return found
+
+
+def one_change(rng: random.Random, text: str) -> str:
+    """The text of a pipeline file in which one thing is otherwise, or is in another order."""
+    document = yaml.safe_load(text)
+    leaf = rng.choice(_leaves(document, lambda new: None))
+    match leaf.value:
+        case bool():
+            leaf.put(not leaf.value)
+        case int():
+            leaf.put(leaf.value + rng.choice([-1, 1]))
+        case str() if _LENGTH.search(leaf.value) and rng.random() < 0.8:
+            numbers = [*_LENGTH.finditer(leaf.value)]
+            one = rng.choice(numbers)
+            more = str(int(one[0]) + rng.choice([-1, 1]))
+            leaf.put(leaf.value[: one.start()] + more + leaf.value[one.end() :])
+        case str():
+            words = ["drop", "dead_letter", "generous", "consistent", "g", "h", "v", "w", "x"]
+            leaf.put(rng.choice([*words, "int", "int?", "us", "ms", "count", "sum(v)", "ordered"]))
+        case list() | dict():
+            parts = [*leaf.value] if isinstance(leaf.value, list) else [*leaf.value.items()]
+            rng.shuffle(parts)
+            parts = parts[rng.choice([0, 0, 1]) :]
+            leaf.put(parts if isinstance(leaf.value, list) else dict(parts))
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+
+
+def shown(pipeline: Pipeline, case: Case) -> Any:
+    """What the definition gives; of what has no rows, what is wrong."""
+    try:
+        outcome = evaluate(pipeline, map(entry, case.events))
+    except Exception as error:
+        return str(error)
+    return [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, JOIN])
+@settings(max_examples=max(settings.default.max_examples // 4, 15) if settings.default else 15)
+@given(data=st.data())
+def test_pipelines_of_other_rows_never_share_one(kind: str, data: st.DataObject) -> None:
+    drawn = join_cases() if kind == JOIN else cases(kind=kind, wide=True)
+    case = data.draw(drawn)
+    text = one_change(data.draw(st.randoms(use_true_random=False)), case.pipeline)
+    try:
+        one, other = parse_pipeline(case.pipeline), parse_pipeline(text)
+    except PipelineError:
+        assume(False)
+    if one.fingerprint == other.fingerprint:
+        assert shown(one, case) == shown(other, case)
+
+
+NO_FACTS = {
+    # It says what is allowed, not what is computed.
+    (Source, "compacted"),
+    # It follows from the attribute, which is a fact.
+    (Step, "timed"),
+}
+FACTS: dict[type, set[str]] = {
+    EventTime: {"field", "unit", "min_us", "max_us", "max_ahead_us"},
+    Source: {
+        *("topic", "partitions", "format", "event_time", "fields", "disorder", "disorder_of"),
+        *("idle_timeout_us", "unknown_fields", "dense", "joined"),
+    },
+    JoinSide: {"source", "window_us"},
+    Join: {"left", "right", "kind", "equal", "where", "select"},
+    Operand: {"side", "field"},
+    Comparison: {"first", "operator", "second"},
+    JoinedLane: {"topic", "partition", "number", "at"},
+    FieldType: {"kind", "nullable"},
+    Query: {
+        *("name", "window", "group_by", "aggregates", "late", "retention_us", "entries_max"),
+        *("early", "accumulation"),
+    },
+    Window: {
+        *("kind", "range_", "slide", "attribute", "origin", "pattr", "order", "align", "gaps"),
+    },
+    Aggregate: {"name", "function", "field", "more", "parameters", "user", "code"},
+    Late: {"policy", "mode", "every"},
+    Step: {"amount"},
+    Early: {"every_us", "records"},
+}
+"""What the fingerprint has of each class. A field that is new has to be put here, or there."""
+
+
+@pytest.mark.parametrize("class_", FACTS, ids=lambda class_: class_.__name__)
+def test_every_field_is_a_fact_or_is_known_to_be_none(class_: type) -> None:
+    model = issubclass(class_, BaseModel)
+    has = {*class_.model_fields} if model else {one.name for one in fields(class_)}
+    assert has == FACTS[class_] | {name for of, name in NO_FACTS if of is class_}
+
+
+def test_every_generator_and_class_of_windows_has_a_name_of_its_own() -> None:
+    texts = [line["text"] for line in recorded()]
+    kinds = {query.window.kind for text in texts for query in parse_pipeline(text).queries}
+    assert kinds == {*WindowClass}
