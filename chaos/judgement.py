@@ -10,7 +10,7 @@ from chaos import checks
 from chaos.checks import Check, Outcome
 from chaos.clean_run import same_state
 from chaos.log import read_topics
-from chaos.output import Output, read_tables
+from chaos.output import Output, OutputError, read_tables
 from chaos.plan import Plan
 from chaos.siege import Siege
 from chaos.table_history import note_tables
@@ -27,11 +27,11 @@ class Judgement:
 
     Attributes:
         checks: that of the evidence first, the others in the order of the plan.
-        verdict: of the output against the definition.
+        verdict: of the output against the definition; None: there is no output.
     """
 
     checks: tuple[Check, ...]
-    verdict: Verdict
+    verdict: Verdict | None
 
 
 def judge(siege: Siege, bootstrap: str) -> Judgement:
@@ -42,7 +42,6 @@ def judge(siege: Siege, bootstrap: str) -> Judgement:
         bootstrap: of the broker, as this process reaches it.
 
     Raises:
-        OutputError: the job has written nothing.
         LogError: the topic cannot be read.
     """
     plan, job, history = siege.plan, siege.job, siege.history
@@ -51,8 +50,13 @@ def judge(siege: Siege, bootstrap: str) -> Judgement:
         if "state" in plan.checks and siege.drained is not None:
             state = pool.submit(same_state, job, siege.drained, bootstrap)
         found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
-        verdict, output = _compared(siege, bootstrap)
-        found += _judge_output(siege, verdict, output)
+        verdict: Verdict | None = None
+        try:
+            verdict, output = _compared(siege, bootstrap)
+            found += _judge_output(siege, verdict, output)
+        except OutputError as error:  # a job that never came to a batch has none
+            found.append(Check("deterministic", Outcome.unknown, f"nothing to compare: {error}"))
+            found.append(checks.recovered(history, plan.recovery.within_us / 1e6))
         if state is not None:
             found.append(state.result())
         elif "state" in plan.checks and siege.scene.log is None:

@@ -20,8 +20,7 @@ from chaos.faults.catalogue import FAULTS
 from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.reach import LocalReach
 from chaos.history import History
-from chaos.judgement import Judgement, judge
-from chaos.output import OutputError
+from chaos.judgement import judge
 from chaos.plan import CheckName, Expected, Plan, Recovery, Step, least_after
 from chaos.report import write_report
 from chaos.report_folder import claim
@@ -197,6 +196,9 @@ class Ordeal:
         endpoints = siege.site.look()
         judged = judge(siege, endpoints.kafka_bootstrap)
         self._write(judged.checks)
+        if judged.verdict is None:
+            msg = f"the job has written nothing that could be compared: {self.report}"
+            raise JobFailed(msg)
         return judged.verdict
 
     @property
@@ -213,12 +215,9 @@ class Ordeal:
         siege = self._siege
         siege.close(state)
         bootstrap = siege.site.look().kafka_bootstrap
-        try:
-            judged: Judgement | None = judge(siege, bootstrap)
-        except OutputError:
-            judged = None  # it has written nothing
+        judged = judge(siege, bootstrap)
         failed = Check("deterministic", Outcome.failed, f"the run was given up: {state}")
-        self._write((*(judged.checks if judged else ()), failed))
+        self._write((*judged.checks, failed))
 
     def _write(self, found: Sequence[Check]) -> None:
         began = datetime.fromtimestamp(self._began_s, UTC).isoformat(timespec="seconds")

@@ -54,7 +54,8 @@ def _table(path: Path, run: str) -> pl.DataFrame:
     try:
         return pl.read_delta(str(path)).filter(pl.col("run") == run)
     except Exception as error:
-        if type(error).__name__ != "TableNotFoundError":
+        # Without its folder, polars looks for a file.
+        if type(error).__name__ not in ("TableNotFoundError", "FileNotFoundError"):
             raise
         msg = f"{path} is not there: has the run written anything?"
         raise OutputError(msg) from None

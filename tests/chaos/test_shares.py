@@ -107,7 +107,7 @@ def test_a_share_lies_between_none_and_all(share: str) -> None:
 
 def report_of(*, success: bool) -> QualityReport:
     result = QualityResult("w", "expect_it", success, "seen")
-    return QualityReport(success, [result], Path("docs") / "index.html")
+    return QualityReport(success, [result], Path("docs") / "index.html", rows=7)
 
 
 def test_results_are_kept_over_time_and_no_longer_than_that(tmp_path: Path) -> None:
