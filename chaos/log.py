@@ -99,6 +99,7 @@ def read_topic(
     bootstrap: str,
     topic: str,
     *,
+    begins: Mapping[int, int] | None = None,
     ends: Mapping[int, int] | None = None,
     stall_s: float = 30.0,
 ) -> Iterator[LogRecord]:
@@ -112,6 +113,7 @@ def read_topic(
     Args:
         bootstrap: `host:port` of a broker.
         topic: its name.
+        begins: first offset to be read, by partition; default: its beginning.
         ends: first offset not to be read, by partition; default: `committed_ends` now.
         stall_s: how long to wait, in seconds, while no partition moves.
 
@@ -128,7 +130,7 @@ def read_topic(
             message = f"topic {topic!r} has {len(lanes)} partitions, none of them {absent}"
             raise LogError(message)
         wanted = [lane for lane in lanes if lane.partition in ends]
-        yield from _read_lanes(consumer, wanted, ends, stall_s)
+        yield from _read_lanes(consumer, wanted, begins or {}, ends, stall_s)
 
 
 def read_topics(bootstrap: str, source: Source) -> Iterator[LogRecord]:
@@ -158,11 +160,18 @@ def behind(
 
 
 def _read_lanes(
-    consumer: Any, lanes: list[Any], ends: Mapping[int, int], stall_s: float
+    consumer: Any,
+    lanes: list[Any],
+    begins: Mapping[int, int],
+    ends: Mapping[int, int],
+    stall_s: float,
 ) -> Iterator[LogRecord]:
     """Poll until each lane's position has reached its end."""
     consumer.assign(lanes)
     consumer.seek_to_beginning(*lanes)
+    for lane in lanes:
+        if begins.get(lane.partition, 0) > consumer.position(lane):
+            consumer.seek(lane, begins[lane.partition])
     positions = {lane: consumer.position(lane) for lane in lanes}
     still = {lane for lane in lanes if positions[lane] < ends[lane.partition]}
     consumer.pause(*(lane for lane in lanes if lane not in still))

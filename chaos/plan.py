@@ -112,7 +112,7 @@ _LAST: dict[str, str] = {
 }
 """Faults after which none can come, and why."""
 
-_RESERVE_BATCHES = 6
+RESERVE_BATCHES = 6
 """Batches of records that are held back where a partition shall fall silent."""
 
 BATCHES_OF_A_FAULT = 3
@@ -217,7 +217,7 @@ class Plan(_Model):
     def reserve(self) -> int:
         """How many records are held back for a fault that wants to send them itself."""
         wanted = any(step.fault == "silent_partition" for step in self.faults)
-        return _RESERVE_BATCHES * self.workload.max_offsets if wanted else 0
+        return RESERVE_BATCHES * self.workload.max_offsets if wanted else 0
 
     @property
     def components(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def write_report(report: Report, folder: Path) -> Path:
     """
     cases = io.BytesIO()
     junit(report).write(cases, encoding="utf-8", xml_declaration=True)
-    contents = {
+    contents: dict[str, str | bytes] = {
         "report.json": json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n",
         "junit.xml": cases.getvalue(),
         "report.html": html(report),

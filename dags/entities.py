@@ -6,11 +6,13 @@ A pipeline file becomes a `Deployment`, a graph of `Step`s. `dags.render` turns 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from infra.layout import PLANS_VARIABLE
 from windowing.spec import Pipeline, PipelineError, Problem, load_pipeline
 from windowing.spec.schedule import CONTINUOUS
 from windowing.spec.yaml_lines import line_of, load_with_lines
@@ -38,6 +40,7 @@ class StepKind(Enum):
     AWAIT = "await"
     PUBLISH = "publish"
     MONITOR = "monitor"
+    CHECK_AGAIN = "check again"
     STOP = "stop"
 
 
@@ -114,8 +117,11 @@ _STEPS = (
 )
 """The steps of every deployment; what differs between pipelines is in their arguments."""
 
-_MONITOR = Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3)
-"""Of a job that runs on. Beside the wait: what happens to the job there is seen there."""
+_AS_LONG_AS_IT_LIVES = (
+    Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3),
+    Step("check_again", StepKind.CHECK_AGAIN, "quality", after="publish"),
+)
+"""Of a job that runs on. The monitor is beside the wait: a job that dies in it is seen, too."""
 
 
 def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
@@ -140,7 +146,7 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
         table=pipeline.output,
         queries=tuple(query.name for query in pipeline.queries),
         text=pipeline.text,
-        steps=(*_STEPS, _MONITOR) if pipeline.schedule == CONTINUOUS else _STEPS,
+        steps=(*_STEPS, *_AS_LONG_AS_IT_LIVES) if pipeline.schedule == CONTINUOUS else _STEPS,
     )
 
 
@@ -196,13 +202,16 @@ def _deployment_in(path: Path, file: str) -> Deployment:
 
 
 def read_plans(root: Path) -> list[str]:
-    """The chaos plans of a checkout, by file name, relative to it.
+    """The chaos plans of a checkout or a project, by file name, relative to it where they can be.
 
     Args:
-        root: the checkout.
+        root: the checkout, or the project, whose folder of plans is named by SLACKWATER_PLANS.
     """
-    plans = sorted((root / "chaos" / "plans").glob("*.yml"))
-    return [path.relative_to(root).as_posix() for path in plans]
+    named = os.environ.get(PLANS_VARIABLE)
+    plans = sorted((Path(named) if named else root / "chaos" / "plans").glob("*.yml"))
+    return [
+        (path.relative_to(root) if path.is_relative_to(root) else path).as_posix() for path in plans
+    ]
 
 
 def run_name(run_id: str, clear_number: int) -> str:

@@ -24,6 +24,7 @@ from dags.entities import (
 )
 from dags.operators.action import ACTIONS, DEPLOY
 from dags.operators.await_progress import AwaitProgress
+from dags.operators.check_again import CheckAgain
 from dags.operators.choose_run import OnChange
 from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishTable
@@ -121,6 +122,8 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
             return AwaitProgress(file=file, submit_task_id=SUBMIT, owns_job=increments, **common)
         case StepKind.MONITOR:
             return MonitorJob(submit_task_id=SUBMIT, **common)
+        case StepKind.CHECK_AGAIN:
+            return CheckAgain(submit_task_id=SUBMIT, **common)
         case StepKind.STOP:
             return StopJob(file=file, **common)
         case StepKind.PUBLISH:
@@ -135,7 +138,7 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
 
 
 def _params(deployment: Deployment) -> dict[str, Param]:
-    return {
+    params = {
         "action": Param(
             DEPLOY,
             enum=list(ACTIONS),
@@ -176,6 +179,14 @@ def _params(deployment: Deployment) -> dict[str, Param]:
             title="Minutes to wait",
             description="How long the job may take to pass the topic's end.",
         ),
+        "check_minutes": Param(
+            60,
+            type=["null", "integer"],
+            minimum=1,
+            title="Minutes between checks",
+            description="How often the expectations are checked while the job runs on. Left "
+            "empty: only once, when it has passed the topic's end.",
+        ),
         "max_offsets": Param(
             None,
             type=["null", "integer"],
@@ -184,6 +195,9 @@ def _params(deployment: Deployment) -> dict[str, Param]:
             description="Throttles the job: at most so many offsets in one micro-batch.",
         ),
     }
+    if deployment.cron:
+        del params["check_minutes"]
+    return params
 
 
 def _doc(deployment: Deployment) -> str:
@@ -204,9 +218,10 @@ def _doc(deployment: Deployment) -> str:
 
 _MONITOR = (
     "`monitor` stands for the job: deferred (purple) as long as it lives, red when it is dead, "
-    "skipped when it was stopped or replaced. Mark it, or the DAG run, failed: the job is stopped. "
-    "Clear it: the job goes on from its checkpoint. **Pausing the DAG stops no job**, it only "
-    "starts nothing new; to stop the job, trigger with `action = stop`."
+    "skipped when it was stopped or replaced; `check_again` is red once expectations no longer "
+    "hold. Mark `monitor`, or the DAG run, failed: the job is stopped. Clear it: the job goes on "
+    "from its checkpoint. **Pausing the DAG stops no job**, it only starts nothing new; to stop "
+    "the job, trigger with `action = stop`."
 )
 
 _BACKFILL = (

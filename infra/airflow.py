@@ -16,7 +16,7 @@ import httpx
 from infra import kafka_settings
 from infra.daemon import Component, Daemon, Ports, shared_environment
 from infra.errors import InfraError, NotReady
-from infra.layout import AIRFLOW_VENV, ROOT, Layout
+from infra.layout import AIRFLOW_VENV, ROOT, SETUP, Layout
 from infra.ports import HOST
 from infra.private import write_private
 
@@ -43,6 +43,8 @@ SETTINGS = {
     "DAG_PROCESSOR__PRINT_STATS_INTERVAL": "0",
     # A cleared task must submit its job anew, not find the finished one.
     "STATE_STORE__CLEAR_ON_SUCCESS": "True",
+    # A task that is marked failed ends its job: the driver has twenty seconds, a command its start.
+    "TRIGGERER__ON_KILL_TIMEOUT": "120",
 }
 """What holds wherever Airflow runs, as a process or in a container."""
 
@@ -175,7 +177,7 @@ def _prepare(layout: Layout, ports: Ports) -> None:
     """Brings the data base to the version that is installed; a stamp spares the second time."""
     command = AIRFLOW_VENV / "bin" / "airflow"
     if not command.exists():
-        text = f"Airflow is not installed in {AIRFLOW_VENV}; run `make setup`"
+        text = f"Airflow is not installed in {AIRFLOW_VENV}; run `{SETUP}`"
         raise InfraError(text)
     stamp = layout.airflow / "migrated"
     lock = ROOT / "infra" / "requirements" / "airflow.txt"

@@ -1,12 +1,22 @@
 """What a component of the stack is: its daemons, how to start them, how to see them well."""
 
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from infra import kafka_settings
-from infra.layout import PIPELINES_VARIABLE, ROOT, STATE_DIR_VARIABLE, Layout
+from infra.layout import (
+    COMMAND_VARIABLE,
+    PACKAGED,
+    PIPELINES_VARIABLE,
+    PYTHON_VARIABLE,
+    ROOT,
+    STATE_DIR_VARIABLE,
+    VENV,
+    Layout,
+)
 from infra.process import MARK
 
 Ports = Mapping[str, int]
@@ -84,9 +94,21 @@ def shared_environment(layout: Layout, keeps: tuple[str, ...] = ()) -> dict[str,
         STATE_DIR_VARIABLE: str(layout.state_dir),
         PIPELINES_VARIABLE: str(layout.pipelines),
         "SLACKWATER_ROOT": str(ROOT),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join(_modules()),
+        **_command(),
         "PYTHONUNBUFFERED": "1",
         "MALLOC_ARENA_MAX": "2",  # glibc keeps an arena per thread else: memory for nothing
         "NO_PROXY": loopback,
         "no_proxy": loopback,
     }
+
+
+def _modules() -> list[str]:
+    """Where jobs find modules: ours, then the user's own."""
+    users = os.environ.get(PYTHON_VARIABLE)
+    return [str(ROOT), *([users] if users else [])]
+
+
+def _command() -> dict[str, str]:
+    """What Airflow's tasks call, where that is not the command of a checkout."""
+    return {COMMAND_VARIABLE: shlex.quote(str(VENV / "bin" / "slackwater"))} if PACKAGED else {}

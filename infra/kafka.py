@@ -11,7 +11,7 @@ from kafka.errors import KafkaError
 
 from infra.daemon import Component, Daemon, Ports, shared_environment
 from infra.errors import InfraError, NotReady
-from infra.layout import BROKER_JARS, Layout
+from infra.layout import BROKER_JARS, SETUP, Layout
 from infra.ports import HOST, answers
 from infra.setup import java_command
 
@@ -137,6 +137,9 @@ def lagging(bootstrap: str) -> list[str]:
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:
+    if not any(BROKER_JARS.glob("*.jar")):
+        text = f"Kafka is not installed in {BROKER_JARS}; run `{SETUP}`"
+        raise InfraError(text)
     data = layout.kafka / "data"
     data.mkdir(parents=True, exist_ok=True)
     own = _SERVER_PROPERTIES.format(

@@ -4,22 +4,46 @@ Standard library only: the set-up runs before anything is installed.
 """
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-"""The checkout."""
+from infra.errors import InfraError
 
-HOME = ROOT / ".slackwater"
-"""The git-ignored folder of everything that is not source, apart from `.venv`."""
+ROOT = Path(__file__).resolve().parent.parent
+"""The folder of the platform's code: the checkout, or `slackwater/_platform` of a package."""
+
+PACKAGED = ROOT.name == "_platform"
+"""Whether this is an installed package and no checkout (infra/adr/0016)."""
+
+HOME = Path(sys.prefix) / "share" / "slackwater" if PACKAGED else ROOT / ".slackwater"
+"""The folder of what the set-up installs; in a checkout, git-ignored and the state folder, too."""
 
 STATE_DIR_VARIABLE = "SLACKWATER_STATE_DIR"
 """Names another state folder than `.slackwater`, so that two stacks can run side by side."""
 
 PIPELINES_VARIABLE = "SLACKWATER_PIPELINES"
-"""Names another folder of pipeline files for Airflow than the checkout's `pipelines`."""
+"""Names another folder of pipeline files for Airflow than the project's `pipelines`."""
 
-VENV = ROOT / ".venv"
+PLANS_VARIABLE = "SLACKWATER_PLANS"
+"""Names another folder of chaos plans for Airflow than the checkout's or the project's."""
+
+PYTHON_VARIABLE = "SLACKWATER_PYTHON"
+"""Names the folder of the user's own modules, for jobs: those that pipeline files refer to."""
+
+PROJECT_VARIABLE = "SLACKWATER_PROJECT"
+"""Names the user's project (infra/project.py); without it, the checkout is the project."""
+
+COMMAND_VARIABLE = "SLACKWATER_COMMAND"
+"""Replaces the command that Airflow's tasks call, in the shell's spelling."""
+
+SETUP = "slackwater setup" if PACKAGED else "make setup"
+"""What installs what the stack needs beside Python packages; for messages."""
+
+PACKAGES = "pip install 'slackwater[platform]'" if PACKAGED else "make setup"
+"""What installs the Python packages that the platform needs; for messages."""
+
+VENV = Path(sys.prefix) if PACKAGED else ROOT / ".venv"
 AIRFLOW_VENV = HOME / "airflow-venv"
 UV = HOME / "uv" / "bin" / "uv"
 BROKER_JARS = HOME / "jvm" / "broker"
@@ -84,12 +108,36 @@ class Layout:
         return self.quality / pipeline / "gx" / "uncommitted" / "data_docs" / "local_site"
 
 
+def project() -> Path:
+    """The folder whose pipelines, plans and state are meant.
+
+    Raises:
+        InfraError: the package is installed, and no project was named.
+    """
+    named = os.environ.get(PROJECT_VARIABLE)
+    if named:
+        return Path(named).resolve()
+    if PACKAGED:
+        text = (
+            "there is no slackwater.yml here or in a folder above: `slackwater init DIR` makes a "
+            "project; go there, or name one with `slackwater --project DIR`"
+        )
+        raise InfraError(text)
+    return ROOT
+
+
 def default_layout() -> Layout:
     """Gives the layout that the environment asks for.
 
-    SLACKWATER_STATE_DIR, else `.slackwater`; SLACKWATER_PIPELINES, else `pipelines`.
+    SLACKWATER_STATE_DIR, else `.slackwater` of the project; SLACKWATER_PIPELINES, else its
+    `pipelines`.
+
+    Raises:
+        InfraError: the environment does not say it, and there is no project.
     """
+    state = os.environ.get(STATE_DIR_VARIABLE)
+    pipelines = os.environ.get(PIPELINES_VARIABLE)
     return Layout(
-        state_dir=Path(os.environ.get(STATE_DIR_VARIABLE) or HOME).resolve(),
-        pipelines=Path(os.environ.get(PIPELINES_VARIABLE) or ROOT / "pipelines").resolve(),
+        state_dir=Path(state or project() / ".slackwater").resolve(),
+        pipelines=Path(pipelines or project() / "pipelines").resolve(),
     )

@@ -1,5 +1,7 @@
 """Makes a fresh checkout ready: `python3 -m infra.setup`, which is what `make setup` runs.
 
+Of an installed package, `slackwater setup` installs what pip does not: Airflow's environment, jars.
+
 Needs Python 3.11+ with pip, Java 17+ and Maven; uses the standard library only. Each step keeps a
 stamp with a hash of its inputs, so a second run installs nothing. Steps that do not need each
 other run at the same time.
@@ -21,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra import jars
-from infra.layout import AIRFLOW_VENV, HOME, ROOT, STAMPS, UV, VENV, Layout
+from infra.layout import AIRFLOW_VENV, HOME, PACKAGED, ROOT, STAMPS, UV, VENV, Layout
 
 REQUIREMENTS = ROOT / "infra" / "requirements"
 POMS = ROOT / "infra" / "jvm"
@@ -64,13 +66,6 @@ def steps() -> tuple[Step, ...]:
         Step("uv", (REQUIREMENTS / "uv.txt",), UV, _install_uv),
         Step("jvm", (*poms, jars.LOCK), HOME / "jvm", _install_jars),
         Step(
-            "python",
-            (REQUIREMENTS / "main.txt", build),
-            VENV / "bin" / "python",
-            _install_main,
-            ("uv",),
-        ),
-        Step(
             "airflow",
             (REQUIREMENTS / "airflow.txt", build),
             AIRFLOW_VENV / "bin" / "airflow",
@@ -78,6 +73,12 @@ def steps() -> tuple[Step, ...]:
             ("uv",),
         ),
     ]
+    if PACKAGED:  # pip has installed the rest
+        return tuple(listed)
+    python = VENV / "bin" / "python"
+    listed.append(
+        Step("python", (REQUIREMENTS / "main.txt", build), python, _install_main, ("uv",))
+    )
     project = ROOT / "pyproject.toml"
     if project.exists():
         command = VENV / "bin" / "slackwater"
@@ -124,6 +125,10 @@ def _install_main(log: Path) -> None:
 
 def _install_airflow(log: Path) -> None:
     _install_environment(AIRFLOW_VENV, REQUIREMENTS / "airflow.txt", log)
+    if PACKAGED:  # DAGs read pipeline files; the rest of our environment must stay out of theirs
+        packages = next(AIRFLOW_VENV.glob("lib/python3*/site-packages"))
+        (packages / "windowing").unlink(missing_ok=True)
+        (packages / "windowing").symlink_to(ROOT.parents[1] / "windowing")
 
 
 def _install_environment(target: Path, lock: Path, log: Path) -> None:
@@ -320,19 +325,19 @@ def _run_all(todo: list[Step], stamps: dict[str, str], say: Callable[[str], None
 @contextmanager
 def _only_one() -> Iterator[None]:
     """Keeps two set-ups of one checkout from running into each other."""
-    HOME.mkdir(exist_ok=True)
+    HOME.mkdir(parents=True, exist_ok=True)
     with (HOME / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def main() -> int:
-    """Runs the set-up, or re-locks the requirements with `--lock`; returns the exit code."""
-    parser = argparse.ArgumentParser(description="Install what the project needs.")
-    parser.add_argument("--lock", action="store_true", help="resolve the requirements again")
-    names = [step.name for step in steps()]
-    parser.add_argument("--only", nargs="+", choices=names, default=(), help="these steps alone")
-    arguments = parser.parse_args()
+def run(*, lock: bool = False, only: Collection[str] = ()) -> int:
+    """Runs the set-up, says how far it is, and gives the exit code.
+
+    Args:
+        lock: resolve the requirements again first.
+        only: names of the steps wanted; empty for all.
+    """
 
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
@@ -342,11 +347,11 @@ def main() -> int:
     try:
         with _only_one():
             # What is about to be locked anew need not fit what is locked now.
-            ran = install(say, ("uv",) if arguments.lock else arguments.only)
-            if arguments.lock:
+            ran = install(say, ("uv",) if lock else only)
+            if lock:
                 say(f"lock   resolving {', '.join(LOCKS)} and the jars …")
                 lock_requirements(LOGS / "lock.log")
-                ran += install(say, arguments.only)
+                ran += install(say, only)
     except SetupError as error:
         sys.stderr.write(f"setup failed: {error}\n")
         return 1
@@ -356,6 +361,16 @@ def main() -> int:
     if ran:
         say(f"setup  all done in {time.monotonic() - began:.1f} s")
     return 0
+
+
+def main() -> int:
+    """Runs the set-up, or re-locks the requirements with `--lock`; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Install what the project needs.")
+    parser.add_argument("--lock", action="store_true", help="resolve the requirements again")
+    names = [step.name for step in steps()]
+    parser.add_argument("--only", nargs="+", choices=names, default=(), help="these steps alone")
+    arguments = parser.parse_args()
+    return run(lock=arguments.lock, only=arguments.only)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import httpx
 
-from infra import spark_key, spark_size
+from infra import http, spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
-from infra.layout import CONNECTOR_JARS, VENV, Layout
+from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
 from infra.ports import HOST
 from infra.private import write_private
 from infra.process import is_alive
@@ -86,7 +86,7 @@ def connector_jars() -> str:
     """
     jars = sorted(str(jar) for jar in CONNECTOR_JARS.glob("*.jar"))
     if not jars:
-        text = f"Spark's Kafka source is not installed in {CONNECTOR_JARS}; run `make setup`"
+        text = f"Spark's Kafka source is not installed in {CONNECTOR_JARS}; run `{SETUP}`"
         raise InfraError(text)
     return ",".join(jars)
 
@@ -145,7 +145,7 @@ def check_master(ports: Ports) -> None:
         raise NotReady(text)
     url = f"http://{HOST}:{ports['spark-rest']}/v1/submissions/status/none"
     try:
-        code = httpx.get(url, timeout=REQUEST_S, trust_env=False).status_code
+        code = http.client().get(url, timeout=REQUEST_S).status_code
     except httpx.HTTPError as error:
         text = f"{url} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
@@ -195,8 +195,7 @@ def page(base: str) -> dict:  # type: ignore[type-arg]
 
 def _get(url: str) -> dict:  # type: ignore[type-arg]
     try:
-        with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:
-            return client.get(url).json()  # type: ignore[no-any-return]
+        return http.client().get(url, timeout=REQUEST_S).json()  # type: ignore[no-any-return]
     except (httpx.HTTPError, ValueError) as error:
         text = f"{url} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
@@ -256,7 +255,7 @@ def spark_class() -> str:
 def _home() -> str:
     found = sorted(VENV.glob("lib/python3*/site-packages/pyspark"))
     if not found:
-        text = f"Spark is not installed in {VENV}; run `make setup`"
+        text = f"Spark is not installed in {VENV}; run `{PACKAGES}`"
         raise InfraError(text)
     return str(found[-1])
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from infra import spark_key
+from infra import http, spark_key
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 
@@ -218,16 +218,15 @@ def _call(
     endpoints: Endpoints, method: str, url: str, body: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     try:
-        with httpx.Client(timeout=REQUEST_S, trust_env=False) as client:
-            given = spark_key.headers(endpoints.state_dir)
-            answered = client.request(method, url, json=body, headers=given)
-            if answered.status_code == httpx.codes.FORBIDDEN:
-                text = (
-                    f"the Spark master at {url} does not take our token: it was started with "
-                    f"another secret than {endpoints.state_dir / 'spark' / 'secret'}"
-                )
-                raise InfraError(text)
-            answer = answered.json()
+        given = spark_key.headers(endpoints.state_dir)
+        answered = http.client().request(method, url, json=body, headers=given, timeout=REQUEST_S)
+        if answered.status_code == httpx.codes.FORBIDDEN:
+            text = (
+                f"the Spark master at {url} does not take our token: it was started with "
+                f"another secret than {endpoints.state_dir / 'spark' / 'secret'}"
+            )
+            raise InfraError(text)
+        answer = answered.json()
     except (httpx.HTTPError, ValueError) as error:
         text = (
             f"the Spark master does not answer at {url} ({type(error).__name__}); "

@@ -205,7 +205,8 @@ def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
         ),
     ]
     if living:
-        ways.append((wish.command(new, "--beside"), "the new run works beside, and takes over"))
+        over = shlex.join(["slackwater", "handover", str(wish.file), "--to", new])
+        ways.append((wish.command(new, "--beside"), f"the new run works beside, until `{over}`"))
     differing = "".join(f"\n  {sentence}" for sentence in change.sentences)
     return (
         f"{wish.file} means something else than what run {run} of pipeline {wish.pipeline} was "

@@ -31,16 +31,22 @@ _KILLED = (
     "Python worker exited unexpectedly",
     "Python worker failed to connect back",
 )
-# What comes back by itself, be it after hours.
+# What comes back by itself, be it after hours. What Kafka refuses for good was looked for before.
 _AWAY = (
     "BrokerError",
     "ExecutorsLost",
     "OperationalError",
-    "common.errors.TimeoutException",
-    "common.errors.DisconnectException",
+    "org.apache.kafka.common.",
     "KafkaTimeoutError",
     "KafkaConnectionError",
+    "java.net.ConnectException",
+    "java.net.UnknownHostException",
+    "All masters are unresponsive",
+    "stopped SparkContext",
+    "SparkContext was shut down",
 )
+# PostgreSQL's, in the same class of errors as its absence.
+_REFUSED = ("authentication failed", "no pg_hba.conf entry", "does not exist")
 _NO_SPACE = "No space left on device"
 _STATE_FILE = re.compile(r"[\w./:-]*/state/\d+/\d+/[\w.-]+\.(?:changelog|zip|sst)")
 _STATE_MARKS = ("does not exist", "FileNotFoundException", "NoSuchFile", "Checksum error")
@@ -86,7 +92,7 @@ def death_of(error: Exception) -> Deaths:
     named = f"{kind}: {text}"
     if any(mark in named for mark in _KILLED):
         return Deaths(silent=1, last=words)
-    if any(mark in named for mark in _AWAY):
+    if any(mark in named for mark in _AWAY) and not any(mark in named for mark in _REFUSED):
         return Deaths(outage=1, last=words)
     return Deaths(error=1, last=words)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import polars as pl
 
+from infra.layout import PACKAGES
 from jobs.poison import POISON
 from jobs.producing import headers, send_all
 from jobs.topics import TopicError, last_records
@@ -177,7 +178,7 @@ def _end_rows(flown: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _csv() -> bytes:
     """Take the table out of the installed package, without importing it (its import fails)."""
-    hint = "run `make setup`"
+    hint = f"run `{PACKAGES}`"
     try:
         files = importlib.metadata.files(_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError as error:

@@ -99,7 +99,7 @@ class Facts:
         well: the present driver has committed a batch, or has found nothing to do.
         deaths: of its drivers.
         launches: how often the cluster has started a driver that never came to our program.
-        last_words: the last line of such a driver's output.
+        last_words: the last error in such a driver's output; None: there is none.
         lacks: what it waits for, and who has it; None: it waits for nothing.
     """
 
@@ -153,8 +153,9 @@ def _ordered(order: Order, alive: bool) -> Life:
 
 
 def _alive(facts: Facts) -> Life:
-    never_came = facts.begun == 0 and facts.launches >= DEATHS_MAX
-    if never_came:
+    # Killed while it starts, a driver says nothing; one that cannot start says why.
+    most = DEATHS_MAX if facts.last_words else SILENT_DEATHS_MAX
+    if facts.begun == 0 and facts.launches >= most:
         words = facts.last_words or "it left no word"
         return Life(
             State.failed,
@@ -166,7 +167,7 @@ def _alive(facts: Facts) -> Life:
         return Life(State.waiting, facts.lacks)
     if facts.driver == "RELAUNCHING":
         return Life(State.restarting, "its worker was lost: the driver is started on another one")
-    if facts.well or facts.begun is None:
+    if facts.driver == "RUNNING" and (facts.well or facts.begun is None):
         return Life(State.running)
     if facts.deaths.number or facts.launches > 1:
         return Life(State.restarting, _restarts(facts))
@@ -178,7 +179,9 @@ def _alive(facts: Facts) -> Life:
 def _restarts(facts: Facts) -> str:
     deaths = facts.deaths
     if not deaths.number:
-        return f"start {facts.launches} of {DEATHS_MAX}: {facts.last_words or 'it left no word'}"
+        if facts.last_words:
+            return f"start {facts.launches} of {DEATHS_MAX}: {facts.last_words}"
+        return f"start {facts.launches} of {SILENT_DEATHS_MAX}: the one before left no word"
     last = deaths.last or "it left no word"
     if deaths.error:
         return (

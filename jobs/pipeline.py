@@ -12,10 +12,11 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from pyspark.errors import AnalysisException, StreamingQueryException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
@@ -28,38 +29,30 @@ from jobs.checkpoint import examine
 from jobs.failures import death_of, final_reason, windowing_error
 from jobs.identity import Identity
 from jobs.kafka_failures import refusal
+from jobs.live import is_live
 from jobs.mend import mend, newest
 from jobs.orphan import Orphan, executors
 from jobs.owner import REFUSED_FILE, Owner
 from jobs.partitions import REFUSED_BATCH, look, pending
-from jobs.producing import CONTROL_HEADER
 from jobs.runs.attempts import Attempt, TooManyDeaths
-from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER
+from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
 from jobs.runs.names import job_name
 from jobs.session import PARALLELISM, session
 from jobs.topics import TopicError
-from windowing.errors import (
-    CheckpointDamaged,
-    SecondDriver,
-    TableConflict,
-    TokenMismatch,
-    UndeclaredPartition,
-)
+from windowing.errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.spark.plan import emissions
+from windowing.spark.raw import raw_rows
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spark.sinks.tokens import TokenOf
 from windowing.spec import Pipeline, PipelineError, load_pipeline
 from windowing.spec.source import Source
-
-_LOG_APPEND_TIME = 1
+from windowing.spec.user_aggregate import UserAggregateError
 
 # A restart meets these again.
 _FINAL = (
-    CheckpointDamaged,
-    TableConflict,
-    TokenMismatch,
+    WindowingError,
+    UserAggregateError,
     TopicError,
-    UndeclaredPartition,
     TooManyDeaths,
     PipelineError,
     AnalysisException,
@@ -106,49 +99,14 @@ def kafka_rows(
     )
     if max_offsets is not None:
         reader = reader.option("maxOffsetsPerTrigger", max_offsets)
-    rows = reader.load().withColumn("partition", _lane(pipeline.source))
-    if end is not None:
-        # A stream has no end of its own; what lies behind it is read and left out.
-        ends = F.create_map(*(F.lit(number) for pair in end.items() for number in pair))
-        # What has no lane is an error of the lanes' stage, and not left out.
-        inside = F.col("offset") < ends[F.col("partition")]
-        rows = rows.where((F.col("partition") < 0) | inside)
-    return rows.select(
-        "partition",
-        "offset",
-        "value",
-        _control().alias("control"),
-        # Only a time that the broker set is an append time; a producer's own clock is not.
-        F.when(F.col("timestampType") == _LOG_APPEND_TIME, F.unix_micros("timestamp")).alias(
-            "append_us"
-        ),
-    )
-
-
-def _control() -> Column:
-    """The control of a record, null for a data record.
-
-    A header that is null, or stands twice, becomes bytes that are no control: a dead letter.
-    """
-    found = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
-    no_control = F.encode(F.lit("null"), "UTF-8")
-    one = F.coalesce(F.get(found, F.lit(0))["value"], no_control)
-    several = F.when(F.size(found) > 1, no_control)
-    return several.when(F.size(found) == 1, one)
-
-
-def _lane(source: Source) -> Column:
-    """The number of the lane of a row of a topic; one that is not declared has a foreign number."""
-    partition, number, before = F.col("partition"), F.lit(None).cast("int"), 0
-    for part in source.parts:
-        times, plus = source.foreign(part.topic)
-        declared = F.when(partition < part.founding, partition + before)
-        for lane in part.joined:
-            declared = declared.when(partition == lane.partition, F.lit(lane.number))
-        ours = declared.otherwise(partition * times + plus)
-        number = F.when(F.col("topic") == part.topic, ours).otherwise(number)
-        before += part.founding
-    return number
+    rows = raw_rows(reader.load(), pipeline.source)
+    if end is None:
+        return rows
+    # A stream has no end of its own; what lies behind it is read and left out.
+    ends = F.create_map(*(F.lit(number) for pair in end.items() for number in pair))
+    # What has no lane is an error of the lanes' stage, and not left out.
+    inside = F.col("offset") < ends[F.col("partition")]
+    return rows.where((F.col("partition") < 0) | inside)
 
 
 def _starting(source: Source, first: Mapping[int, int] | None) -> str:
@@ -170,7 +128,8 @@ def _sink(
     pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf
 ) -> PostgresSink | TableSink:
     if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        return PostgresSink(pipeline, pipeline.sink.postgres, args.run, token_of)
+        live = partial(is_live, args.checkpoint.parent)
+        return PostgresSink(pipeline, pipeline.sink.postgres, args.run, token_of, live)
     return TableSink(pipeline, Path(args.table), args.run, token_of)
 
 
@@ -282,6 +241,7 @@ def main(argv: list[str]) -> int:
         run(args, attempt)
     except StreamingQueryException as error:
         if isinstance(second := windowing_error(str(error)), SecondDriver):
+            attempt.ended()
             _step_back(args, second)
             return 0
         reason = final_reason(str(error), _written(args)) or _refusal(args, str(error))
@@ -289,6 +249,7 @@ def main(argv: list[str]) -> int:
     except SecondDriver as error:
         _step_back(args, error)
     except _FINAL as error:
+        attempt.ended()
         _give_up(args, str(error), "")
     except Exception as error:
         _die(args, attempt, error)
@@ -299,9 +260,11 @@ def _die(
     args: argparse.Namespace, attempt: Attempt, error: Exception, reason: str | None = None
 ) -> None:
     """Give up, where there is a reason, or enough have died before; else raise the error."""
-    reason = reason or attempt.died(death_of(error))
+    if reason is None:
+        reason = attempt.died(death_of(error))
     if reason is None:
         raise error
+    attempt.ended()
     _give_up(args, reason, str(error))
 
 
@@ -321,14 +284,13 @@ def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
     said: dict[str, object] = {"error": reason}
     if isinstance(windowing_error(trace), UndeclaredPartition):
         said[REFUSED_BATCH] = pending(args.checkpoint)
-    failure.write_text(json.dumps(said), encoding="utf-8")
+    write_whole(failure, said)
     sys.stderr.write(f"{trace}\na restart cannot mend this: {reason}\n")
 
 
 def _step_back(args: argparse.Namespace, error: SecondDriver) -> None:
     """Leave the run to the driver that has it: it has not failed, so only this one ends."""
-    refused = args.checkpoint.parent / REFUSED_FILE
-    refused.write_text(json.dumps({"error": str(error)}), encoding="utf-8")
+    write_whole(args.checkpoint.parent / REFUSED_FILE, {"error": str(error)})
     sys.stderr.write(f"{error}\n")
 
 

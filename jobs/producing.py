@@ -10,10 +10,9 @@ from kafka.errors import KafkaError
 
 from jobs.broker import broker_error
 from jobs.broker import producer as make_producer
+from windowing.spec.source import CONTROL_HEADER
 
-CONTROL_HEADER = "slackwater-control"
 _NO_CONTROL = b"null"
-"""The header that makes a record a control record; its bytes are the control as JSON."""
 
 _LARGEST_REQUEST = 32 << 20
 _SETTLED_S = 90

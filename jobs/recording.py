@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
     lanes = {
         partition: frame.filter(
             pl.col("kind") == DATA, pl.col("arrival") < ended.get(partition, length)
-        ).drop("kind", "reason")
+        ).drop("kind", "refusal")
         for partition, frame in whole.items()
     }
     return Recording(lanes, ended, length)
@@ -144,10 +145,10 @@ def write_events(
 def event_line(entry: Entry) -> bytes:
     """Spell an entry as a line of EVENTS.jsonl, without the line's end.
 
-    A value that is JSON in one line stands there as it is; any other as text. Bytes that are no
-    text at all become text that is as little JSON as they are, and a null value becomes `null`: in
-    either case a dead letter before and after. So does a control that is no JSON: as text it has no
-    known shape either.
+    A value that is JSON in one line stands there as it is, also one with bytes that are no UTF-8 in
+    its texts; any other as text. Bytes that are no text at all become text that is as little JSON
+    as they are, and a null value becomes `null`: in either case a dead letter before and after. So
+    does a control that is no JSON: as text it has no known shape either.
     """
     place = {"source": entry.source, "partition": entry.partition, "offset": entry.offset}
     if entry.append_us is not None:
@@ -178,5 +179,16 @@ def _in_one_line(value: bytes) -> bool:
     try:
         orjson.loads(value)
     except orjson.JSONDecodeError:
-        return False
+        return _is_but_for_its_texts(value)
     return True
+
+
+def _is_but_for_its_texts(value: bytes) -> bool:
+    """Whether a value would be JSON if the bytes in it that are no UTF-8 were text."""
+    try:
+        value.decode("utf-8")
+    except UnicodeDecodeError:
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(value.decode("utf-8", "surrogateescape"))
+            return True
+    return False

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from infra.layout import PACKAGES
 from jobs.flights import AIRPORTS, END, FlightsError, flight_table, instant_us
 
 DEPARTURES, WEATHER = "departures", "weather"
@@ -129,5 +130,5 @@ def _csv() -> bytes:
         )
         return Path(str(next(files).locate())).read_bytes()
     except (importlib.metadata.PackageNotFoundError, StopIteration, OSError) as error:
-        message = f"the package {_PACKAGE} holds no readable weather.csv: run `make setup`"
+        message = f"the package {_PACKAGE} holds no readable weather.csv: run `{PACKAGES}`"
         raise FlightsError(message) from error

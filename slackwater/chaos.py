@@ -108,7 +108,15 @@ def _simulate(
             pipeline_text=text,
             jobs=jobs,
             told=lambda ended: progress.advance(task, ended),
+            keep=_kept(),
         )
+
+
+def _kept() -> Path:
+    """Where failures are kept: with the project's state, or below where one stands."""
+    from infra.layout import STATE_DIR_VARIABLE
+
+    return Path(os.environ.get(STATE_DIR_VARIABLE) or ".slackwater") / "simulated"
 
 
 def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:

@@ -55,6 +55,9 @@ def run(
         StackKind,
         typer.Option(help="Of processes on this machine, or of containers."),
     ] = "local",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and how long it takes about.")
+    ] = False,
 ) -> None:
     """Run plans: faults on a stack of its own, or cuts of one log; checks and reports.
 
@@ -68,6 +71,9 @@ def run(
     layout = Layout((state_dir or default_layout().state_dir / "chaos").resolve())
     folders = _folders(plans, report, layout.state_dir / "reports", seed)
     orders, cuts = _read(plans, folders, seed, stack)
+    if dry_run:
+        _foretell(orders, cuts)
+        return
     state_folder.claim(layout)
     _claim(folders)
     left = "containers that are not gone in a second go on: `docker ps` shows them"
@@ -124,6 +130,17 @@ def _read(
         else:
             orders.append(make_order(file, folder, seed=seed, kind=stack, bootstrap=_broker))
     return orders, cuts
+
+
+def _foretell(orders: Sequence[Order], cuts: Sequence[tuple[Path, Path]]) -> None:
+    """Say what the plans would do; they have been found to fit their pipelines."""
+    from chaos.forecast import forecast
+
+    for order in orders:
+        for line in forecast(order):
+            say(line)
+    for file, _ in cuts:
+        say(f"{file}: one log in two cuts, in this machine's own Spark; no stack, no faults")
 
 
 def _broker() -> str:

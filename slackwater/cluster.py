@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import msgspec
 import typer
@@ -187,8 +187,17 @@ def quality(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object, for scripts; the lines go to stderr.")
     ] = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="OUT.jsonl", help="Check what `run` wrote, no job's run.")
+    ] = None,
+    input_: Annotated[
+        Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="The log of --output.")
+    ] = None,
 ) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
+    if output is not None or input_ is not None:
+        _quality_of_file(pipeline, output, input_)
+    from chaos.expectations.results import keep
     from chaos.expectations.run import check
     from chaos.log import behind, read_topics
     from infra import stack
@@ -205,6 +214,7 @@ def quality(
         behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
         Layout(endpoints.state_dir).quality / spec.name,
     )
+    keep(report, of.folder)
     lines = tell if as_json else say
     for result in report.results:
         mark = "ok  " if result.success else "FAIL"
@@ -215,6 +225,25 @@ def quality(
         say(json.dumps(answers.quality(report, of.run)))
     if not report.success:
         tell(report.sentence)
+    raise typer.Exit(PASSED if report.success else FAILED)
+
+
+def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> NoReturn:
+    """Check what `run` wrote into a file, and build the Data Docs beside it."""
+    from chaos.expectations.run import check_file
+    from chaos.log import read_events
+    from windowing.spec import load_pipeline
+
+    if output is None or input_ is None:
+        msg = "give --output OUT.jsonl and the --input EVENTS.jsonl that it was made of, both"
+        raise typer.BadParameter(msg)
+    spec = load_pipeline(file)
+    log = list(read_events(input_, spec.source))
+    report = check_file(spec, output, log, output.with_suffix(".quality"))
+    for result in report.results:
+        mark = "ok  " if result.success else "FAIL"
+        say(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
+    say(f"Data Docs: {report.docs_index}")
     raise typer.Exit(PASSED if report.success else FAILED)
 
 

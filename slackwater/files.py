@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.classes import check_classes
-from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say
+from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.places import check_picture, check_places
+from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
     from windowing.spec import Pipeline
+    from windowing.spec.source import Source
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
@@ -118,33 +120,21 @@ def verify(
     With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
     run wrote is judged by the run's own copy of the file.
     """
-    from chaos.log import behind, read_events, read_topics
+    from chaos.log import behind
     from chaos.output import read_files, read_tables
     from chaos.postgres_output import read_postgres
     from chaos.verify import verify as compare
     from chaos.verify import with_records
     from slackwater.judged import judged
 
-    if [table is not None, output is not None, postgres].count(True) > 1:
-        complain("give the output as --table DIR, --postgres or --output FILE, one of them")
-        raise typer.Exit(USAGE)
-    if topic and input_ is not None:
-        complain("give the log as --topic or as --input FILE, one of them")
-        raise typer.Exit(USAGE)
-    by_run = output is None and table is None and not postgres
-    if not by_run and not topic and input_ is None:
-        complain("give the log as --topic or as --input FILE, one of them")
-        raise typer.Exit(USAGE)
+    outputs = [table is not None, output is not None, postgres].count(True)
+    by_run = not outputs
+    _check_choice(outputs, [topic, input_ is not None].count(True))
     of = judged(pipeline, table, run, is_needed=by_run, is_file=output is not None)
     spec = of.pipeline
 
     def read_log() -> Iterator[LogRecord]:
-        whole = (
-            read_events(input_, spec.source)
-            if input_ is not None
-            else read_topics(broker(bootstrap), spec.source)
-        )
-        return behind(spec.source, whole, of.first)
+        return behind(spec.source, _log(spec.source, input_, bootstrap), of.first)
 
     if of.first:
         say(f"run {of.name} was begun at {_places(spec, of.first)}: so is the log here")
@@ -160,6 +150,27 @@ def verify(
     if output is None and input_ is None:
         of.keep(verdict)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def _log(source: Source, file: Path | None, bootstrap: str | None) -> Iterator[LogRecord]:
+    """The whole log: of a file, else of the topic."""
+    from chaos.log import read_events, read_topics
+
+    return read_events(file, source) if file else read_topics(broker(bootstrap), source)
+
+
+def _check_choice(outputs: int, logs: int) -> None:
+    """See that one output and one log were named, or no output: a run has both.
+
+    Raises:
+        Exit: they were not.
+    """
+    if outputs > 1:
+        complain("give the output as --table DIR, --postgres or --output FILE, one of them")
+        raise typer.Exit(USAGE)
+    if logs > 1 or (outputs and not logs):
+        complain("give the log as --topic or as --input FILE, one of them")
+        raise typer.Exit(USAGE)
 
 
 def _places(spec: Pipeline, first: Mapping[int, int]) -> str:
@@ -209,7 +220,12 @@ def validate(pipeline: PipelineFile) -> None:
     check_classes(spec, pipeline)
     if spec.quality:
         # Takes a second, since it asks Great Expectations for names and arguments.
-        from chaos.expectations import validate as validate_quality
-
-        validate_quality(spec, str(pipeline))
+        try:
+            from chaos.expectations import validate as validate_quality
+        except ModuleNotFoundError as error:
+            if (sentence := remedy(error)) is None:
+                raise
+            tell(f"its quality block was not looked at: {sentence}")
+        else:
+            validate_quality(spec, str(pipeline))
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.queries)} queries is valid")

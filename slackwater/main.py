@@ -19,16 +19,24 @@ from typer.exceptions import TyperException
 from slackwater import (
     aggregates,
     chaos,
+    chaos_init,
     chaos_nightly,
     chaos_run,
     cluster,
     conform,
+    dead,
     deploy,
     disorder,
     files,
+    init,
+    machine,
+    newest,
     operators,
+    record,
     replay,
+    rooms,
     runs,
+    send,
     stack,
     state,
 )
@@ -48,16 +56,23 @@ for module in (
     conform,
     operators,
     disorder,
+    init,
+    machine,
     stack,
     cluster,
     deploy,
     runs,
+    send,
     state,
     replay,
+    record,
+    dead,
+    newest,
     chaos,
 ):
     module.register(app)
 chaos_run.register(chaos.chaos)
+chaos_init.register(chaos.chaos)
 chaos_nightly.register(chaos.chaos)
 
 
@@ -69,12 +84,29 @@ def common(
             metavar="FILE.yml", help="How to reach a Kafka cluster of your own: docs/kafka.md."
         ),
     ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="A project of your own, to work in; by default the nearest folder above with a "
+            "slackwater.yml: docs/first-pipeline.md.",
+        ),
+    ] = None,
 ) -> None:
     """Take what every command shares."""
+    work_in(project)
     if kafka is not None:
         from infra import kafka_settings
 
         kafka_settings.choose(kafka)
+
+
+def work_in(project: Path | None) -> None:
+    """Choose the project; one that was named is gone into, as by `make -C`, so names are short."""
+    from infra import project as projects
+
+    if projects.choose(project) is not None and project is not None:
+        os.chdir(project)
 
 
 def main() -> None:
@@ -123,6 +155,9 @@ def said(error: BaseException) -> int:
     if isinstance(error, OSError):
         place = "" if error.filename is None else f"{error.filename}: "
         complain(f"{place}{error.strerror or error}")
+        return FAILED
+    if isinstance(error, ModuleNotFoundError) and (sentence := rooms.remedy(error)):
+        complain(sentence)
         return FAILED
     last = traceback.extract_tb(error.__traceback__)[-1]
     complain(

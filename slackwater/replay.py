@@ -72,6 +72,12 @@ def replay(
     if input_ is not None or report is not None:
         complain("--input and --report belong to --shadow: trials run on the cluster, from a topic")
         raise typer.Exit(USAGE)
+    _trials(pipeline, trials, seed, (from_, to), run)
+
+
+def _trials(
+    pipeline: Path, trials: int, seed: int, range_: tuple[str | None, str | None], run: str | None
+) -> None:
     from chaos.replay.run import replay as run_again
     from infra import stack
     from jobs.runs.choice import meant_or_none
@@ -84,7 +90,7 @@ def replay(
         warn(endpoints, production, pipeline)
         pipeline = production.file
     topic = load_single(pipeline).source.topic
-    first, end = (_offsets(text, endpoints.kafka_bootstrap, topic) for text in (from_, to))
+    first, end = (_offsets(text, endpoints.kafka_bootstrap, topic) for text in range_)
     left = "a trial's job that is not ended in a second holds the cluster: its page can kill it"
     with when_interrupted(lambda: tell(left)):
         found = run_again(
@@ -197,16 +203,17 @@ def show_contrast(windows: Contrast) -> None:
 
 def _of_that_name(new_file: Path) -> Path:
     """The file under `pipelines/` of the pipeline that another one might replace."""
+    from infra.layout import default_layout
     from windowing.spec import PipelineError, load_pipeline
 
-    name = load_pipeline(new_file).name
-    for file in sorted(Path("pipelines").glob("*.yml")):
+    name, folder = load_pipeline(new_file).name, default_layout().pipelines
+    for file in sorted(folder.glob("*.yml")):
         try:
             if load_pipeline(file).name == name:
                 return file
         except PipelineError as error:
             tell(f"passed over: {error}")
-    complain(f"no file in pipelines/ is called {name}: name the pipeline as the argument")
+    complain(f"no file in {folder} is called {name}: name the pipeline as the argument")
     raise typer.Exit(USAGE)
 
 

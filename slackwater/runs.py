@@ -91,14 +91,15 @@ def stop(
     """End a run's job; its checkpoint stays, and `start` goes on from there."""
     from infra import stack
     from jobs import runs as begun
-    from jobs.runs.choice import meant, name_in
+    from jobs.runs.choice import meant_or_none, name_in
 
     endpoints = stack.endpoints(only=["spark"])
     name = name_in(endpoints, pipeline)
     if every:
         stopped = begun.stop_all(endpoints, name)
     else:
-        stopped = begun.stop_run(endpoints, meant(endpoints, pipeline, run))
+        found = meant_or_none(endpoints, pipeline, run)
+        stopped = [] if found is None else begun.stop_run(endpoints, found)
     say(f"stopped: {', '.join(stopped) or 'nothing was running'}")
     others = begun.living(endpoints, name)
     if others:

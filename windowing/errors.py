@@ -62,6 +62,12 @@ class BrokenEnvelope(WindowingError):
     exit_code = 2
 
 
+class BadRecords(WindowingError):
+    """A stream that is given for records and lacks what they have, or a session that does."""
+
+    exit_code = 2
+
+
 class ArrivalOrder(WindowingError):
     """E_ARRIVAL_ORDER: rows are counted as they arrive, and one unit arrives in several lanes."""
 

@@ -34,6 +34,7 @@ from windowing.frames import from_bytes, to_bytes
 from windowing.pack import BAD, DATA, END
 from windowing.parcel import METRIC_SCHEMA, Parcel, split
 from windowing.progress.reached import Reached
+from windowing.refusals import read_columns
 from windowing.spec import Pipeline, Query
 from windowing.spec.pipeline import Source
 from windowing.state import StateStore, check_fingerprint
@@ -184,13 +185,12 @@ class Lane:
             after_end[int(np.argmax(kind == END)) + 1 :] = True
         is_data = (kind == DATA) & ~after_end
         bad = (kind == BAD) | ((kind == DATA) & after_end)
-        reason = pl.when(pl.Series(after_end)).then(pl.lit("after_end")).otherwise(pl.col("reason"))
-        dead = chunk.select(
+        dead = chunk.filter(pl.Series(bad)).select(
             partition=pl.lit(self._partition, dtype=pl.Int32),
             offset="offset",
             query=pl.lit(None, dtype=pl.String),
-            reason=reason,
-        ).filter(pl.Series(bad))
+            **read_columns(pl.Series(after_end[bad])),
+        )
         # With the windowing attribute and the offset it makes a record's place among all others.
         here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
         records = chunk.filter(pl.Series(is_data)).with_columns(here)

@@ -96,7 +96,8 @@ def marks(frame: pl.DataFrame) -> list[pl.Expr]:
 
 def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
     """The dead letters of an Arrow stream that a lane made."""
-    for partition, offset, query, reason in from_bytes(data).iter_rows():
+    letters = from_bytes(data).select("partition", "offset", "query", "reason")
+    for partition, offset, query, reason in letters.iter_rows():
         source, number = pipeline.source.place(partition)
         yield DeadLetter(source.topic, number, offset, query, reason)
 

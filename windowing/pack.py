@@ -15,6 +15,7 @@ import polars as pl
 
 from windowing.control import ControlError, read_control
 from windowing.decode import decode_clean, series
+from windowing.refusals import spelled
 from windowing.spec.lengths import INT64_MIN
 from windowing.values import BadValue, ValueRules, check_instant, read_value
 
@@ -56,10 +57,9 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 
     Returns:
         one row per raw row, in the same order: `offset` (i64), `kind` (u8, one of the constants
-        above), `ts_us` (i64: event time, a control record's
-        bound, or an instant that the true clock had reached), `reason` (text, for BAD),
-        and a column for each declared field, named `=field` (of BOUND_ON, the field that it is
-        about).
+        above), `ts_us` (i64: event time, a control record's bound, or an instant that the true
+        clock had reached), `refusal` (text, for BAD: see `windowing.refusals`), and a column for
+        each declared field, named `=field` (of BOUND_ON, the field that it is about).
     """
     decoded = _fast(rows, rules)
     if decoded is not None:
@@ -83,7 +83,7 @@ def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
 def _chunk(offsets: Sequence[int], columns: list[pl.Series]) -> pl.DataFrame:
     offset = pl.Series("offset", offsets, dtype=pl.Int64)
     return pl.DataFrame([offset, *columns]).with_columns(
-        kind=pl.lit(DATA, dtype=pl.UInt8), reason=pl.lit(None, dtype=pl.String)
+        kind=pl.lit(DATA, dtype=pl.UInt8), refusal=pl.lit(None, dtype=pl.String)
     )
 
 
@@ -91,12 +91,12 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     """Decode row by row: control records, bad values, and clean ones among them."""
     kinds: list[int] = []
     times: list[int | None] = []
-    reasons: list[str | None] = []
+    refusals: list[str | None] = []
     fields: dict[str, list[Any]] = {name: [] for name in rules.fields}
     absent = dict.fromkeys(rules.fields)
     for value, control, append_us in zip(rows.values, rows.controls, rows.append_us, strict=True):
         record: dict[str, Any] = absent
-        reason = ts_us = None
+        refusal = ts_us = None
         try:
             if control is not None:
                 kind, ts_us, record = _control(control, append_us, rules)
@@ -105,16 +105,16 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
                 ts_us, record = read_value(value, append_us, rules)
                 kind = DATA
         except BadValue as bad:
-            kind, reason = BAD, bad.reason
+            kind, refusal = BAD, spelled(bad.reason, value, control, append_us, rules)
         kinds.append(kind)
         times.append(ts_us)
-        reasons.append(reason)
+        refusals.append(refusal)
         for name, column_values in fields.items():
             column_values.append(record[name])
     columns = [pl.Series("ts_us", times, dtype=pl.Int64)]
     columns += [series(name, rules.fields[name][0], values) for name, values in fields.items()]
     return _chunk(rows.offsets, columns).with_columns(
-        pl.Series("kind", kinds, dtype=pl.UInt8), pl.Series("reason", reasons, dtype=pl.String)
+        pl.Series("kind", kinds, dtype=pl.UInt8), pl.Series("refusal", refusals, dtype=pl.String)
     )
 
 

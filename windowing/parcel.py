@@ -11,6 +11,7 @@ import polars as pl
 from windowing.errors import OtherVersion
 from windowing.formats import number_of, stamped
 from windowing.progress.reached import Reached
+from windowing.refusals import DETAIL_SCHEMA
 
 
 class Addition(msgspec.Struct, array_like=True):
@@ -33,7 +34,7 @@ class Parcel(msgspec.Struct, array_like=True):
         reached: how far the lane is after the batch, by the name of each clock.
         keys: by clock, the keys that the batch moved: an Arrow stream of the key and its `bound`.
         queries: what the batch adds to each query's state; queries without any are absent.
-        dead_letters: an Arrow stream (`partition`, `offset`, `query`, `reason`), passed through.
+        dead_letters: an Arrow stream (`DEAD_LETTER_SCHEMA`), passed through.
         metrics: an Arrow stream of the lane's counts of the batch, passed through.
     """
 
@@ -56,6 +57,7 @@ DEAD_LETTER_SCHEMA = {
     "offset": pl.Int64,
     "query": pl.String,
     "reason": pl.String,
+    **DETAIL_SCHEMA,
 }
 METRIC_SCHEMA = {
     "partition": pl.Int32,

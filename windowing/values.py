@@ -295,3 +295,13 @@ def _string(value: Any) -> str:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {"int": _int, "float": _float, "string": _string}
+
+
+def misfit(record: dict[str, Any], rules: ValueRules) -> str | None:
+    """The first declared field whose value its type does not allow; None: there is none."""
+    for name, (kind, nullable) in rules.fields.items():
+        try:
+            rules.places(name, _typed(record.get(name), kind, nullable))
+        except BadValue:
+            return name
+    return None

@@ -25,6 +25,9 @@ _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
 COUNTED: Final = ("read", "applied", "outside", "dropped")
 """What the metrics of a run count; the dead are counted where they are kept."""
 
+LATE: Final = ("late", "out_of_retention")
+"""Reasons of dead letters that came too late."""
+
 _KEY_TYPES: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
 
 
@@ -105,7 +108,7 @@ class RunTables:
         for struct in there:
             type_ = table[struct].type
             found = [field.name for field in type_] if pa.types.is_struct(type_) else []
-            if sorted(found) != sorted(structs[struct]):
+            if not {*structs[struct]} <= {*found}:  # runs of other versions may have more
                 wanted, place = ", ".join(structs[struct]), self._folder / query.name
                 msg = f"{place}: column {struct} is {type_}, and the pipeline has {wanted}"
                 raise OutputError(msg)
@@ -123,7 +126,7 @@ class RunTables:
         kept, those that concern every query (`query` null) with each.
         """
         metrics = to_pandas(self._arrow("metrics", ["query", *COUNTED]))
-        letters = to_pandas(self._arrow("dead_letters", ["query"]))["query"]
+        letters = to_pandas(self._arrow("dead_letters", ["query", "reason"]))
         return counted(metrics, letters, queries)
 
     def size(self) -> int:
@@ -146,19 +149,31 @@ def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Query) -> 
     return rows[~gone].reset_index(drop=True)
 
 
-def counted(metrics: pd.DataFrame, letters: pd.Series[Any], queries: Iterable[str]) -> pd.DataFrame:
-    """One row per query, with read, applied, …, dead.
+def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]) -> pd.DataFrame:
+    """One row per query, with read, applied, …, dead; and of those that no result holds, why not.
+
+    `late` came too late for their windows: dropped, or dead letters; `bad` are the other dead
+    letters.
 
     Args:
         metrics: the run's own, with the columns `query` and `COUNTED`.
-        letters: the query of each dead letter; those that concern every query have none.
+        letters: query and reason of each dead letter; those that concern every query have none.
         queries: which.
     """
     rows = []
     for query in queries:
         sums = metrics.loc[metrics["query"].eq(query), list(COUNTED)].sum()
-        dead = int((letters.isna() | letters.eq(query)).sum())
-        rows.append({"query": query, **{n: int(sums[n]) for n in COUNTED}, "dead": dead})
+        own = letters[letters["query"].isna() | letters["query"].eq(query)]
+        late = int(own["reason"].isin(LATE).sum())
+        rows.append(
+            {
+                "query": query,
+                **{name: int(sums[name]) for name in COUNTED},
+                "dead": len(own),
+                "bad": len(own) - late,
+                "late": late + int(sums["dropped"]),
+            }
+        )
     return pd.DataFrame(rows)
 
 

@@ -15,6 +15,11 @@ all of them, and records per query: `query` may then be left out, for every quer
 What our own expectations are compared with comes from the pipeline and its log, so they take no
 arguments here beside the common ones (`severity`, `notes`, `description`). Instants are compared
 as instants: write `min_value: 2013-01-01T00:00:00Z`, without quotes.
+
+Two are expected of every query though they are not written: that few records are bad, and that few
+come too late to count, at most a tenth of what was read. An entry of the same name takes the place
+of that (`{expect_dead_records_to_be_few: {max_share: 0.4}}`); with a share of 1 nothing is
+expected.
 """
 
 from __future__ import annotations
@@ -32,6 +37,13 @@ from windowing.spec.yaml_lines import Path, line_of, load_with_lines
 WINDOW_SET: Final = "expect_window_set_to_match_definition"
 REVISIONS: Final = "expect_revisions_to_rise_without_holes"
 CONSERVED: Final = "expect_records_to_be_conserved"
+FEW_DEAD: Final = "expect_dead_records_to_be_few"
+FEW_LATE: Final = "expect_late_records_to_be_few"
+OF_COUNTS: Final = (CONSERVED, FEW_DEAD, FEW_LATE)
+"""Those that judge what became of the records, and no rows."""
+
+SHARE_MAX: Final = 0.1
+"""Of bad and of late records, where the file does not say: generous, and far from what is well."""
 
 Revisions = Literal["final", "all"]
 
@@ -96,6 +108,23 @@ def read_block(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
     return checks
 
 
+def with_defaults(pipeline: Pipeline, checks: list[Check]) -> list[Check]:
+    """The entries, and behind them what is expected of each query that they say nothing else of."""
+    added = []
+    for name in (FEW_DEAD, FEW_LATE):
+        said = {check.query for check in checks if check.expectation == name}
+        if not said:
+            added.append(_default(name, None))
+        elif None not in said:
+            others = (query.name for query in pipeline.queries if query.name not in said)
+            added += [_default(name, query) for query in others]
+    return [*checks, *added]
+
+
+def _default(name: str, query: str | None) -> Check:
+    return Check(query, name, {"max_share": SHARE_MAX}, "final", 0, "quality")
+
+
 def _problem(file: str, path: Path, lines: dict[Path, int], message: str) -> Problem:
     return Problem(file, line_of(path, lines), ".".join(map(str, path)), message)
 
@@ -105,7 +134,7 @@ def _check(pipeline: Pipeline, entry: dict[str, Any], here: Path, lines: dict[Pa
     arguments = _arguments(name, entry[name], (*here, name))
     query = _query(pipeline, entry, name, here)
     revisions = _revisions(entry, name, here)
-    if query is not None and name != CONSERVED:
+    if query is not None and name not in OF_COUNTS:
         _known_columns(query, name, arguments, (*here, name))
     _possible(arguments, (*here, name))
     return Check(
@@ -184,7 +213,7 @@ def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> 
     known = f"one of {', '.join(queries)}"
     asked = entry.get("query")
     if asked is None:
-        if name == CONSERVED:
+        if name in OF_COUNTS:
             return None
         msg = f"query is missing: say whose rows {name} judges, {known}"
         raise _Mistake(here, msg)
@@ -201,7 +230,7 @@ def _revisions(entry: dict[str, Any], name: str, here: Path) -> Revisions:
     if asked not in ("final", "all"):
         msg = f"{asked!r} is not allowed: use final (the default) or all, as revisions: all"
         raise _Mistake(path, msg)
-    if name == CONSERVED and "revisions" in entry:
+    if name in OF_COUNTS and "revisions" in entry:
         msg = f"{name} judges counts, not rows: take revisions out"
         raise _Mistake(path, msg)
     if name == REVISIONS and asked == "final":

@@ -70,7 +70,7 @@ class PostgresRun:
             OutputError: a table or a column is missing.
         """
         metrics = self._frame("metrics", {name: name for name in ("query", *COUNTED)})
-        letters = self._frame("dead_letters", {"query": "query"})["query"]
+        letters = self._frame("dead_letters", {name: name for name in ("query", "reason")})
         return counted(metrics, letters, queries)
 
     def size(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from chaos.expectations.batches import RunOutput, RunTables, defined_windows, final
-from chaos.expectations.block import CONSERVED, WINDOW_SET, Check, read_block
+from chaos.expectations.block import (
+    CONSERVED,
+    OF_COUNTS,
+    WINDOW_SET,
+    Check,
+    read_block,
+    with_defaults,
+)
 from chaos.expectations.report import QualityError, QualityReport, QualityResult
 from windowing.semantics import LogEntry, evaluate
 from windowing.spec.pipeline import Pipeline
@@ -54,6 +61,7 @@ def check(
     *,
     progress: Progress | None = None,
     file: str = "<pipeline>",
+    written: RunOutput | None = None,
 ) -> QualityReport:
     """Judge what a run wrote.
 
@@ -61,13 +69,14 @@ def check(
     only if some expectation compares with it, and the definition evaluated at most once.
 
     Args:
-        pipeline: its `quality` block is what is expected.
+        pipeline: its `quality` block is what is expected, and few bad and late records beside it.
         table_dir: the run's Delta tables; None: it wrote to the pipeline's PostgreSQL tables.
         run: which run.
         log: the whole log, from an independent reader.
         docs_dir: a folder of Great Expectations, made where there is none.
         progress: is told in a few words what is being done.
         file: the pipeline file's name, for messages.
+        written: what the run wrote, where that is neither of these tables.
 
     Raises:
         PipelineError: the `quality` block is wrong.
@@ -78,8 +87,8 @@ def check(
     """
     say: Progress = progress or (lambda _: None)
     say("loading Great Expectations")
-    checks = validate(pipeline, file)
-    tables = _output(pipeline, table_dir, run)
+    checks = with_defaults(pipeline, validate(pipeline, file))
+    tables = written or _output(pipeline, table_dir, run)
     folder = Path(docs_dir).resolve()
     evidence = _evidence(pipeline, checks, log, folder, say)
     from chaos.expectations import docs, suites  # noqa: PLC0415 - seconds, wanted only here
@@ -103,6 +112,23 @@ def check(
     ]
     passed = all(result.success for result in results)
     return QualityReport(passed, results, site.publish(), tables.size())
+
+
+def check_file(
+    pipeline: Pipeline, output: str | Path, log: Sequence[LogEntry], docs_dir: str | Path
+) -> QualityReport:
+    """Judge what `slackwater run` wrote into a file; arguments and errors as of `check`.
+
+    Args:
+        pipeline: as of `check`.
+        output: OUT.jsonl, with OUT.dead.jsonl beside it.
+        log: the whole log that was run.
+        docs_dir: as of `check`.
+    """
+    from chaos.expectations.file_batches import RunFiles  # noqa: PLC0415 - if wanted
+
+    written = RunFiles(output, pipeline, log)
+    return check(pipeline, None, Path(output).name, log, docs_dir, written=written)
 
 
 def _output(pipeline: Pipeline, table_dir: str | Path | None, run: str) -> RunOutput:
@@ -155,7 +181,7 @@ def _by_batch(checks: list[Check]) -> dict[str, list[int]]:
     """The positions of the entries that judge the same rows, by the name of the batch."""
     batches: dict[str, list[int]] = {}
     for at, entry in enumerate(checks):
-        if entry.expectation == CONSERVED:
+        if entry.expectation in OF_COUNTS:
             name = "counts" if entry.query is None else f"counts-{_without_dots(entry.query)}"
         else:
             kind = "final" if entry.revisions == "final" else "revisions"
@@ -170,7 +196,7 @@ def _without_dots(name: str) -> str:
 
 
 def _frame(pipeline: Pipeline, tables: RunOutput, entry: Check) -> pd.DataFrame:
-    if entry.expectation == CONSERVED:
+    if entry.expectation in OF_COUNTS:
         every = [query.name for query in pipeline.queries]
         return tables.counts(every if entry.query is None else [entry.query])
     query = next(query for query in pipeline.queries if query.name == entry.query)

@@ -21,10 +21,19 @@ from great_expectations.expectations.registry import (
     list_registered_expectation_implementations,
 )
 
-from chaos.expectations.block import CONSERVED, REVISIONS, WINDOW_SET, Check
+from chaos.expectations.block import (
+    CONSERVED,
+    FEW_DEAD,
+    FEW_LATE,
+    OF_COUNTS,
+    REVISIONS,
+    WINDOW_SET,
+    Check,
+)
 from chaos.expectations.columns import window_columns
 from chaos.expectations.conservation import ExpectRecordsToBeConserved
 from chaos.expectations.revisions import ExpectRevisionsToRiseWithoutHoles
+from chaos.expectations.shares import ExpectDeadRecordsToBeFew, ExpectLateRecordsToBeFew
 from chaos.expectations.window_set import ExpectWindowSetToMatchDefinition
 from windowing.spec.errors import PipelineError, Problem
 from windowing.spec.pipeline import Pipeline
@@ -33,6 +42,8 @@ OURS: Final = {
     WINDOW_SET: ExpectWindowSetToMatchDefinition,
     REVISIONS: ExpectRevisionsToRiseWithoutHoles,
     CONSERVED: ExpectRecordsToBeConserved,
+    FEW_DEAD: ExpectDeadRecordsToBeFew,
+    FEW_LATE: ExpectLateRecordsToBeFew,
 }
 """Our expectations by the names they have in a suite."""
 
@@ -109,6 +120,8 @@ def expectation(
 def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str, Any]:
     if check.expectation == CONSERVED:
         return {"read": evidence.read}
+    if check.expectation in OF_COUNTS:
+        return {}
     query = next(query for query in pipeline.queries if query.name == check.query)
     if check.expectation == WINDOW_SET:
         return {"expected": str(evidence.windows[query.name])}

@@ -59,9 +59,11 @@ class Even:
 
     def sentences(self) -> list[str]:
         """What was compared, and what came out."""
-        told = f"{self.windows.before} and {self.windows.after}: {self.windows.summary()}"
-        letters = [f"{len(self.letters)} dead letters differ, as {self.letters[0]}"]
-        return [*self.apart, told, *(letters if self.letters else [])]
+        told = [*self.apart]
+        told.append(f"{self.windows.before} and {self.windows.after}: {self.windows.summary()}")
+        if self.letters:
+            told.append(f"dead letters that one lacks: {len(self.letters)}, as {self.letters[0]}")
+        return told
 
 
 def sides(endpoints: Endpoints, file: Path, to: str) -> tuple[runs.Run | None, runs.Run]:
@@ -80,7 +82,7 @@ def sides(endpoints: Endpoints, file: Path, to: str) -> tuple[runs.Run | None, r
     if blue is None or blue.run == green.run:
         return None, green
     life = life_of(endpoints, green)
-    if life.state not in _GOES_ON:
+    if life.state not in {*_GOES_ON, State.finished}:
         why = f" ({life.why})" if life.why else ""
         msg = (
             f"run {green.run} is {life.state}{why}: what takes over has to live: "
@@ -113,7 +115,8 @@ def compare(
         LogError: the log cannot be read, where only that tells what must agree.
     """
     ours, theirs = blue.own_pipeline(), green.own_pipeline()
-    same_code = blue.fingerprint is None or ours.wrote(blue.fingerprint)
+    begun_with = blue.fingerprint or ours.fingerprint
+    same_code = ours.wrote(begun_with) or ours.wrote_before(begun_with)
     of = shared(ours, theirs, same_code=same_code)
     until_s, names = time.monotonic() + within_s, (blue.run, green.run)
     written = _written(blue, ours)
@@ -128,9 +131,10 @@ def compare(
     windows = _same_windows(endpoints, (blue, ours), (green, theirs), ends, of)
     found = agree(of, written, also, names=names, windows=windows)
     letters = [] if windows is not None else letters_lacking(of, written, also)
-    if windows is None and not found.differing and life_of(endpoints, blue).state in _GOES_ON:
+    if windows is None and not found.differing:
         # And the other way round, for rows that only the new run has.
-        if _await(blue, ours, _reached(green, ours), until_s):
+        goes_on = life_of(endpoints, blue).state in _GOES_ON
+        if _await(blue, ours, _reached(green, ours), until_s if goes_on else 0):
             news(f"run {blue.run} is behind {green.run}: what it has not read is not compared")
         else:
             later = _written(blue, ours)

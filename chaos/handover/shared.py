@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from chaos.contrast import Contrast, contrast
 from chaos.output import Identity, Output
 from windowing.spec.fields import Aggregate
+from windowing.spec.fingerprint import facts_of
 from windowing.spec.pipeline import Pipeline, Query
 
 Line = tuple[Identity, str]
@@ -65,9 +66,13 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
     return Shared(common, bad_values, tuple(apart))
 
 
-def _read(pipeline: Pipeline) -> tuple[object, ...]:
-    """How a pipeline reads its log."""
-    return repr(pipeline.source), pipeline.source.joined_lanes
+def _read(pipeline: Pipeline) -> object:
+    """How a pipeline reads its log, and of a join what it pairs."""
+    facts = facts_of(pipeline.source, 0, pipeline.queries)
+    join = facts.get("join")
+    return (
+        {n: f for n, f in join.items() if n != "select"} if isinstance(join, dict) else facts["log"]
+    )
 
 
 def _frame(query: Query) -> Query:

@@ -47,6 +47,9 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
         Part("classes", (*tests, *spread, "tests/windowing"), long),
         Part("fuzz", (*tests, *spread, "tests/fuzz"), long),
         *(_simulated(number) for number in seeds),
+        Part(
+            "life", (*tests, "tests/slow/test_life.py"), {"LIFE_STEPS": "40", "LIFE_EXAMPLES": "5"}
+        ),
         Part("guilty", _slackwater("chaos", "simulate", "--guilty", "all")),
         *(_plan(file, seed, reports) for file in sorted(PLANS.glob("*.yml"))),
         *(_plan(file, seed, reports) for file in sorted((PLANS / "quick").glob("*.yml"))),

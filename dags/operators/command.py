@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from dags.operators import kafka_connection
-from infra.layout import PIPELINES_VARIABLE
+from infra.layout import COMMAND_VARIABLE, PIPELINES_VARIABLE, PROJECT_VARIABLE
 
 ROOT_VARIABLE = "SLACKWATER_ROOT"
 """Names the checkout; without it, the folder above `dags/`."""
-
-COMMAND_VARIABLE = "SLACKWATER_COMMAND"
-"""Replaces `$SLACKWATER_ROOT/.venv/bin/slackwater`, in the shell's spelling."""
 
 USAGE_ERROR = 2
 """The exit code of a command that was told something wrong."""
@@ -78,7 +75,12 @@ class Output:
 
 
 def project_root() -> Path:
-    """The checkout that DAGs work on."""
+    """The project that DAGs work on: the user's own, or the checkout."""
+    named = os.environ.get(PROJECT_VARIABLE)
+    return Path(named).resolve() if named else _checkout()
+
+
+def _checkout() -> Path:
     named = os.environ.get(ROOT_VARIABLE)
     return Path(named).resolve() if named else Path(__file__).resolve().parents[2]
 
@@ -90,8 +92,11 @@ def pipelines_folder() -> Path:
 
 
 def command_line(arguments: Sequence[str]) -> list[str]:
-    """The whole command line for these arguments of `slackwater`."""
-    default = str(project_root() / ".venv" / "bin" / "slackwater")
+    """The whole command line for these arguments of `slackwater`.
+
+    SLACKWATER_COMMAND names the command, else it is the checkout's.
+    """
+    default = str(_checkout() / ".venv" / "bin" / "slackwater")
     named = os.environ.get(COMMAND_VARIABLE)
     return [*(shlex.split(named) if named else [default]), *arguments]
 

@@ -46,5 +46,5 @@ class DataDocsLink(_ShownLink):
 
 def data_docs_page(pipeline: str) -> str:
     """The first page of a pipeline's Data Docs, on the site of Airflow itself."""
-    site = conf.get("api", "base_url", fallback="").rstrip("/")
+    site = (conf.get("api", "base_url", fallback=None) or "").rstrip("/")
     return f"{site}{DATA_DOCS_PREFIX}/{quote(pipeline)}/"

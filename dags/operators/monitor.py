@@ -131,16 +131,15 @@ class MonitorJob(CommandTask):
             msg = f"there is no run {run} any more: its folder is gone; trigger the DAG anew"
             raise AirflowFailException(msg)
         _check_is_ours(job, jobs, by_hand=self._is_cleared(context))
-        if watcher := self._watcher(context, run):
-            msg = f"DAG run {watcher} watches run {run} already"
+        if other := watcher(context, self.submit_task_id, run):
+            msg = f"DAG run {other} watches run {run} already"
             raise AirflowSkipException(msg)
         if job.ended:
             self.log.info("%s: it goes on from its checkpoint", job)
             self.call("start", file, "--run", run)
         SparkDriverLink().show(self, context, job.ui or submission.get("ui"))
-        poll_s = float(os.environ.get(POLL_VARIABLE, POLL_S))
         self.defer(
-            trigger=MonitorTrigger(file=file, run=run, poll_s=poll_s),
+            trigger=MonitorTrigger(file=file, run=run, poll_s=poll_seconds(POLL_S)),
             method_name=self.ended.__name__,
         )
 
@@ -166,16 +165,28 @@ class MonitorJob(CommandTask):
         ti = context["ti"]
         return ti.try_number > 1 and ti.max_tries - ti.try_number + 1 >= self.retries
 
-    def _watcher(self, context: Context, run: str) -> str | None:
-        """The DAG run whose monitor watches the run already, if there is one."""
-        ti = context["ti"]
-        states = ti.get_task_states(dag_id=ti.dag_id, task_ids=[ti.task_id])
-        for dag_run, tasks in states.items():
-            if dag_run != ti.run_id and tasks.get(ti.task_id) == _DEFERRED:
-                other = ti.xcom_pull(task_ids=self.submit_task_id, run_id=dag_run)
-                if other and other["run"] == run:
-                    return str(dag_run)
-        return None
+
+def poll_seconds(usual: float) -> float:
+    """Seconds between two questions: as the environment says, else as usual."""
+    return float(os.environ.get(POLL_VARIABLE, usual))
+
+
+def watcher(context: Context, submit_task_id: str, run: str) -> str | None:
+    """The DAG run in which this task waits for the same run already, if there is one.
+
+    Args:
+        context: of the task.
+        submit_task_id: the task whose result is the submission.
+        run: the run's name.
+    """
+    ti = context["ti"]
+    states = ti.get_task_states(dag_id=ti.dag_id, task_ids=[ti.task_id])
+    for dag_run, tasks in states.items():
+        if dag_run != ti.run_id and tasks.get(ti.task_id) == _DEFERRED:
+            other = ti.xcom_pull(task_ids=submit_task_id, run_id=dag_run)
+            if other and other["run"] == run:
+                return str(dag_run)
+    return None
 
 
 def _check_is_ours(job: Job, jobs: list[Job], *, by_hand: bool) -> None:

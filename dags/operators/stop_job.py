@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from airflow.sdk import Context
@@ -10,11 +11,13 @@ from airflow.triggers.base import BaseTrigger
 from asgiref.sync import sync_to_async
 
 from dags.operators.action import STOP, skip_unless
-from dags.operators.command import run_quietly
+from dags.operators.command import CommandError, run_quietly
 from dags.operators.job import jobs_arguments, jobs_of, named
 from dags.operators.run_command import CommandTask
 
 _FAILED = "failed"
+_TRIES, _PAUSE_S = 3, 5.0
+"""Nobody asks again once the task is marked."""
 
 
 def stop_arguments(file: str, run: str) -> list[str]:
@@ -44,6 +47,10 @@ class StopJob(CommandTask):
         self.call("stop", self.file, *(["--run", run] if run else []))
 
 
+_ending: set[asyncio.Task[None]] = set()
+"""What is being stopped: the event loop itself keeps no task alive."""
+
+
 async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> None:
     """Ends a run's job where the task that waits for it, or its DAG run, was marked failed.
 
@@ -55,9 +62,15 @@ async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> No
         file: the pipeline file.
         run: the run's name.
 
-    Raises:
-        CommandError: the job could not be ended.
     """
+    # Airflow 3.3.2 cancels a trigger once a second until it is gone, `on_kill` included.
+    ending = asyncio.create_task(_stop_if_marked_failed(trigger, file, run))
+    _ending.add(ending)
+    ending.add_done_callback(_ending.discard)
+    await asyncio.shield(ending)
+
+
+async def _stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> None:
     task = trigger.task_instance
     states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
         dag_id=task.dag_id, task_ids=[task.task_id], run_ids=[task.run_id]
@@ -66,6 +79,17 @@ async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> No
     if state != _FAILED:
         trigger.log.info("the task is now %s: run %s goes on", state or "to run again", run)
         return
+    for left in reversed(range(_TRIES)):
+        try:
+            await _stop(trigger, file, run)
+        except CommandError as error:
+            trigger.log.error("run %s is not stopped: %s; tried %d times more", run, error, left)
+            await asyncio.sleep(_PAUSE_S)
+        else:
+            return
+
+
+async def _stop(trigger: BaseTrigger, file: str, run: str) -> None:
     job = named(jobs_of(await run_quietly(jobs_arguments(file))), run)
     if job is None or job.ended:
         trigger.log.info("marked failed: %s", job or f"there is no run {run}")

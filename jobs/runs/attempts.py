@@ -8,12 +8,14 @@ is nothing to do; and what it dies of. One that had no time for that is missed b
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from jobs.life import Deaths
+from jobs.runs.folder import write_whole
 
 ATTEMPTS_FILE = "attempts.json"
 """In a run's folder."""
@@ -84,12 +86,10 @@ class Attempt:
 
     def is_well(self) -> None:
         """Note that a batch is done, or that there is nothing to do."""
-        if self._well:
-            return
-        self._well = True
-        noted = read_attempts(self._folder)
-        if noted is not None and noted.living == self._name:
-            _write(self._folder, replace(noted, well=True, deaths=Deaths()))
+        if not self._well:
+            noted = read_attempts(self._folder)
+            if noted is not None and noted.living == self._name:
+                self._well = _wrote(self._folder, replace(noted, well=True, deaths=Deaths()))
 
     def died(self, of: Deaths) -> str | None:
         """Note that this driver dies; gives why another one would, too, and None if it may not.
@@ -107,18 +107,25 @@ class Attempt:
             outage=before.outage + of.outage,
             last=of.last,
         )
-        _write(self._folder, replace(noted, well=False, deaths=deaths, living=None))
+        _wrote(self._folder, replace(noted, well=False, deaths=deaths, living=None))
         return deaths.final
 
     def ended(self) -> None:
-        """Note that this driver ends as it should."""
+        """Note that this driver ends by itself: it is through, or has given up."""
         noted = read_attempts(self._folder)
         if noted is not None and noted.living == self._name:
-            _write(self._folder, replace(noted, living=None))
+            _wrote(self._folder, replace(noted, living=None))
+
+
+def _wrote(folder: Path, attempts: Attempts) -> bool:
+    """Write it, if that can be: no job is to die of a note, nor to hide what it dies of."""
+    try:
+        _write(folder, attempts)
+    except OSError as error:
+        sys.stderr.write(f"{folder / ATTEMPTS_FILE} cannot be written: {error}\n")
+        return False
+    return True
 
 
 def _write(folder: Path, attempts: Attempts) -> None:
-    file = folder / ATTEMPTS_FILE
-    written = file.with_name(f".{ATTEMPTS_FILE}.new")
-    written.write_text(json.dumps(asdict(attempts)), encoding="utf-8")
-    written.replace(file)
+    write_whole(folder / ATTEMPTS_FILE, asdict(attempts))

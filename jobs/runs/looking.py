@@ -93,15 +93,14 @@ def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:
 
 
 def _launches(log: Path | None) -> tuple[int, str | None]:
-    """How often a driver was started by the cluster, and what it said last."""
+    """How often a driver was started by the cluster, and the last error that it told of."""
     if log is None or not (log / "stderr").exists():
         return 0, None
     with (log / "stderr").open("rb") as lines:
         text = lines.read(_LOG_BYTES).decode("utf-8", errors="replace")
-    said = [line.strip() for line in text.splitlines() if line.strip()]
-    raised = [found[1] for line in said if (found := _RAISED.match(line))]
+    raised = [found[1] for line in text.splitlines() if (found := _RAISED.match(line.strip()))]
     telling = [line for line in raised if _ONLY_REPORTED not in line]
-    words = (telling or raised or said or [None])[-1]
+    words = (telling or raised or [None])[-1]
     return text.count(_LAUNCH), words and words[:_WORDS_MAX]
 
 

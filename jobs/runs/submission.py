@@ -86,19 +86,22 @@ def submit(
     # Lanes that have joined the run stay with it, whether or not the user's file knows of them.
     with one_at_a_time(endpoints, pipeline.name):
         accepted = as_accepted(endpoints, pipeline, run)
-        if may_end is not None and not beside:
-            _check_ends(endpoints, pipeline.name, {run, *may_end})
-        return _submit(endpoints, _Wanted(accepted, file, file.absolute(), run, options))
+        wanted = _Wanted(accepted, file, file.absolute(), run, options, may_end)
+        return _submit(endpoints, wanted)
 
 
-def _check_ends(endpoints: Endpoints, pipeline: str, known: Collection[str]) -> None:
-    living = [name for name in _living(endpoints, pipeline) if name not in known]
-    if living:
-        msg = (
-            f"run {living[0]} of pipeline {pipeline} was begun meanwhile: look with "
-            "`slackwater runs`, then submit again"
-        )
-        raise RunError(msg)
+def _check_ends(endpoints: Endpoints, wanted: _Wanted) -> None:
+    """See that no job is ended of which nobody has said that it may be."""
+    if wanted.may_end is None:
+        return
+    pipeline, known = wanted.pipeline.name, {wanted.run, *wanted.may_end}
+    for name in _living(endpoints, pipeline):
+        if name not in known:
+            msg = (
+                f"run {name} of pipeline {pipeline} was begun meanwhile: look with "
+                "`slackwater runs`, then submit again"
+            )
+            raise RunError(msg)
 
 
 def take_file(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> None:
@@ -174,18 +177,20 @@ def stop(
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A run that is to be: what it runs, from which file, by whom that was given, and how."""
+    """A run that is to be: what it runs, from which file, as it was given, how, and for whom."""
 
     pipeline: Pipeline
     file: Path
     given: Path | None
     run: str
     options: Options
+    may_end: Collection[str] | None = None
 
 
 def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
     pipeline, run, beside = wanted.pipeline, wanted.run, wanted.options.beside
     folder = folder_of(endpoints, pipeline, run)
+    live = live_run(endpoints, pipeline.name)
     folder.mkdir(parents=True, exist_ok=True)
     if _is_doomed(endpoints, folder):
         _stop(endpoints, pipeline.name, only=run)
@@ -193,6 +198,7 @@ def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
     if driver is None:
         if not beside:
             # Another run's job would keep the cores and write beside this one.
+            _check_ends(endpoints, wanted)
             _stop(endpoints, pipeline.name, keep=run, by=run)
         for said in (FAILURE_FILE, REFUSED_FILE):
             (folder / said).unlink(missing_ok=True)
@@ -205,8 +211,7 @@ def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
         result = _noted(endpoints, wanted, driver)
     if driver is None:
         result = _launch(endpoints, result, secrets)
-    if not beside or live_run(endpoints, pipeline.name) is None:
-        name_live(endpoints, pipeline.name, run)
+    name_live(endpoints, pipeline.name, live.run if beside and live is not None else run)
     return result
 
 

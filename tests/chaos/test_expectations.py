@@ -60,7 +60,11 @@ BLOCK = """\
     expect_column_values_to_be_between: {column: window_end, max_value: 1970-01-01T00:00:01Z}
   - {query: w, expect_column_values_to_be_between: {column: window_start, min_value: 1970-01-01}}
 """  # noqa: E501
-P = parse_pipeline(HEAD + BLOCK)
+UNUSUAL = """\
+  - {expect_dead_records_to_be_few: {max_share: 0.12}}
+  - {expect_late_records_to_be_few: {max_share: 0.23}}
+"""
+P = parse_pipeline(HEAD + BLOCK + UNUSUAL)
 WINDOWS, REVISIONS, ALL_WINDOWS, ALL_REVISIONS, CONSERVED, ALL_CONSERVED = range(6)
 
 BIG = 2**53 + 1  # no float holds it
@@ -156,16 +160,19 @@ def test_the_right_output_is_acquitted_and_published(tmp_path: Path) -> None:
     assert len(list((docs / "definition").iterdir())) == 2
 
 
-def test_a_block_that_expects_nothing_reads_no_log(tmp_path: Path) -> None:
+def test_a_block_that_compares_nothing_with_the_log_reads_none(tmp_path: Path) -> None:
     def unread() -> Any:
         pytest.fail("the log was read")
         yield
 
-    pipeline = parse_pipeline(HEAD.replace("quality:\n", "quality: []\n"))
+    pipeline = parse_pipeline(HEAD + UNUSUAL)
     write_tables(tmp_path / "tables", P, OUTCOME)
     report = check(pipeline, tmp_path / "tables", "r1", unread(), tmp_path / "docs")
     assert report.success
-    assert report.results == []
+    assert [result.detail for result in report.results] == [
+        "w: 1 of 9 bad, 11.1%; all: 1 of 9 bad, 11.1%; at most 12.0%",
+        "w: 1 of 9 late, 11.1%; all: 2 of 9 late, 22.2%; at most 23.0%",
+    ]
     assert report.docs_index.is_file()
 
 
@@ -313,9 +320,9 @@ def test_built_in_expectations_can_fail_too(tmp_path: Path) -> None:
   - {query: all, expect_table_row_count_to_equal: {value: 4}}
   - {query: all, expect_column_values_to_be_in_set: {column: n, value_set: [1, 4]}}
 """
-    report = judge(tmp_path, pipeline=parse_pipeline(HEAD + block))
+    report = judge(tmp_path, pipeline=parse_pipeline(HEAD + block + UNUSUAL))
     assert not report.success
-    assert [(r.success, r.detail) for r in report.results] == [
+    assert [(r.success, r.detail) for r in report.results[:4]] == [
         (False, "5 of 6 unexpected, as 1, 1, 1"),
         (False, "6 of 7 unexpected, as 1, 1, 1"),
         (False, "observed 3"),

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaos.contrast import Change
@@ -44,6 +44,7 @@ EDITS = {
     "more shards": ("shards: 2", "shards: 3"),
     "its own lateness": ("aggregates: {n: count}", "late: {policy: drop}, aggregates: {n: count}"),
 }
+_EXAMPLES = max(settings.default.max_examples // 4, 5) if settings.default else 5
 RECORDS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 2), st.integers(-5, 5)), max_size=25
 )
@@ -72,6 +73,7 @@ def written(pipeline: Pipeline, log: list[Entry]) -> Output:
     return output_of(result.rows, result.dead_letters, pipeline.name)
 
 
+@settings(max_examples=_EXAMPLES)
 @given(RECORDS, st.lists(st.sampled_from([*EDITS]), unique=True, max_size=3), st.integers(0, 25))
 def test_what_must_agree_agrees_however_far_each_is(
     records: list[tuple[int, int, int]], edits: list[str], cut: int
@@ -86,6 +88,7 @@ def test_what_must_agree_agrees_however_far_each_is(
     assert not letters_lacking(of, some, more)
 
 
+@settings(max_examples=_EXAMPLES)
 @given(RECORDS, st.integers(0, 12))
 def test_a_run_that_begins_later_agrees_in_windows_that_do_not_depend_on_it(
     records: list[tuple[int, int, int]], first: int

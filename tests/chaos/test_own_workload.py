@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import textwrap
 from pathlib import Path
 
@@ -343,3 +344,26 @@ def test_a_generator_that_fails_is_the_users_error() -> None:
     )
     with pytest.raises(GeneratorError, match="the module is looked for in"):
         origin.records()
+
+
+def test_a_shadow_of_a_users_pipeline_is_shown_wherever_one_stands(
+    shop: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files by relative paths, far from any checkout; a range of the log."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    old, events = (os.path.relpath(shop / name) for name in ("orders.yml", "events.jsonl"))
+    Path("new.yml").write_text(
+        SHOP.replace("orders: count, ", "orders: count, most: max(amount), ")
+    )
+    command = ["replay", old, "--shadow", "new.yml", "--input", events, "--report", "report"]
+    answer = CliRunner().invoke(app, [*command, "--to", '{"0": 40}'])
+    assert answer.exit_code == 0, answer.output
+    found = json.loads(Path("report/shadow.json").read_text())
+    assert (found["old"], found["new"], found["records"]) == ("shop", "shop", 140)
+    assert found["dead_letters"] == {"before": {}, "after": {}}
+    # By its name, where pipelines are kept.
+    Path("pipelines").mkdir()
+    Path("pipelines/orders.yml").write_text(SHOP)
+    answer = CliRunner().invoke(app, ["replay", "--shadow", "new.yml", "--input", events])
+    assert answer.exit_code == 0, answer.output

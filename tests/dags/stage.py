@@ -1,5 +1,6 @@
 """A running Airflow, the cluster that its tasks work on, and what a person would do in its UI."""
 
+import json
 import shutil
 import time
 from dataclasses import dataclass
@@ -70,6 +71,20 @@ class Deployed:
         body = {"dag_run_id": run, "dry_run": False, "only_failed": False}
         self.stage.airflow.post(path, **body, **only)
 
+    def watch_again(self, run: str) -> None:
+        """Clears the monitor of a DAG run, and waits until it watches.
+
+        Not while Airflow is about to end the DAG run: it would overwrite what the clear has set.
+        """
+
+        def settled() -> bool:
+            left = [state for state in self.states(run).values() if state not in ENDED]
+            return bool(left) or self.state(run) in ENDED
+
+        wait_for(settled, 120, f"{run} has settled")
+        self.clear(run, "monitor")
+        self.until(run, "monitor", "deferred")
+
     def pause(self, *, paused: bool) -> None:
         self.stage.airflow.patch(f"dags/{self.name}", is_paused=paused)
 
@@ -95,9 +110,7 @@ class Deployed:
         """What the last try of a task has said, and what it died of."""
         path = f"dags/{self.name}/dagRuns/{run}/taskInstances/{task}/logs"
         found = self.stage.airflow.get(f"{path}/{self.tries(run, task)}?full_content=true")
-        died = [one for line in found["content"] for one in line.get("error_detail") or ()]
-        said = [line.get("event") for line in found["content"]]
-        return "\n".join(map(str, [*said, *(one.get("exc_value") for one in died)]))
+        return "\n".join(map(json.dumps, found["content"]))
 
     def result(self, run: str, task: str, key: str = "return_value") -> object:
         path = f"dags/{self.name}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}"
@@ -129,7 +142,7 @@ class Deployed:
 
     def until_jobs(self, **states: str) -> None:
         """Waits until the last driver of each run is as said, and there is no other run."""
-        wait_for(lambda: self.jobs() == states, 120, f"jobs are {states}, not {self.jobs()}")
+        wait_for(lambda: self.jobs() == states, 300, f"jobs are {states}, not {self.jobs()}")
 
     def stays(self, check, seconds: float = 4) -> None:
         """Looks several times: what is not to happen has not happened."""

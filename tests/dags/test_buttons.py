@@ -27,7 +27,7 @@ def deployed(stage: Stage) -> Deployed:
 def flights(deployed: Deployed) -> Deployed:
     """The same, with a job that lives and a monitor that watches it."""
     if deployed.state(FIRST, "monitor") not in ("deferred", "None", "running", "scheduled"):
-        deployed.clear(FIRST, "monitor")
+        deployed.watch_again(FIRST)
     deployed.until(FIRST, "monitor", "deferred")
     assert deployed.jobs() == {RUN: "RUNNING"}
     return deployed
@@ -35,6 +35,7 @@ def flights(deployed: Deployed) -> Deployed:
 
 def test_green_is_progress_and_the_monitor_goes_on(flights):
     flights.until(FIRST, "publish", "success")
+    flights.until(FIRST, "check_again", "deferred")
     assert flights.states(FIRST) == {
         "validate": "success",
         "create_topics": "success",
@@ -43,6 +44,7 @@ def test_green_is_progress_and_the_monitor_goes_on(flights):
         "quality": "success",
         "publish": "success",
         "monitor": "deferred",
+        "check_again": "deferred",
         "stop": "skipped",
     }
     assert flights.state(FIRST) == "running"
@@ -54,14 +56,31 @@ def test_green_is_progress_and_the_monitor_goes_on(flights):
     assert links == {"Spark driver": "http://127.0.0.1:4040"}
 
 
+def test_expectations_that_no_longer_hold_are_red_and_the_job_goes_on(flights):
+    flights.stage.cluster.script(
+        pipeline=flights.name, fail={"quality": "9 of 10 expectations hold, not dead_share"}
+    )
+    flights.clear(FIRST, "check_again")
+    flights.until(FIRST, "check_again", "failed")
+    assert "not dead_share; the job of run" in flights.log(FIRST, "check_again")
+    path = f"dags/{flights.name}/dagRuns/{FIRST}/taskInstances/check_again/links"
+    docs = flights.stage.airflow.get(path)["extra_links"]["Data Docs"]
+    assert docs.endswith(f"/data-docs/{flights.name}/")
+    assert flights.state(FIRST, "monitor") == "deferred"
+    assert flights.jobs() == {RUN: "RUNNING"}
+    flights.stage.cluster.script(pipeline=flights.name)
+    flights.clear(FIRST, "check_again")
+    flights.until(FIRST, "check_again", "deferred")
+
+
 def test_a_dead_job_is_red_after_it_was_green_and_clear_goes_on_from_its_checkpoint(flights):
     before = flights.driver(RUN)
     flights.stage.cluster.set_state(before, "FAILED")
     flights.until(FIRST, "monitor", "failed")
     assert f"run {RUN} is failed: disk full" in flights.log(FIRST, "monitor")
     assert flights.driver(RUN) == before  # it gave up: no retry would help
-    flights.clear(FIRST, "monitor")
-    flights.until(FIRST, "monitor", "deferred")
+    flights.until(FIRST, "", "failed")
+    flights.watch_again(FIRST)
     assert flights.driver(RUN) != before
     assert flights.jobs() == {RUN: "RUNNING"}
     offset = flights.stage.cluster.jobs()[flights.driver(RUN)]["offset"]
@@ -93,8 +112,8 @@ def test_monitor_marked_failed_stops_the_job_and_clear_goes_on(flights):
     before = flights.driver(RUN)
     flights.mark(FIRST, "failed", "monitor")
     flights.until_jobs(**{RUN: "KILLED"})
-    flights.clear(FIRST, "monitor")
-    flights.until(FIRST, "monitor", "deferred")
+    flights.until(FIRST, "", "failed")
+    flights.watch_again(FIRST)
     assert flights.driver(RUN) != before
     assert flights.jobs() == {RUN: "RUNNING"}
 
@@ -103,8 +122,7 @@ def test_monitor_marked_success_leaves_the_job_alone_and_clear_finds_it(flights)
     before = flights.driver(RUN)
     flights.mark(FIRST, "success", "monitor")
     flights.stays(lambda: flights.jobs() == {RUN: "RUNNING"})
-    flights.clear(FIRST, "monitor")
-    flights.until(FIRST, "monitor", "deferred")
+    flights.watch_again(FIRST)
     assert flights.driver(RUN) == before
 
 
@@ -118,7 +136,7 @@ def test_a_task_cleared_alone_stays_with_the_run_and_its_job(flights, task):
     assert flights.jobs() == {RUN: "RUNNING"}
 
 
-def test_a_second_trigger_goes_on_with_the_living_run(flights):
+def test_a_second_trigger_goes_on_with_the_living_run_and_can_be_deleted(flights):
     before = flights.driver(RUN)
     flights.trigger("second")
     flights.until("second", "", "success")
@@ -127,13 +145,8 @@ def test_a_second_trigger_goes_on_with_the_living_run(flights):
     assert flights.states("second")["monitor"] == "skipped"
     assert f"DAG run {FIRST} watches run {RUN} already" in flights.log("second", "monitor")
     assert flights.state(FIRST, "monitor") == "deferred"
-
-
-def test_a_running_dag_run_cannot_be_deleted_and_an_ended_one_takes_no_job_along(flights):
-    assert flights.delete(FIRST) == 409
-    flights.trigger("third", action="deploy")
-    flights.until("third", "", "success")
-    assert flights.delete("third") == 204
+    assert flights.delete(FIRST) == 409  # it runs: to be marked first
+    assert flights.delete("second") == 204
     flights.stays(lambda: flights.jobs() == {RUN: "RUNNING"})
 
 
@@ -161,7 +174,8 @@ def test_an_edited_file_is_refused_until_one_says_what_is_to_become_of_the_job(f
     flights.trigger("edited")
     flights.until("edited", "submit", "failed")
     said = flights.log("edited", "submit")
-    assert f"is another pipeline than run {RUN} was submitted with. In the trigger dialog" in said
+    assert f"is another pipeline than run {RUN} was submitted with" in said
+    assert "In the trigger dialog: on_change = new_run ends what runs" in said
     assert flights.tries("edited", "submit") == 1
     assert flights.driver(RUN) == before
     assert flights.jobs() == {RUN: "RUNNING"}
@@ -219,8 +233,8 @@ def test_an_increment_has_no_backfill_and_ends_with_its_dag_run(stage):
     )
     assert answer.status_code == 400
     assert "does not allow backfill runs" in answer.json()["detail"]
-    nightly.trigger("by hand")
-    nightly.until("by hand", "wait_for_progress", "deferred")
+    nightly.trigger("by-hand")
+    nightly.until("by-hand", "wait_for_progress", "deferred")
     assert nightly.jobs() == {"increments": "RUNNING"}
-    nightly.mark("by hand", "failed")
+    nightly.mark("by-hand", "failed")
     nightly.until_jobs(increments="KILLED")

@@ -5,7 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from airflow.configuration import conf
 from airflow.dag_processing.dagbag import DagBag
 from airflow.models.asset import AssetEvent
 from airflow.models.xcom import XComModel
@@ -28,8 +27,8 @@ def load(name: str = "flight_delays"):
 
 
 def deploy(dag=None, **conf):
-    """One DAG run but for its monitor, which would watch the job without end."""
-    return (dag or load()).test(run_conf=conf, mark_success_pattern="^monitor$")
+    """One DAG run without the tasks that would watch the job without end."""
+    return (dag or load()).test(run_conf=conf, mark_success_pattern="^(monitor|check_again)$")
 
 
 def states(run) -> dict[str, str]:
@@ -90,8 +89,7 @@ def test_the_links_of_the_tasks_lead_to_the_driver_and_the_docs(pipelines, clust
     run = deploy()
     assert result(run, "submit", "_link_SparkDriverLink") == "http://127.0.0.1:4040"
     assert result(run, "wait_for_progress", "_link_SparkDriverLink") == "http://127.0.0.1:4040"
-    docs = result(run, "quality", "_link_DataDocsLink")
-    assert docs == f"{conf.get('api', 'base_url')}/data-docs/flight_delays/"
+    assert result(run, "quality", "_link_DataDocsLink").endswith("/data-docs/flight_delays/")
 
 
 def test_checks_that_do_not_hold_have_a_link_to_their_pages_too(pipelines, cluster):
@@ -165,7 +163,7 @@ def test_parameters_name_the_run_and_throttle_the_job(pipelines, cluster):
         "--max-offsets",
         "7000",
     ]
-    assert cluster.calls("quality")[0]["arguments"][-1] == "blue-2"
+    assert cluster.calls("quality")[0]["arguments"][-2] == "blue-2"
 
 
 def test_increments_share_a_run_and_fix_their_target_before_they_start(pipelines, cluster):

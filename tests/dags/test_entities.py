@@ -41,6 +41,16 @@ def test_a_failing_command_gives_its_last_sentence_and_its_code(monkeypatch):
     assert {"out", "first", "last"} <= set(said)
 
 
+def test_a_complaint_of_several_lines_is_told_whole(monkeypatch):
+    call, _ = command(
+        monkeypatch, "echo looking >&2; printf 'error: no:\\n  do this\\n' >&2; exit 2"
+    )
+    with pytest.raises(CommandError) as caught:
+        call.run()
+    assert str(caught.value) == "no:\n  do this"
+    assert caught.value.output.stderr == ("looking", "error: no:", "  do this")
+
+
 def test_a_command_that_is_not_installed_says_what_to_do(monkeypatch):
     monkeypatch.setenv("SLACKWATER_COMMAND", "/nowhere/slackwater")
     with pytest.raises(CommandError, match=r"/nowhere/slackwater cannot be started .*make setup"):

@@ -1,11 +1,15 @@
 """What the monitor makes of each answer, asked without a DAG around it."""
 
 import asyncio
+import time
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
-from dags.operators import monitor
+from dags.operators import monitor, stop_job
+from dags.operators.check_again import DueTrigger
+from dags.operators.command import run_quietly
 from dags.operators.monitor import MonitorTrigger
 
 AT = datetime(2026, 11, 22, tzinfo=UTC).isoformat()
@@ -64,3 +68,58 @@ def test_an_outage_without_end_is_a_failure(cluster, monkeypatch):
     cluster.script(answers=[answer("running"), 1])
     assert event() == "failed"
     assert len(cluster.calls()) > 1
+
+
+def due(seconds: float) -> str:
+    """What the trigger between two checks says in the end."""
+    first = DueTrigger(file="p.yml", run="r", poll_s=0.01, due_s=time.time() + seconds)
+    _, stored = first.serialize()
+
+    async def events() -> list[str]:
+        return [str(one.payload) async for one in DueTrigger(**stored).run()]
+
+    (only,) = asyncio.run(events())
+    return only
+
+
+def test_a_check_is_due_after_a_while(cluster):
+    cluster.script(answers=[answer("running")])
+    assert due(0.3) == "due"
+
+
+@pytest.mark.parametrize("state", ["failed", "stopped", "superseded"])
+def test_nothing_is_checked_again_once_the_job_has_ended(cluster, state):
+    cluster.script(answers=[answer("running"), answer(state)])
+    assert due(600) == "skipped"
+
+
+def killed(monkeypatch, file, state: str) -> None:
+    """What Airflow does to the trigger of a task that was marked: it cancels it again and again."""
+    states = {"first": {"monitor": state}}
+    task = SimpleNamespace(dag_id="flight_delays", task_id="monitor", run_id="first")
+    monkeypatch.setattr(MonitorTrigger, "task_instance", task)
+    monkeypatch.setattr(
+        stop_job.RuntimeTaskInstance, "get_task_states", staticmethod(lambda **_: states)
+    )
+
+    async def kill() -> None:
+        trigger = MonitorTrigger(file=str(file), run="r", poll_s=1)
+        ending = asyncio.create_task(trigger.on_kill())
+        await asyncio.sleep(0.05)
+        ending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await ending
+        while stop_job._ending:
+            await asyncio.sleep(0.05)
+
+    asyncio.run(kill())
+
+
+@pytest.mark.parametrize(("state", "job"), [("failed", "KILLED"), ("success", "RUNNING")])
+def test_marked_failed_it_ends_the_job_however_often_airflow_cancels_it(
+    cluster, pipelines, monkeypatch, state, job
+):
+    file = pipelines / "flight_delays.yml"
+    asyncio.run(run_quietly(["submit", str(file), "--run", "r"]))
+    killed(monkeypatch, file, state)
+    assert cluster.drivers("flight_delays") == {"r": job}

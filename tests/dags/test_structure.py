@@ -40,7 +40,7 @@ def test_every_pipeline_of_the_project_has_a_dag(pipelines):
 
 def test_the_steps_of_a_deployment_are_a_chain_with_the_monitor_beside_it(pipelines):
     dag = parse().dags["flight_delays"]
-    assert set(dag.task_ids) == {*CHAIN, "monitor", "stop"}
+    assert set(dag.task_ids) == {*CHAIN, "monitor", "check_again", "stop"}
     for before, after in pairwise(CHAIN):
         assert dag.get_task(after).upstream_task_ids == {before}
     # Not behind the checks: a job that dies while they run, or fail, is seen, too.
@@ -79,6 +79,7 @@ def test_a_cron_schedule_gives_increments_of_one_run(pipelines):
     assert dag.get_task("submit").first_run == "increments"
     assert dag.get_task("wait_for_progress").owns_job is True
     assert not dag.has_task("monitor")
+    assert "check_minutes" not in dag.params
 
 
 def test_parsing_twice_gives_the_same_bytes(pipelines):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,21 @@ def test_the_end_of_an_earlier_submission_is_no_part_of_this_one(tmp_path: Path)
     late.is_well()
     late.ended()
     assert noted(tmp_path) == Attempts()
+
+
+def test_a_full_disk_neither_ends_a_job_nor_hides_what_it_dies_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempt = begun(tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        attempt.is_well()
+        assert attempt.died(ERROR) is None
+    assert "attempts.json cannot be written: [Errno 28] No space left" in capsys.readouterr().err
+    assert not noted(tmp_path).well
+    attempt.is_well()
+    assert noted(tmp_path).well, "it is tried again"

@@ -12,7 +12,7 @@ from kafka import KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from chaos.log import LogRecord, read_events, read_topic
-from jobs.producing import CONTROL_HEADER, control_of
+from jobs.producing import control_of
 from jobs.recording import Event, event_line, record, write_events
 from jobs.topics import create_topic
 from tests.strategies import Entry
@@ -25,6 +25,7 @@ from windowing.semantics.controls import read_control as read_defined
 from windowing.semantics.trace import trace
 from windowing.spec import Pipeline, parse_pipeline
 from windowing.spec.rows import dead_letter_lines, row_lines
+from windowing.spec.source import CONTROL_HEADER
 
 PIPELINE = """
 name: p

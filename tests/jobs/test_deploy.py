@@ -147,6 +147,9 @@ def test_a_run_works_beside_and_takes_over(site: Site) -> None:
     site.submit(PIPELINE, "blue")
     site.submit(MORE, "green", beside=True)
     assert (len(site.master.living), site.live()) == (2, "blue")
+    for name, text in (("blue", PIPELINE), ("green", MORE)):  # both are attached to, none ended
+        site.submit(text, name)
+        assert (len(site.master.living), site.live()) == (2, "blue")
     blue, green = (meant(site.endpoints, site.file, name) for name in ("blue", "green"))
     runs.stop_run(site.endpoints, green)
     site.submit(MORE, "green")  # it goes on beside, as it was

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from psycopg import OperationalError
 
 from jobs.broker import BrokerError
 from jobs.failures import death_of, final_reason, last_words
@@ -66,6 +67,9 @@ def test_tables_that_do_not_take_the_rows_are_final() -> None:
         (ConnectionRefusedError(111, "Connection refused"), "silent"),
         (StreamingQueryException(KAFKA), "outage"),
         (BrokerError("no broker answers"), "outage"),
+        (OperationalError("connection refused: is the server running?"), "outage"),
+        (OperationalError('FATAL:  password authentication failed for user "tide"'), "error"),
+        (OperationalError('FATAL:  database "tide" does not exist'), "error"),
         (ExecutorsLost("no executor for 60 s"), "outage"),
     ],
 )

@@ -110,6 +110,8 @@ def test_dying_again_and_again_is_a_failure_whatever_the_master_says(
         (Facts("RUNNING", begun=1, well=True), State.running, None),
         (Facts("RUNNING", begun=1, well=True, lacks="r1 has it"), State.running, None),
         (Facts("RUNNING"), State.running, None),
+        (Facts("SUBMITTED"), State.submitted, "no worker has started its driver"),
+        (Facts("SUBMITTED", begun=1, well=True), State.submitted, "no worker has started"),
         (
             Facts("RUNNING", begun=2, deaths=Deaths(error=1, last="OSError: no")),
             State.restarting,
@@ -141,6 +143,8 @@ def test_dying_again_and_again_is_a_failure_whatever_the_master_says(
             State.failed,
             "never came to our program: ImportError: x",
         ),
+        (Facts("RUNNING", begun=0, launches=3), State.restarting, "start 3 of 10: the one before"),
+        (Facts("RUNNING", begun=0, launches=10), State.failed, "was started 10 times and never"),
         (Facts("RUNNING", launches=9), State.running, None),
         (Facts("FINISHED", available_now=True), State.finished, None),
         (Facts("FINISHED"), State.failed, "was to run on"),

@@ -29,12 +29,14 @@ class Driver:
     Attributes:
         number: in the order of submission.
         file: the run's own copy of the file.
+        arguments: of the program.
         state: as the master calls it.
         attempt: the program that runs; None: its process is gone, or not there yet.
     """
 
     number: int
     file: Path
+    arguments: tuple[str, ...]
     state: str = "SUBMITTED"
     attempt: Attempt | None = None
 
@@ -143,7 +145,7 @@ class PretendedCluster:
     def create(self, request: dict[str, Any]) -> dict[str, Any]:
         arguments = request["appArgs"]
         file = next(Path(one) for one in arguments if one.endswith(".yml"))
-        driver = Driver(len(self.drivers), file)
+        driver = Driver(len(self.drivers), file, tuple(arguments))
         self.drivers.append(driver)
         return {"success": True, "submissionId": driver.id}
 

@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,9 @@ from jobs.topics import create_topics
 from tests.life.machine import FILE, GOOD, Runs
 from windowing.spec import load_pipeline
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.slow]
 
-PATIENCE_S = 300.0
+PATIENCE_S = float(os.environ.get("LIFE_PATIENCE_S", "300"))
 STEPS = int(os.environ.get("LIFE_STEPS", "10"))
 EXAMPLES = int(os.environ.get("LIFE_EXAMPLES", "1"))
 
@@ -114,6 +115,30 @@ def submitted(endpoints: Endpoints, folder: Path, name: str, run: str) -> runs.R
     file = folder / f"{name}.yml"
     file.write_text(FILE.format(name=name, topic=GOOD))
     return runs.submit(endpoints, load_pipeline(file), file, run)
+
+
+def test_a_driver_that_never_comes_to_our_program_has_failed(
+    layout: Layout, tmp_path: Path
+) -> None:
+    """As where a package is missing: only the driver's own output tells of it."""
+    endpoints = stack.endpoints(layout=layout, only=["kafka", "spark"])
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "pipeline.py").write_text("import slackwater_lacks_it")
+    nowhere = submitted(replace(endpoints, code=tmp_path), tmp_path, "nowhere", "r1")
+    seen = set()
+
+    def failed() -> bool:
+        seen.add(state := life_of(endpoints, nowhere).state)
+        return state is State.failed
+
+    until(failed, lambda: look_at(endpoints, nowhere))
+    assert State.running not in seen
+    why = str(life_of(endpoints, nowhere).why)
+    assert "was started 3 times and never came to our program: ModuleNotFoundError" in why
+    assert "slackwater_lacks_it" in why
+    assert runs.living(endpoints, "nowhere") == ["r1"], "the cluster goes on trying"
+    assert runs.stop_run(endpoints, nowhere) == ["r1"]
+    assert life_of(endpoints, nowhere).state is State.stopped
 
 
 def test_who_waits_is_told_for_whom_and_a_job_that_only_dies_has_failed(

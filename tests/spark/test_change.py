@@ -41,11 +41,13 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(tmp_path / "state"))
     monkeypatch.setenv(AT_ONCE_VARIABLE, "2")
     layout = Layout(tmp_path / "state")
-    stack.up(only=["kafka", "spark"], layout=layout)
     path = tmp_path / "p.yml"
     path.write_text(PIPELINE)
-    yield path
-    stack.down(layout=layout)
+    try:
+        stack.up(only=["kafka", "spark"], layout=layout)
+        yield path
+    finally:
+        stack.down(layout=layout)
 
 
 def slackwater(*words: str | Path, code: int = 0) -> str:

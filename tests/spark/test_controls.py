@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.jobs.test_controls import VARIANTS
+from tests.jobs.test_controls import PIPELINE, VARIANTS
 from windowing.semantics.controls import read_control
+from windowing.spec import parse_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
 
 @pytest.mark.spark
 def test_a_job_reads_them_alike(spark: SparkSession) -> None:
-    from jobs.pipeline import _control
+    from windowing.spark.raw import raw_rows
 
-    rows: list[Any] = [([{"key": k, "value": v} for k, v in headers],) for headers, _ in VARIANTS]
-    rows += [([{"key": "other", "value": b"x"}],), ([],), (None,)]
-    schema = "headers array<struct<key:string,value:binary>>"
-    found = spark.createDataFrame(rows, schema).select(_control().alias("c")).collect()
-    controls = [None if row["c"] is None else bytes(row["c"]) for row in found]
+    given: list[Any] = [[{"key": k, "value": v} for k, v in headers] for headers, _ in VARIANTS]
+    given += [[{"key": "other", "value": b"x"}], [], None]
+    schema = "headers array<struct<key:string,value:binary>>, "
+    schema += "partition int, offset long, value binary"
+    records = spark.createDataFrame([(headers, 0, 7, b"") for headers in given], schema)
+    found = raw_rows(records, parse_pipeline(PIPELINE.format(topic="t")).source).collect()
+    controls = [None if row["control"] is None else bytes(row["control"]) for row in found]
     assert controls[-3:] == [None, None, None]
     assert all(control is not None for control in controls[:-3])
     refused = [read_control(control) is None for control in controls[:-3]]

@@ -141,7 +141,7 @@ def job(text: str, bootstrap: str, root: Path) -> Job:
 def test_a_partition_that_nobody_declared_is_no_lane_of_the_other_topic(
     spark: SparkSession,
 ) -> None:
-    from jobs.pipeline import _lane
+    from windowing.spark.raw import raw_rows
 
     pipeline = parse_pipeline(JOIN.format(l="l", r="r"))
     lanes = (JoinedLane("r", 2, 3), JoinedLane("l", 1, 4))
@@ -149,9 +149,10 @@ def test_a_partition_that_nobody_declared_is_no_lane_of_the_other_topic(
         (pipeline.source, {"l/0": 0, "r/0": 1, "r/1": 2, "l/1": -3, "r/2": -6}),
         (with_lanes(pipeline, lanes).source, {"l/0": 0, "r/1": 2, "r/2": 3, "l/1": 4, "l/2": -5}),
     ):
-        rows = [(name[0], int(name[2:])) for name in expected]
-        numbered = spark.createDataFrame(rows, "topic string, partition int").select(_lane(source))
-        numbers = [row[0] for row in numbered.collect()]
+        rows = [(name[0], int(name[2:]), 7, b"") for name in expected]
+        schema = "topic string, partition int, offset long, value binary"
+        numbered = raw_rows(spark.createDataFrame(rows, schema), source)
+        numbers = [row["partition"] for row in numbered.collect()]
         assert numbers == list(expected.values())
         assert [source.lane(number) for number in numbers] == list(expected)
 

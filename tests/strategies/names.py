@@ -14,7 +14,18 @@ from tests.strategies.logs import Case, Event
 # Names that a window may have (PATTR, WATTR), and among them those of the engine's own columns.
 PLAIN = (
     *("first", "last", "partition", "records", "window_id", "revision", "bound", "ts_us", "kind"),
-    *("offset", "reason", "release", "w_first", "w_last", "at_first", "at_last", "gap", "chain"),
+    *(
+        "offset",
+        "reason",
+        "refusal",
+        "release",
+        "w_first",
+        "w_last",
+        "at_first",
+        "at_last",
+        "gap",
+        "chain",
+    ),
     *("bin", "binary", "number", "value", "values", "key", "row", "unit", "node", "instant"),
     *("epoch", "before", "after", "retracts", "absorbed_by", "count", "at", "late", "of", "number"),
     *("run", "query", "pane", "op", "batch_id", "lag_us", "query", "left", "right", "rank", "all"),

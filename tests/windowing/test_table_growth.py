@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from chaos.expectations.batches import RunTables
+from chaos.expectations.columns import value_columns
 from chaos.output import OutputError, read_tables
 from chaos.verify import verify
 from tests.strategies import Entry, entry
@@ -125,9 +128,12 @@ class Running:
     def __init__(self, version: Version, folder: Path, run: str) -> None:
         self.pipeline, self.folder, self.run = version.pipeline, folder, run
         self.log = log(version)
-        self._sink = TableSink(self.pipeline, folder, run)
+        self._sink = self.open()
         self._engine = LocalEngine(self.pipeline)
         self._batches = enumerate(batches(self.log, 2, self.pipeline))
+
+    def open(self) -> Any:
+        return TableSink(self.pipeline, self.folder, self.run)
 
     def step(self) -> bool:
         for number, batch in self._batches:
@@ -143,6 +149,10 @@ class Running:
     def check(self) -> None:
         verdict = verify(self.pipeline, self.log, read_tables(self.folder, self.pipeline, self.run))
         assert verdict.ok, "\n".join(verdict.lines())
+        tables = RunTables(self.folder, self.pipeline, self.run)  # as `quality` reads them
+        for query in self.pipeline.queries:
+            names = {*value_columns(query).values()}
+            assert names <= {*tables.rows(query).columns}
 
 
 @contextmanager
@@ -155,9 +165,11 @@ def untouched(folder: Path) -> Iterator[None]:
     assert content() == before
 
 
+_EXAMPLES = max(settings.default.max_examples // 4, 5) if settings.default else 5
 ONE = Version({"a": (("k",), ("n: count",))})
 
 
+@settings(max_examples=_EXAMPLES)
 @given(old=VERSIONS, new=VERSIONS)
 @example(old=ONE, new=Version({"a": (("k",), ("n: count", "y: max(f)"))}))
 @example(old=ONE, new=Version({"a": (("k",), ("n: count",)), "b": ((), ("n: count",))}))

@@ -10,6 +10,7 @@ import polars as pl
 
 from windowing.decode import column
 from windowing.parcel import DEAD_LETTER_SCHEMA, Parcel
+from windowing.refusals import late_columns
 from windowing.spec import Query
 from windowing.spec.disorder import progress_attr
 from windowing.spec.pipeline import Source
@@ -85,6 +86,7 @@ def dead_letters(query: Query, data: pl.DataFrame, refused: Flags, partition: in
         offset="offset",
         query=pl.lit(query.name),
         reason=pl.lit(reason),
+        **late_columns(query, data),
     )
 
 

@@ -5,5 +5,32 @@
 Spark keeps the state, versioned with the batch: a batch that is run again starts from the old
 state, so lanes and shards need no notion of failure.
 
-Begin at `windowing.spark.plan`. Nothing is imported here: `daemon` must stay light.
+In a program of your own: `windowed(records, pipeline)`, in a session that was started with
+`SETTINGS` (`windowing.spark.stream.py`). To read on: `windowing.spark.plan`. Nothing is imported
+before it is asked for: `daemon` must stay light.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from windowing.spark.plan import SETTINGS
+    from windowing.spark.stream import windowed
+
+__all__ = ["SETTINGS", "windowed"]
+
+_ROOMS = {"SETTINGS": "windowing.spark.plan", "windowed": "windowing.spark.stream"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is asked for."""
+    if name not in _ROOMS:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(_ROOMS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

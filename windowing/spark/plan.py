@@ -37,6 +37,9 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.session.timeZone": "UTC",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",
+    # To know what has interrupted it, a query that is stopped within `foreachBatch` matches a
+    # whole stack trace by a regular expression that recurs at each character: StackOverflowError.
+    "spark.driver.extraJavaOptions": "-Xss8m",
 }
 
 

@@ -29,6 +29,9 @@ from windowing.spec.limits import EARLIEST, LATEST
 from windowing.spec.names import TopicName
 from windowing.spec.window import ROW_NUM, AttributeType
 
+CONTROL_HEADER = "slackwater-control"
+"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
+
 PARTITIONS_MAX = 1_000
 """A lane costs milliseconds in every batch: so many were run, on both engines, and no more."""
 

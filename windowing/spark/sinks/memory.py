@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from typing import TYPE_CHECKING
 
 from windowing.counts import count
 from windowing.frames import from_bytes
@@ -11,6 +11,9 @@ from windowing.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, dead_l
 from windowing.spark.sinks.tokens import Frames, TokenOf, token_of_batch
 from windowing.spec import Pipeline
 from windowing.token import Token, admit
+
+if TYPE_CHECKING:  # rows are made and judged without Spark, too
+    from pyspark.sql import DataFrame
 
 
 class MemorySink:

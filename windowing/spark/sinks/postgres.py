@@ -4,7 +4,8 @@ A pipeline has a schema of the sink's name, with a table per query, `dead_letter
 the table sink has; structs are spread over columns (key fields, then aggregates) and offsets are
 JSON. `commits` holds the last batch of each run, at whose row a zombie and its successor wait for
 each other, and `tokens` the token of each batch (see `adr/0014`): the same batch again is passed
-over, another one under its number is refused. The connection is libpq's, from the environment:
+over, another one under its number is refused. A view `QUERY_newest` shows the live run's newest
+rows (`postgres_views`). The connection is libpq's, from the environment:
 PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, …
 """
 
@@ -12,18 +13,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any, LiteralString
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
 from psycopg import sql
-from pyspark.sql import DataFrame
 
 from windowing.errors import TableConflict
 from windowing.spark.sinks import postgres_growth as growth
 from windowing.spark.sinks.growth import refusal
+from windowing.spark.sinks.postgres_views import (
+    COMMITS,
+    newest_views,
+    tell_live,
+    view_names,
+)
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
@@ -37,7 +43,9 @@ from windowing.spark.sinks.tokens import (
 from windowing.spec import Pipeline
 from windowing.token import Kept, Tables, Token, admit
 
-COMMITS = "commits"
+if TYPE_CHECKING:  # rows are made and judged without Spark, too
+    from pyspark.sql import DataFrame
+
 ROW_ID = "row_id"
 
 _COLUMNS: dict[pa.DataType, LiteralString] = {
@@ -67,16 +75,25 @@ class PostgresSink:
         schema: of the tables.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: gives the token of a batch that was read; None: what its lanes say they have read.
+        is_live: whether views show this run; asked before each batch.
 
     Raises:
         TableConflict: tables that are there cannot take such rows; none was touched.
     """
 
     def __init__(
-        self, pipeline: Pipeline, schema: str, run: str, token_of: TokenOf | None = None
+        self,
+        pipeline: Pipeline,
+        schema: str,
+        run: str,
+        token_of: TokenOf | None = None,
+        is_live: Callable[[], bool] = lambda: True,
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
         self._pipeline, self._token_of = pipeline, token_of
+        self._names = [query.name for query in pipeline.queries]
+        self._is_live = is_live
+        self._told_live: bool | None = None
         with _connection() as connection:
             # Two drivers may begin at once, and "if not exists" is no lock.
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
@@ -86,9 +103,20 @@ class PostgresSink:
             for statement in (
                 *_definitions(pipeline, schema),
                 *growth.columns_added(schema, have, want),
-                *growth.views_of_newest(connection, schema, [q.name for q in pipeline.queries]),
+                *growth.views_of_newest(connection, schema, self._names),
             ):
                 connection.execute(statement)
+            self._has_views = is_live()
+            if self._has_views:
+                self._show(connection)
+
+    def _show(self, connection: psycopg.Connection) -> None:
+        """Have the views show this run; a run in the shadow may have other keys."""
+        names = [*self._names, *view_names(self._pipeline)]
+        for statement in newest_views(self._pipeline, self._schema):
+            connection.execute(statement)
+        for statement in growth.views_of_newest(connection, self._schema, names):
+            connection.execute(statement)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one batch; made for `foreachBatch`.
@@ -108,9 +136,15 @@ class PostgresSink:
         token = token_of_batch(self._pipeline, frames, batch_id, self._token_of)
         tables = self._rows.tables(frames, batch_id)
         with _connection() as connection:
-            if self._take_token(connection, token):
+            fresh, live = self._take_token(connection, token), self._is_live()
+            if live != self._told_live:
+                tell_live(connection, self._schema, self._run, live=live)
+            if live and not self._has_views:
+                self._show(connection)
+            if fresh:
                 for name, rows in tables.items():
                     self._upsert(connection, name, rows)
+        self._told_live, self._has_views = live, live
 
     def _take_token(self, connection: psycopg.Connection, token: Token) -> bool:
         """Whether the batch is still to be written; its row is ours until the transaction ends.
@@ -253,6 +287,9 @@ def _definitions(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
     yield sql.SQL(
         "create table if not exists {} (run text primary key, batch_id bigint not null)"
     ).format(sql.Identifier(schema, COMMITS))
+    yield sql.SQL("alter table {} add column if not exists live_since timestamptz").format(
+        sql.Identifier(schema, COMMITS)
+    )
     token = [(field.name, _COLUMNS[field.type]) for field in TOKEN_SCHEMA]
     yield sql.SQL("create table if not exists {} ({}, unique (run, batch_id, lane))").format(
         sql.Identifier(schema, TOKENS), _typed(token)

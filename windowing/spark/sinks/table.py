@@ -15,11 +15,11 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
-from pyspark.sql import DataFrame
 
 from windowing.spark.sinks.growth import additions, check, conformed
 from windowing.spark.sinks.rows import BatchRows, schemas
@@ -34,6 +34,9 @@ from windowing.spark.sinks.tokens import (
 )
 from windowing.spec import Pipeline
 from windowing.token import Kept, Tables, Token, admit, due
+
+if TYPE_CHECKING:  # rows are made and judged without Spark, too
+    from pyspark.sql import DataFrame
 
 
 class TableSink:

@@ -1,0 +1,126 @@
+"""Checks a table again and again while its job lives: late and dead records come later, too."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.triggers.base import TaskSkippedEvent, TriggerEvent
+
+from dags.operators.command import CommandError
+from dags.operators.links import DataDocsLink, data_docs_page
+from dags.operators.monitor import MonitorTrigger, poll_seconds, watcher
+from dags.operators.run_command import CommandTask
+from dags.operators.submit_stream import Submission
+
+POLL_S = 60.0
+"""Seconds between two looks at the job; one that is gone is back before the second one."""
+
+_DUE = "due"
+
+
+class DueTrigger(MonitorTrigger):
+    """Waits until a check is due, as long as the job lives.
+
+    Its one event says that it is due; where the job has ended, in whatever way, it skips the task:
+    what to think of that is for the monitor to say.
+
+    Args:
+        file: the run's own copy of the pipeline file.
+        run: the job's run.
+        poll_s: seconds between two looks.
+        due_s: when, in seconds since the Unix epoch.
+    """
+
+    def __init__(self, *, file: str, run: str, poll_s: float, due_s: float) -> None:
+        super().__init__(file=file, run=run, poll_s=poll_s)
+        self.due_s = due_s
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """What Airflow stores to make it again in the triggerer."""
+        path, kept = super().serialize()
+        return path, kept | {"due_s": self.due_s}
+
+    async def on_kill(self) -> None:
+        """Whatever was done to the task, the job goes on."""
+
+    async def _look(self) -> TriggerEvent | None:
+        if await super()._look() is not None:
+            return TaskSkippedEvent()
+        return TriggerEvent(_DUE) if time.time() >= self.due_s else None
+
+
+class CheckAgain(CommandTask):
+    """Calls `slackwater quality` every so many minutes, and is red once expectations do not hold.
+
+    The job goes on, and so does its monitor. Cleared, it checks at once, then as before.
+
+    Args:
+        submit_task_id: the task whose result is the submission.
+    """
+
+    operator_extra_links = (DataDocsLink(),)
+    ui_color = "#e8f0fe"
+
+    def __init__(self, *, submit_task_id: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.submit_task_id = submit_task_id
+
+    def execute(self, context: Context) -> None:
+        """Waits for the first time; it has been checked just now.
+
+        Raises:
+            AirflowSkipException: nothing is to be checked, or another DAG run does it.
+        """
+        if context["params"].get("check_minutes") is None:
+            msg = "this DAG run was triggered without check_minutes"
+            raise AirflowSkipException(msg)
+        submission = self._submission(context)
+        if other := watcher(context, self.submit_task_id, submission["run"]):
+            msg = f"DAG run {other} checks run {submission['run']} already"
+            raise AirflowSkipException(msg)
+        if context["ti"].try_number > 1:
+            self._check(context, submission)
+        self._wait(context, submission)
+
+    def due(self, context: Context, event: str) -> None:
+        """Checks, then waits for the next time.
+
+        Raises:
+            AirflowFailException: expectations do not hold.
+            AirflowSkipException: the job has ended, in `dag.test()`, where no triggerer skips.
+        """
+        if event != _DUE:
+            raise AirflowSkipException
+        submission = self._submission(context)
+        self._check(context, submission)
+        self._wait(context, submission)
+
+    def _check(self, context: Context, submission: Submission) -> None:
+        file, run = submission["file"], submission["run"]
+        try:
+            self.called("quality", file, "--run", run, "--json")
+        except CommandError as error:
+            if error.output.result() is None:  # nothing was found out, as while the broker is away
+                self.log.warning("not checked this time: %s", error)
+                return
+            DataDocsLink().show(self, context, data_docs_page(self.dag_id))
+            msg = f"{error}; the job of run {run} goes on"
+            raise AirflowFailException(msg) from None
+
+    def _wait(self, context: Context, submission: Submission) -> None:
+        due_s = time.time() + 60 * context["params"]["check_minutes"]
+        self.defer(
+            trigger=DueTrigger(
+                file=submission["file"],
+                run=submission["run"],
+                poll_s=poll_seconds(POLL_S),
+                due_s=due_s,
+            ),
+            method_name=self.due.__name__,
+        )
+
+    def _submission(self, context: Context) -> Submission:
+        return context["ti"].xcom_pull(task_ids=self.submit_task_id)

@@ -1,0 +1,153 @@
+"""A project of the user's own: a folder with `slackwater.yml`, and below it pipelines and plans.
+
+What it says reaches every part of the platform, and the daemons that it starts, by the environment
+(infra/layout.py); a variable that is set already goes before it.
+
+    pipelines: pipelines          # all keys may be left out; paths are meant from the file's folder
+    plans: plans
+    python: src                   # modules of your own, for `python:module:Class` in pipeline files
+    state: .slackwater
+    kafka: kafka.yml              # a cluster of your own (docs/kafka.md); else the local stack's
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from infra import kafka_settings
+from infra.errors import SettingsError
+from infra.layout import (
+    PIPELINES_VARIABLE,
+    PLANS_VARIABLE,
+    PROJECT_VARIABLE,
+    PYTHON_VARIABLE,
+    STATE_DIR_VARIABLE,
+)
+from infra.small_file import read_small
+
+FILE = "slackwater.yml"
+"""Marks the folder of a project."""
+
+
+class Settings(BaseModel):
+    """What `slackwater.yml` says.
+
+    Attributes:
+        pipelines: the folder of pipeline files, a DAG each in Airflow.
+        plans: the folder of chaos plans, run by the DAG `chaos_nightly`.
+        python: the folder of the user's own modules; there need be none.
+        state: the folder of logs, topics, checkpoints and tables.
+        kafka: the settings file of a Kafka cluster; None: the local stack's broker.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    pipelines: str = Field(default="pipelines", min_length=1)
+    plans: str = Field(default="plans", min_length=1)
+    python: str = Field(default="src", min_length=1)
+    state: str = Field(default=".slackwater", min_length=1)
+    kafka: str | None = Field(default=None, min_length=1)
+
+
+def choose(named: Path | None) -> Path | None:
+    """Work on a project from here on, and say so to whatever is started.
+
+    Args:
+        named: its folder; None: the one of the environment, else the one in which one stands, which
+            is the nearest folder with a `slackwater.yml`.
+
+    Returns:
+        the project's folder; None: there is none, and nothing was changed.
+
+    Raises:
+        SettingsError: the folder is no project, its file breaks a rule, or one stands in a project
+            of another user's, which has to be named.
+    """
+    variable = os.environ.get(PROJECT_VARIABLE)
+    folder = named or (Path(variable) if variable else _around())
+    if folder is None:
+        return None
+    folder = folder.resolve()
+    settings = read(folder)
+    os.environ[PROJECT_VARIABLE] = str(folder)
+    for name, place in (
+        (STATE_DIR_VARIABLE, settings.state),
+        (PIPELINES_VARIABLE, settings.pipelines),
+        (PLANS_VARIABLE, settings.plans),
+        (PYTHON_VARIABLE, settings.python),
+        (kafka_settings.FILE_VARIABLE, settings.kafka),
+    ):
+        if place is not None:
+            os.environ.setdefault(name, str((folder / place).resolve()))
+    _import_from(os.environ[PYTHON_VARIABLE])
+    return folder
+
+
+def _import_from(folder: str) -> None:
+    """Let this process, and those that it starts, import the user's modules; ours go before."""
+    before = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if folder not in before:
+        os.environ["PYTHONPATH"] = os.pathsep.join([*before, folder])
+    if folder not in sys.path:
+        sys.path.append(folder)
+
+
+def _around() -> Path | None:
+    """The project in which one stands; its modules may be imported, so it must be one's own.
+
+    Raises:
+        SettingsError: it is another user's.
+    """
+    folder = find(Path.cwd())
+    if folder is not None and (folder / FILE).stat().st_uid != os.getuid():
+        text = (
+            f"{folder / FILE} belongs to another user: if you trust what is there, name the "
+            f"project, `slackwater --project {folder}`"
+        )
+        raise SettingsError(text)
+    return folder
+
+
+def find(start: Path) -> Path | None:
+    """The nearest folder with a project's file, from `start` upwards; None: there is none."""
+    around = (start, *start.parents)
+    return next((folder for folder in around if (folder / FILE).is_file()), None)
+
+
+def read(folder: Path) -> Settings:
+    """What the file of a project says.
+
+    Raises:
+        SettingsError: it is missing or breaks a rule.
+    """
+    file = folder / FILE
+    try:
+        document = yaml.safe_load(read_small(file))
+    except OSError as error:
+        text = (
+            f"{folder} is no project: {FILE} cannot be read there ({error.strerror}); "
+            f"`slackwater init {folder}` makes one of a new or empty folder"
+        )
+        raise SettingsError(text) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        text = f"{file} is not YAML: {error}"
+        raise SettingsError(text) from None
+    if not isinstance(document or {}, dict):
+        text = f"{file} must hold keys and values, such as `pipelines: pipelines`"
+        raise SettingsError(text)
+    try:
+        return Settings.model_validate(document or {})
+    except ValidationError as error:
+        raise SettingsError(_said(file, error)) from None
+
+
+def _said(file: Path, error: ValidationError) -> str:
+    """The first mistake in the file, with what may stand there."""
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"{file}: {key!r} is no key: it knows {', '.join(Settings.model_fields)}"
+    return f"{file}: {key}: {first['msg']}, and not {first['input']!r}"

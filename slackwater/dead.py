@@ -1,0 +1,110 @@
+"""`slackwater dead`: what was refused, by reason, with examples and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slackwater.chosen import OptionalRun, chosen
+from slackwater.console import USAGE, bar, complain, say
+from slackwater.files import PipelineFile
+
+if TYPE_CHECKING:
+    from jobs.dead_letters import Letter, Reason
+
+
+def register(app: typer.Typer) -> None:
+    """Add `dead`."""
+    app.command()(dead)
+
+
+def dead(
+    pipeline: PipelineFile,
+    run: OptionalRun = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Of this reason only, as bad_type.")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=0, help="Of each reason, at the most.")] = 3,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT.jsonl", help="As `run` wrote it, instead of a run's tables."),
+    ] = None,
+    input_: Annotated[
+        Path | None,
+        typer.Option("--input", metavar="EVENTS.jsonl", help="With --output: of which log."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a reason.")] = False,
+) -> None:
+    """Show a run's dead letters by reason: how many, what they were about, what to do."""
+    from jobs.dead_letters import by_reason
+
+    if (output is None) != (input_ is None) or (output is not None and run is not None):
+        complain("give --output OUT.jsonl with --input EVENTS.jsonl, or neither and a run's name")
+        raise typer.Exit(USAGE)
+    if output is not None and input_ is not None:
+        letters, read = _in_files(pipeline, output, input_)
+    else:
+        letters, read = _in_tables(pipeline, run)
+    reasons = by_reason(letters, read, examples)
+    if reason is not None:
+        known = ", ".join(one.reason for one in reasons) or "none"
+        reasons = [one for one in reasons if one.reason == reason]
+        if not reasons:
+            complain(f"--reason {reason}: no dead letter has it; those that there are: {known}")
+            raise typer.Exit(USAGE)
+    for line in (one.as_json() for one in reasons) if as_json else _told(reasons, read):
+        say(line)
+
+
+def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int | None]:
+    from chaos.log import read_events
+    from jobs.dead_letters import in_files
+    from windowing.output import dead_letter_path
+    from windowing.spec import load_pipeline
+
+    spec = load_pipeline(file)
+    with bar("reading") as shown:
+        log = shown.track(read_events(input_, spec.source), task_id=shown.task_ids[0])
+        return in_files(spec, dead_letter_path(output), log)
+
+
+def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
+    from infra import stack
+    from jobs.dead_letters import in_postgres, in_tables
+
+    found, spec = chosen(stack.endpoints(only=[]), file, run)
+    if spec.sink is not None and spec.sink.postgres is not None:
+        return in_postgres(spec.sink.postgres, found.run)
+    return in_tables(found.table, found.run)
+
+
+def _told(reasons: list[Reason], read: int | None) -> Iterator[str]:
+    """The lines for a person."""
+    of_all = "" if read is None else f" of {read:,} records read"
+    if not reasons:
+        yield f"no dead letters{of_all}"
+    for one in reasons:
+        share = "" if one.share is None else f", {_share(one.share)}{of_all}"
+        letters = "" if one.letters == one.records else f" in {one.letters:,} dead letters"
+        yield f"{one.reason}: {one.records:,} records{letters}{share}"
+        for letter in one.examples:
+            yield f"  {_example(letter)}"
+        if (more := one.letters - len(one.examples)) > 0:
+            yield f"  and {more:,} more"
+        yield f"  what to do: {one.do}"
+
+
+def _share(share: float) -> str:
+    return f"{share:.2%}" if share >= 0.0001 else "under 0.01%"
+
+
+def _example(letter: Letter) -> str:
+    about = "" if letter.query is None else f", query {letter.query}"
+    name = "" if letter.field is None else f"{letter.field} "
+    value = "" if letter.value is None else f"{name}{letter.value}"
+    said = f": {value or name.strip() or 'no value'}"
+    rule = "" if letter.rule is None else f" ({letter.rule})"
+    return f"{letter.source}/{letter.partition} offset {letter.offset}{about}{said}{rule}"

@@ -1,0 +1,51 @@
+"""`slackwater init`: a project of one's own, with a pipeline that runs, its data and its tests."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slackwater.console import say
+
+TEMPLATE = Path(__file__).resolve().parent / "template"
+
+_HIDDEN = "dot-"  # in the template, of files whose names begin with a dot
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(init)
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new or empty.")],
+) -> None:
+    """Make a project: a pipeline, events, tests, a chaos plan, a CI file; commands work in it."""
+    if folder.exists() and not folder.is_dir():
+        msg = f"{folder} is no folder: name one that is new or empty"
+        raise typer.BadParameter(msg)
+    if folder.is_dir() and (there := sorted(path.name for path in folder.iterdir())):
+        msg = f"{folder} is not empty, it has {there[0]!r}: name a folder that is new or empty"
+        raise typer.BadParameter(msg)
+    for name in files():
+        target = folder / target_of(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(TEMPLATE / name, target)
+        say(str(target))
+    say(f"next: read {folder / 'README.md'}; commands work in {folder}")
+
+
+def files() -> list[Path]:
+    """The files of a new project as they lie in the template, relative to it."""
+    found = (path.relative_to(TEMPLATE) for path in TEMPLATE.rglob("*") if path.is_file())
+    return sorted(path for path in found if "__pycache__" not in path.parts)
+
+
+def target_of(name: Path) -> Path:
+    """What a file of the template is called in a project."""
+    parts = (part.removeprefix(_HIDDEN) for part in name.parts)
+    dots = ("." if part.startswith(_HIDDEN) else "" for part in name.parts)
+    return Path(*map(str.__add__, dots, parts))

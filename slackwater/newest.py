@@ -1,0 +1,90 @@
+"""`slackwater newest`: the newest revision of each window, as a flat file for any tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slackwater.chosen import OptionalRun, chosen
+from slackwater.console import say
+from slackwater.files import PipelineFile
+from slackwater.places import check_places
+
+if TYPE_CHECKING:
+    from windowing.spec import Pipeline, Query
+
+
+def register(app: typer.Typer) -> None:
+    """Add `newest`."""
+    app.command()(newest)
+
+
+def newest(
+    pipeline: PipelineFile,
+    run: OptionalRun = None,
+    query: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Which queries; by default all.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="One query's rows, as .parquet, .csv or .jsonl; else JSON here."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Every revision that was sent, not only the newest.")
+    ] = False,
+) -> None:
+    """Give the newest revision of each window: of one run, key fields and values as columns."""
+    from infra import stack
+    from jobs.results import format_of, lines, of_run, write
+    from windowing.newest import check_named
+
+    if output is not None:
+        format_of(output)
+        check_places({"--output": output}, {"the pipeline": pipeline})
+        if output.exists() and not force:
+            msg = f"--output {output} is there already: name another file, or replace it by --force"
+            raise typer.BadParameter(msg)
+    found, spec = chosen(stack.endpoints(only=[]), pipeline, run)
+    _check_sink(spec)
+    queries = check_named(spec, query or ())
+    if output is None:
+        for one in queries:
+            for line in lines(of_run(found.table, found.run, one, history=all_)):
+                say(line)
+        return
+    one = _single(queries)
+    rows = of_run(found.table, found.run, one, history=all_)
+    write(output, rows)
+    say(f"{len(rows):,} rows of query {one.name}, run {found.run}, written to {output}")
+
+
+def _check_sink(spec: Pipeline) -> None:
+    """Send those to their data base whose rows are there.
+
+    Raises:
+        BadParameter: they are.
+    """
+    from windowing.spark.sinks.postgres_views import view_names
+
+    if spec.sink is not None and spec.sink.postgres is not None:
+        views = ", ".join(f'{spec.sink.postgres}."{name}"' for name in view_names(spec)) or "none"
+        msg = f"the rows of {spec.name} are in PostgreSQL; its views of the newest rows: {views}"
+        raise typer.BadParameter(msg)
+
+
+def _single(queries: list[Query]) -> Query:
+    """The one query whose rows go to a file.
+
+    Raises:
+        BadParameter: there are several.
+    """
+    if len(queries) != 1:
+        names = " or ".join(f"--query {query.name}" for query in queries) or "a query"
+        msg = f"a file holds the rows of one query, which have the same columns: give {names}"
+        raise typer.BadParameter(msg)
+    return queries[0]

@@ -1,0 +1,45 @@
+"""Where the rooms of the platform are: beside this folder, or in an installed package below it.
+
+At the top of site-packages names such as `jobs` would be in everybody's way (infra/adr/0016).
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent / "_platform"
+"""Of the rooms in an installed package; a checkout has none."""
+
+ROOMS = ("chaos", "dags", "infra", "jobs")
+
+
+def open_rooms() -> None:
+    """Make the rooms known to `import`, behind everything that is known already."""
+    if FOLDER.is_dir() and str(FOLDER) not in sys.path:
+        sys.path.append(str(FOLDER))
+
+
+def taken() -> str | None:
+    """What hides one of our rooms, said in a sentence; None: nothing does."""
+    for room in ROOMS if FOLDER.is_dir() else ():
+        found = PathFinder.find_spec(room)
+        places = [] if found is None else [found.origin, *(found.submodule_search_locations or ())]
+        place = next((name for name in places if name is not None), None)
+        if place is None or not Path(place).is_relative_to(FOLDER):
+            return (
+                f"{place} is called like a part of this command, `{room}`: take its folder from "
+                "PYTHONPATH, or rename it"
+            )
+    return None
+
+
+def remedy(error: ModuleNotFoundError) -> str | None:
+    """What to do about a package that is not installed; None: a module of ours is missing."""
+    name = (error.name or "").partition(".")[0]
+    if not name or name in {"slackwater", "windowing", *ROOMS}:
+        return None
+    from infra.layout import PACKAGES
+
+    return f"this needs the package {name}, which is not installed: run `{PACKAGES}`"

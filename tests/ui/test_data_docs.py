@@ -1,0 +1,45 @@
+"""The Data Docs as files on a disk, in a browser that reaches no other host: all is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from chaos.expectations import check
+from tests.chaos.test_expectations import LOG, OUTCOME, P
+from tests.chaos.test_verify import write_tables
+
+pytestmark = [
+    pytest.mark.ui,
+    # Great Expectations is itself built on what its libraries deprecate.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def cells(browser: webdriver.Chrome) -> list[list[str]]:
+    """What the rows of all tables show."""
+    rows = browser.find_elements(By.CSS_SELECTOR, "table tr")
+    return [[c.text for c in row.find_elements(By.CSS_SELECTOR, "td")] for row in rows]
+
+
+@pytest.mark.usefixtures("screenshot")
+def test_first_page_and_results_are_filled_and_styled(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    write_tables(tmp_path / "tables", P, OUTCOME)
+    report = check(P, tmp_path / "tables", "r1", iter(LOG), tmp_path / "docs")
+    browser.get(report.docs_index.as_uri())
+    shown = [row for row in cells(browser) if row]
+    assert len(shown) >= len(P.queries)
+    for query in P.queries:
+        assert any(query.name in " ".join(row) for row in shown)
+    browser.find_element(By.CSS_SELECTOR, "table td a").click()
+    assert browser.current_url.startswith("file:")
+    assert any("✓" in " ".join(row) or "✗" in " ".join(row) for row in cells(browser))
+    table = browser.find_element(By.TAG_NAME, "table")
+    assert table.value_of_css_property("border-collapse") == "collapse"
+    asked = "return performance.getEntriesByType('resource').map(one => one.name)"
+    assert browser.execute_script(asked) == []

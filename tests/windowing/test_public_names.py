@@ -1,0 +1,19 @@
+"""What `import windowing` offers can be seen, and is there."""
+
+import subprocess
+import sys
+
+import windowing
+
+
+def test_dir_shows_every_public_name() -> None:
+    """In a process of its own: once a name was looked up, a module may show more."""
+    code = "import windowing; print(sorted(set(windowing.__all__) - set(dir(windowing))))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there() -> None:
+    assert len(windowing.__all__) > 20
+    for name in windowing.__all__:
+        assert getattr(windowing, name) is not None

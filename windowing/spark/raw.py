@@ -1,0 +1,97 @@
+"""Streams of other shapes as raw rows: what Spark's Kafka source gives, or a table of records."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
+
+from windowing.errors import BadRecords
+from windowing.spec.source import CONTROL_HEADER, Source
+
+_LOG_APPEND_TIME = 1
+_NEEDED = ("partition", "offset", "value")
+
+
+def raw_rows(records: DataFrame, source: Source) -> DataFrame:
+    """Records as raw rows, their partitions numbered as lanes.
+
+    Args:
+        records: `partition`, `offset`, `value` (text or bytes, in the source's format), and where
+            they are there `topic`, `headers` or `control`, `append_us` or `timestampType` and
+            `timestamp`: as Spark's Kafka source has them, with `includeHeaders`.
+        source: whose lanes they are; without a `topic`, all records are of its only one.
+
+    Raises:
+        BadRecords: a column is missing.
+    """
+    names = set(records.columns)
+    if missing := [name for name in _NEEDED if name not in names]:
+        msg = (
+            f"the records have no column {missing[0]!r} (they have {', '.join(records.columns)}): "
+            "lanes are put in order by partition and offset, so give every record both"
+        )
+        raise BadRecords(msg)
+    if "topic" not in names and len(source.parts) > 1:
+        msg = "the records have no column 'topic', and the pipeline reads several: give it"
+        raise BadRecords(msg)
+    return records.select(
+        (_lane(source) if "topic" in names else _lane_of_one(source)).alias("partition"),
+        F.col("offset").cast("long").alias("offset"),
+        F.col("value").cast("binary").alias("value"),
+        _control(names).alias("control"),
+        _append_us(names).alias("append_us"),
+    )
+
+
+def _control(names: set[str]) -> Column:
+    """The control of a record, null for a data record.
+
+    A header that is null, or stands twice, becomes bytes that are no control: a dead letter.
+    """
+    if "headers" not in names:
+        return F.col("control").cast("binary") if "control" in names else _null("binary")
+    found = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
+    no_control = F.encode(F.lit("null"), "UTF-8")
+    one = F.coalesce(F.get(found, F.lit(0))["value"], no_control)
+    several = F.when(F.size(found) > 1, no_control)
+    return several.when(F.size(found) == 1, one)
+
+
+def _append_us(names: set[str]) -> Column:
+    """Only a time that the broker set is an append time; a producer's own clock is not."""
+    if "timestampType" not in names:
+        return F.col("append_us").cast("long") if "append_us" in names else _null("long")
+    by_broker = F.col("timestampType") == _LOG_APPEND_TIME
+    return F.when(by_broker, F.unix_micros("timestamp"))
+
+
+def _null(type_: str) -> Column:
+    return F.lit(None).cast(type_)
+
+
+def _lane(source: Source) -> Column:
+    """The number of the lane of a row of a topic; one that is not declared has a foreign number."""
+    number = _null("int")
+    for part in source.parts:
+        number = F.when(F.col("topic") == part.topic, _lane_in(source, part.topic)).otherwise(
+            number
+        )
+    return number
+
+
+def _lane_of_one(source: Source) -> Column:
+    return _lane_in(source, source.parts[0].topic)
+
+
+def _lane_in(source: Source, topic: str) -> Column:
+    """The lane of a row that is known to be of this topic."""
+    partition, before = F.col("partition").cast("int"), 0
+    for part in source.parts:
+        if part.topic == topic:
+            break
+        before += part.founding
+    times, plus = source.foreign(topic)
+    declared = F.when(partition < part.founding, partition + before)
+    for lane in part.joined:
+        declared = declared.when(partition == lane.partition, F.lit(lane.number))
+    return declared.otherwise(partition * times + plus)

@@ -1,0 +1,99 @@
+"""`windowed`: a pipeline's windows in any Structured Streaming program, as rows for any sink.
+
+    spark = SparkSession.builder.config(map=SETTINGS).getOrCreate()
+    orders = load_pipeline("pipelines/orders.yml")
+    records = spark.readStream.format("kafka").option("includeHeaders", "true")...load()
+    windowed(records, orders).writeStream.format("parquet")...start()
+
+Rows are exactly those of a deployed pipeline. How often a sink has them after a restart is the
+sink's affair: Spark's file sink and Delta keep each batch once, `foreachBatch` may see one twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from windowing.errors import BadRecords
+from windowing.spark.flat_rows import FlatRows, spark_type
+from windowing.spark.plan import SETTINGS, emissions
+from windowing.spark.raw import raw_rows
+from windowing.spec import Pipeline, parse_pipeline
+
+_NEEDED: Final = tuple(
+    name
+    for name in SETTINGS
+    if name.startswith("spark.sql.streaming") or name == "spark.sql.session.timeZone"
+)
+
+
+def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Run a pipeline over a stream of records; its results and dead letters as one stream of rows.
+
+    Args:
+        records: a stream with `partition`, `offset` and `value` (text or bytes, in the source's
+            format) of each record, and where they are there `topic`, `headers` or `control`,
+            `timestamp` and `timestampType` or `append_us`: what Spark's Kafka source gives, with
+            `includeHeaders`. In any order within a batch; offsets of a partition rise with batches.
+        pipeline: as read by `windowing.spec.load_pipeline`. Its `sink`, `schedule` and `quality`
+            mean nothing here.
+
+    Returns:
+        a stream, to be written in append mode, with these columns, null where they have no meaning:
+
+        - `kind`: `result` or `dead_letter`
+        - `query`; of a dead letter that no query could read: null
+        - `window_id`, `window_start`, `window_end` (timestamps)
+        - the key fields and the aggregates of all queries, each under its own name, or as
+          `key.NAME` and `values.NAME` where a column here is called so
+        - `pane` (`full`, `late`; `early` rows are provisional), `revision`, `records`, `offsets`
+        - `op`, `absorbed_by`, if some query retracts, or has sessions that may be absorbed
+        - `source`, `partition`, `offset`, `reason`: of a dead letter
+
+    Raises:
+        BadRecords: a column of `records` is missing, the stream is none, the session was started
+            without `SETTINGS`, or two queries have a column of one name and different types.
+    """
+    if not records.isStreaming:
+        msg = "the records are no stream: use readStream, or LocalEngine of windowing.local"
+        raise BadRecords(msg)
+    _check_settings(records.sparkSession)
+    flat = FlatRows(pipeline)
+    rows = emissions(raw_rows(records, pipeline.source), pipeline)
+    return rows.mapInArrow(_flattener(pipeline.text), StructType.fromDDL(spark_type(flat.schema)))
+
+
+def _check_settings(spark: SparkSession) -> None:
+    """See that the session has what the state depends on.
+
+    Raises:
+        BadRecords: it lacks a setting, or has another.
+    """
+    for name in _NEEDED:
+        found = spark.conf.get(name, None)
+        if found != SETTINGS[name]:
+            msg = (
+                f"the session has {name} = {found}, and windows need {SETTINGS[name]}: start it "
+                "with SparkSession.builder.config(map=windowing.spark.SETTINGS)"
+            )
+            raise BadRecords(msg)
+
+
+def _flattener(
+    text: str,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The last stage, for `mapInArrow`: frames in, flat rows out."""
+
+    def flatten(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = FlatRows(parse_pipeline(text))
+        for batch in batches:
+            yield from rows.of(batch).to_batches()
+
+    return flatten
+
+
+__all__ = ["SETTINGS", "windowed"]
