@@ -1,13 +1,14 @@
 """A recorded checkpoint of Spark: what a stream leaves behind in the middle of its log, and tables.
 
 The stream reads a file a batch (`jobs.file_run`). Its checkpoint knows the files that it has seen
-by their paths; wherever it is unpacked, only files of later batches are beside it.
+by their paths, which are corrected where it is unpacked.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import re
 import tarfile
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +29,7 @@ RUN = "recorded"
 CHECKPOINT, TABLES = "checkpoint", "tables"
 FILE = "spark.tar.xz"
 _BATCH_ROWS = 12
+_BATCHES = re.compile(r'file:/[^"]*/batches/')
 
 
 def pipeline() -> Pipeline:
@@ -42,14 +44,14 @@ def cuts() -> list[dict[int, RawRows]]:
 
 
 def go_on(
-    spark: SparkSession, folder: Path, begin: int, end: int | None, *, tables: bool = False
+    spark: SparkSession, folder: Path, end: int | None = None, *, tables: bool = False
 ) -> Output:
-    """Run batches `begin` to `end` from the checkpoint in a folder, which may be none.
+    """Run the batches that the checkpoint in a folder has not; it may not be there yet.
 
     Args:
         spark: a session of our settings.
         folder: where checkpoint and tables are, or come to be.
-        begin, end: which batches of the log.
+        end: the first batch to be left out; None: to the end of the log.
         tables: write tables, too.
     """
     from jobs.file_run import finish, one_file_a_batch
@@ -65,7 +67,7 @@ def go_on(
         if table is not None:
             table.take(frames, batch_id)
 
-    raw = one_file_a_batch(spark, own_cuts[begin:end], folder)
+    raw = one_file_a_batch(spark, own_cuts[:end], folder)
     finish(emissions(raw, own), write, folder)
     return memory.output
 
@@ -91,6 +93,10 @@ def unpack(file: Path, folder: Path) -> None:
     """Put checkpoint and tables where `go_on` finds them."""
     with tarfile.open(fileobj=BytesIO(lzma.decompress(file.read_bytes()))) as archive:
         archive.extractall(folder, filter="data")
+    for seen in (folder / CHECKPOINT / "sources" / "0").glob("[0-9]*"):
+        text = seen.read_text(encoding="utf-8")
+        seen.write_text(_BATCHES.sub(f"file://{folder}/batches/", text), encoding="utf-8")
+        seen.with_name(f".{seen.name}.crc").unlink()
 
 
 def table_rows(folder: Path) -> int:

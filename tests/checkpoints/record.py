@@ -33,7 +33,7 @@ def record_on_spark(folder: Path) -> None:
 
     with own_session("slackwater recording") as spark, tempfile.TemporaryDirectory() as place:
         half, _ = on_spark.halves()
-        output = on_spark.go_on(spark, Path(place), 0, half, tables=True)
+        output = on_spark.go_on(spark, Path(place), half, tables=True)
         on_spark.pack(Path(place), folder / on_spark.FILE)
     sys.stderr.write(f"on Spark: {len(output.rows)} rows sent\n")
 

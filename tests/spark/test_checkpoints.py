@@ -28,7 +28,7 @@ def test_a_recorded_checkpoint_of_spark_goes_on(
     on_spark.unpack(folder / on_spark.FILE, tmp_path)
     pipeline = on_spark.pipeline()
     before = kept(pipeline, tmp_path / on_spark.TABLES, on_spark.RUN)
-    output = on_spark.go_on(spark, tmp_path, half, end, tables=True)
+    output = on_spark.go_on(spark, tmp_path, tables=True)
     defined = (on_spark.CASE / "out.jsonl").read_text(encoding="utf-8").splitlines()
     defined = [line for line in defined if line]
     found = [*row_lines(output.rows)]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from windowing.spec import PipelineError, parse_pipeline
 from windowing.spec.errors import WindowError
 from windowing.spec.window import AttributeType, WindowClass, parse_window
 
@@ -75,3 +76,19 @@ def test_of_two_mistakes_the_earlier_rule_speaks(text: str, code: str) -> None:
 def test_spellings(text: str, kind: WindowClass, range_: int | None, slide: int) -> None:
     window = parse_window(text, ATTRIBUTES)
     assert (window.kind, window.range_, window.slide) == (kind, range_, slide)
+
+
+def test_gaps_of_keys_that_do_not_exist_are_a_sentence() -> None:
+    """It was a KeyError."""
+    text = (
+        "name: p\n"
+        "source: {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us},\n"
+        "  fields: {v: int}, disorder: ordered}\n"
+        "queries:\n"
+        "  q:\n"
+        "    window: {session: 5 us, wattr: ts, gaps: {a: 1 us}}\n"
+        "    group_by: [g]\n"
+        "    aggregates: {n: count}\n"
+    )
+    with pytest.raises(PipelineError, match=r"E_ATTR_UNKNOWN: 'g' is not under source.fields"):
+        parse_pipeline(text)

@@ -153,8 +153,8 @@ def check_gaps(window: Window, key: Sequence[str], types: Mapping[str, str]) -> 
     Raises:
         WindowError: E_ATTR_TYPE.
     """
-    if not window.gaps:
-        return
+    if not window.gaps or any(field not in types for field in key):
+        return  # a field that does not exist is refused where the key is read
     wanted = {"int": int, "string": str}.get(types[key[0]]) if len(set(key)) == 1 else None
     if wanted is None or any(type(value) is not wanted for value, _ in window.gaps):
         msg = f"gaps name values of the one field of the key, a string or an int; key: {list(key)}"
