@@ -29,7 +29,7 @@ RUN = "recorded"
 CHECKPOINT, TABLES = "checkpoint", "tables"
 FILE = "spark.tar.xz"
 _BATCH_ROWS = 12
-_BATCHES = re.compile(r'file:/[^"]*/batches/')
+_RECORDED_AT = re.compile(r'file:/[^"]*/(batches|checkpoint)/')
 
 
 def pipeline() -> Pipeline:
@@ -93,10 +93,12 @@ def unpack(file: Path, folder: Path) -> None:
     """Put checkpoint and tables where `go_on` finds them."""
     with tarfile.open(fileobj=BytesIO(lzma.decompress(file.read_bytes()))) as archive:
         archive.extractall(folder, filter="data")
-    for seen in (folder / CHECKPOINT / "sources" / "0").glob("[0-9]*"):
-        text = seen.read_text(encoding="utf-8")
-        seen.write_text(_BATCHES.sub(f"file://{folder}/batches/", text), encoding="utf-8")
-        seen.with_name(f".{seen.name}.crc").unlink()
+    for pattern in ("sources/0/[0-9]*", "state/*/_metadata/v2/[0-9]*"):
+        for told in (folder / CHECKPOINT).glob(pattern):
+            text = told.read_text(encoding="utf-8")
+            here = _RECORDED_AT.sub(rf"file://{folder}/\1/", text)
+            told.write_text(here, encoding="utf-8")
+            told.with_name(f".{told.name}.crc").unlink()
 
 
 def table_rows(folder: Path) -> int:
