@@ -81,6 +81,8 @@ def running_airflow(logs: Path, more: dict[str, str]):
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
         # A busy machine is no reason for a task to give up its API server after five seconds.
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
+        "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": "300",
+        "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "240",
         "AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT": "300",
         "AIRFLOW__DAG_PROCESSOR__STALE_DAG_THRESHOLD": "10",
         "AIRFLOW__SCHEDULER__PARSING_CLEANUP_INTERVAL": "5",

@@ -33,7 +33,7 @@ class Stage:
         for before, after in changes.items():
             text = text.replace(f"{before}: continuous", f"{before}: {after}")
         (self.pipelines / f"{name}.yml").write_text(text)
-        wait_for(lambda: self.airflow.knows(name), 120, f"DAG {name} is there")
+        wait_for(lambda: self.airflow.knows(name), 240, f"DAG {name} is there")
         self.airflow.patch(f"dags/{name}", is_paused=False)
         return Deployed(self, name)
 
