@@ -1,7 +1,7 @@
 """A recorded checkpoint of Spark: what a stream leaves behind in the middle of its log, and tables.
 
-The stream reads a file a batch (`jobs.file_run`). Its checkpoint knows the files that it has seen
-by their paths, which are corrected where it is unpacked.
+The stream reads a file a batch (`jobs.file_run`). Its checkpoint knows the files that it has seen,
+and the schemas of its state, by their paths, which are corrected where it is unpacked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RUN = "recorded"
 CHECKPOINT, TABLES = "checkpoint", "tables"
 FILE = "spark.tar.xz"
 _BATCH_ROWS = 12
-_BATCHES = re.compile(r'file:/[^"]*/batches/')
+_PLACE = re.compile(rb'(file:(?://)?)/[^"\s]*?/(batches|checkpoint)(?=/)')
 
 
 def pipeline() -> Pipeline:
@@ -93,10 +93,11 @@ def unpack(file: Path, folder: Path) -> None:
     """Put checkpoint and tables where `go_on` finds them."""
     with tarfile.open(fileobj=BytesIO(lzma.decompress(file.read_bytes()))) as archive:
         archive.extractall(folder, filter="data")
-    for seen in (folder / CHECKPOINT / "sources" / "0").glob("[0-9]*"):
-        text = seen.read_text(encoding="utf-8")
-        seen.write_text(_BATCHES.sub(f"file://{folder}/batches/", text), encoding="utf-8")
-        seen.with_name(f".{seen.name}.crc").unlink()
+    for file in (folder / CHECKPOINT).rglob("*"):
+        checksum = file.with_name(f".{file.name}.crc")
+        if file.is_file() and _PLACE.search(data := file.read_bytes()):
+            file.write_bytes(_PLACE.sub(rb"\1" + str(folder).encode() + rb"/\2", data))
+            checksum.unlink(missing_ok=True)
 
 
 def table_rows(folder: Path) -> int:
