@@ -93,10 +93,10 @@ def unpack(file: Path, folder: Path) -> None:
     """Put checkpoint and tables where `go_on` finds them."""
     with tarfile.open(fileobj=BytesIO(lzma.decompress(file.read_bytes()))) as archive:
         archive.extractall(folder, filter="data")
-    for file in (folder / CHECKPOINT).rglob("*"):
-        checksum = file.with_name(f".{file.name}.crc")
-        if file.is_file() and _PLACE.search(data := file.read_bytes()):
-            file.write_bytes(_PLACE.sub(rb"\1" + str(folder).encode() + rb"/\2", data))
+    for part in (folder / CHECKPOINT).rglob("*"):
+        checksum = part.with_name(f".{part.name}.crc")
+        if part.is_file() and _PLACE.search(data := part.read_bytes()):
+            part.write_bytes(_PLACE.sub(rb"\1" + str(folder).encode() + rb"/\2", data))
             checksum.unlink(missing_ok=True)
 
 
