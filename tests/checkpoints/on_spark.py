@@ -1,7 +1,7 @@
 """A recorded checkpoint of Spark: what a stream leaves behind in the middle of its log, and tables.
 
-The stream reads a file a batch (`jobs.file_run`). Its checkpoint knows the files that it has seen
-by their paths, which are corrected where it is unpacked.
+The stream reads a file a batch (`jobs.file_run`). Its checkpoint knows the files that it has seen,
+and the schemas of its state, by their paths, which are corrected where it is unpacked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RUN = "recorded"
 CHECKPOINT, TABLES = "checkpoint", "tables"
 FILE = "spark.tar.xz"
 _BATCH_ROWS = 12
-_RECORDED_AT = re.compile(r'file:/[^"]*/(batches|checkpoint)/')
+_PLACE = re.compile(rb'(file:(?://)?)/[^"\s]*?/(batches|checkpoint)(?=/)')
 
 
 def pipeline() -> Pipeline:
@@ -93,12 +93,11 @@ def unpack(file: Path, folder: Path) -> None:
     """Put checkpoint and tables where `go_on` finds them."""
     with tarfile.open(fileobj=BytesIO(lzma.decompress(file.read_bytes()))) as archive:
         archive.extractall(folder, filter="data")
-    for pattern in ("sources/0/[0-9]*", "state/*/_metadata/v2/[0-9]*"):
-        for told in (folder / CHECKPOINT).glob(pattern):
-            text = told.read_text(encoding="utf-8")
-            here = _RECORDED_AT.sub(rf"file://{folder}/\1/", text)
-            told.write_text(here, encoding="utf-8")
-            told.with_name(f".{told.name}.crc").unlink()
+    for part in (folder / CHECKPOINT).rglob("*"):
+        checksum = part.with_name(f".{part.name}.crc")
+        if part.is_file() and _PLACE.search(data := part.read_bytes()):
+            part.write_bytes(_PLACE.sub(rb"\1" + str(folder).encode() + rb"/\2", data))
+            checksum.unlink(missing_ok=True)
 
 
 def table_rows(folder: Path) -> int:
