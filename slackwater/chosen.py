@@ -40,6 +40,24 @@ def chosen(endpoints: Endpoints, file: Path, run: str | None) -> tuple[Run, Pipe
     return found, found.own_pipeline()
 
 
+def stack_for(file: Path, *parts: str) -> Endpoints:
+    """The addresses of the running stack; a file that names no pipeline is told of first.
+
+    Args:
+        file: a pipeline file, which may have been broken since a run was submitted with it.
+        parts: of the stack, which must be running.
+
+    Raises:
+        PipelineError: the file names no pipeline.
+        NotReady: a part does not run.
+    """
+    from infra import stack
+    from jobs.runs.choice import check_name_in
+
+    check_name_in(file)
+    return stack.endpoints(only=parts)
+
+
 def warn(endpoints: Endpoints, run: Run, file: Path) -> None:
     """Say how the user's file differs from what the run runs, where it does."""
     from jobs.runs.difference import file_differs

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from slackwater import answers
-from slackwater.chosen import OptionalRun, chosen
+from slackwater.chosen import OptionalRun, chosen, stack_for
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
@@ -136,14 +136,13 @@ def progress(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Say how far a run's committed offsets are from a target, and how the run is."""
-    from infra import stack
     from jobs import runs
     from jobs.runs.overview import page_now
     from jobs.topics import lane_ends
     from windowing.spec import load_pipeline
 
     target = None if until is None else _offsets(until)
-    endpoints = stack.endpoints(only=["kafka", "spark"])
+    endpoints = stack_for(pipeline, "kafka", "spark")
     if ends:
         source = load_pipeline(pipeline).source
         target = target or lane_ends(endpoints.kafka_bootstrap, source)
@@ -200,11 +199,10 @@ def quality(
     from chaos.expectations.results import keep
     from chaos.expectations.run import check
     from chaos.log import behind, read_topics
-    from infra import stack
     from infra.layout import Layout
     from jobs.runs.verdicts import Judge, keep_verdict
 
-    endpoints = stack.endpoints(only=["kafka"])
+    endpoints = stack_for(pipeline, "kafka")
     of, spec = chosen(endpoints, pipeline, run)
     in_postgres = spec.sink is not None and spec.sink.postgres is not None
     report = check(
@@ -253,11 +251,10 @@ def plot(
     run: OptionalRun = None,
 ) -> None:
     """Draw a week of the flights' delays, with the windows that late records revised."""
-    from infra import stack
     from jobs.plot import plot as draw
 
     check_picture("--png", png, {"the pipeline": pipeline})
-    of, _ = chosen(stack.endpoints(only=["kafka"]), pipeline, run)
+    of, _ = chosen(stack_for(pipeline, "kafka"), pipeline, run)
     drawn = draw(of.table, of.run, png)
     say(f"{png}: {drawn.windows} windows from {drawn.start}, {drawn.revised} of them revised")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.chosen import OptionalRun, chosen
+from slackwater.chosen import OptionalRun, chosen, stack_for
 from slackwater.console import USAGE, bar, complain, say
 from slackwater.files import PipelineFile
 
@@ -72,10 +72,9 @@ def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int
 
 
 def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
-    from infra import stack
     from jobs.dead_letters import in_postgres, in_tables
 
-    found, spec = chosen(stack.endpoints(only=[]), file, run)
+    found, spec = chosen(stack_for(file), file, run)
     if spec.sink is not None and spec.sink.postgres is not None:
         return in_postgres(spec.sink.postgres, found.run)
     return in_tables(found.table, found.run)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater import answers
+from slackwater.chosen import stack_for
 from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, err, say, tell
 from slackwater.files import PipelineFile
@@ -71,12 +72,11 @@ def submit(
     A run that lives is attached to, one that was stopped goes on from its checkpoint: if the file
     means what it was begun with. Else nothing is touched, and the ways on are named.
     """
-    from infra import stack
     from jobs.deploy import carry_out
     from jobs.runs import living
     from jobs.runs.overview import page_now
 
-    endpoints = stack.endpoints(only=["kafka", "spark"])
+    endpoints = stack_for(pipeline, "kafka", "spark")
     found = _prepared(endpoints, pipeline, (run, origin), beside=beside, replace=replace)
     for sentence in found.said:
         (say if dry_run else tell)(sentence)
@@ -123,11 +123,10 @@ def handover(
     What only one of them has is named. Where windows differ, nothing is done.
     """
     from chaos.handover.run import compare, sides
-    from infra import stack
     from jobs.runs import take_over
     from slackwater.replay import show_contrast
 
-    endpoints = stack.endpoints(only=["kafka", "spark"])
+    endpoints = stack_for(pipeline, "kafka", "spark")
     blue, green = sides(endpoints, pipeline, to)
     if blue is None:
         say(f"run {green.run} is the live run of pipeline {green.pipeline} already")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.chosen import OptionalRun, chosen
+from slackwater.chosen import OptionalRun, chosen, stack_for
 from slackwater.console import say
 from slackwater.files import PipelineFile
 from slackwater.places import check_places
@@ -39,7 +39,6 @@ def newest(
     ] = False,
 ) -> None:
     """Give the newest revision of each window: of one run, key fields and values as columns."""
-    from infra import stack
     from jobs.results import format_of, lines, of_run, write
     from windowing.newest import check_named
 
@@ -49,7 +48,7 @@ def newest(
         if output.exists() and not force:
             msg = f"--output {output} is there already: name another file, or replace it by --force"
             raise typer.BadParameter(msg)
-    found, spec = chosen(stack.endpoints(only=[]), pipeline, run)
+    found, spec = chosen(stack_for(pipeline), pipeline, run)
     _check_sink(spec)
     queries = check_named(spec, query or ())
     if output is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.chosen import warn
+from slackwater.chosen import stack_for, warn
 from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import Engine
@@ -79,11 +79,10 @@ def _trials(
     pipeline: Path, trials: int, seed: int, range_: tuple[str | None, str | None], run: str | None
 ) -> None:
     from chaos.replay.run import replay as run_again
-    from infra import stack
     from jobs.runs.choice import meant_or_none
     from slackwater.single import load_single
 
-    endpoints = stack.endpoints(only=["kafka", "spark"])
+    endpoints = stack_for(pipeline, "kafka", "spark")
     production = meant_or_none(endpoints, pipeline, run)
     if production is not None:
         # What it runs is what is run again, whatever stands in the file by now.

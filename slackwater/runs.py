@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater import answers
-from slackwater.chosen import OptionalRun, warn
+from slackwater.chosen import OptionalRun, stack_for, warn
 from slackwater.console import err, plain, say, tell
 from slackwater.files import PipelineFile
 
@@ -69,12 +69,11 @@ def runs(
 
 def start(pipeline: PipelineFile, run: OptionalRun = None) -> None:
     """Let a run go on from its checkpoint, with its own copy of the file."""
-    from infra import stack
     from jobs import runs as begun
     from jobs.runs.choice import meant
     from jobs.runs.overview import page_now
 
-    endpoints = stack.endpoints(only=["kafka", "spark"])
+    endpoints = stack_for(pipeline, "kafka", "spark")
     found = meant(endpoints, pipeline, run)
     warn(endpoints, found, pipeline)
     begun_again = begun.start(endpoints, found)
@@ -89,11 +88,10 @@ def stop(
     ] = False,
 ) -> None:
     """End a run's job; its checkpoint stays, and `start` goes on from there."""
-    from infra import stack
     from jobs import runs as begun
     from jobs.runs.choice import meant_or_none, name_in
 
-    endpoints = stack.endpoints(only=["spark"])
+    endpoints = stack_for(pipeline, "spark")
     name = name_in(endpoints, pipeline)
     if every:
         stopped = begun.stop_all(endpoints, name)

@@ -11,7 +11,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from slackwater.chosen import OptionalRun, chosen
+from slackwater.chosen import OptionalRun, chosen, stack_for
 from slackwater.console import USAGE, complain, err, plain, say
 from slackwater.files import PipelineFile
 
@@ -44,13 +44,12 @@ def state(
     ] = False,
 ) -> None:
     """Show what lanes and shards keep, of a running or a stopped job."""
-    from infra import stack
     from jobs import state as states
     from jobs.file_run import own_session
     from windowing.spec import load_pipeline
 
     if checkpoint is None:
-        of, spec = chosen(stack.endpoints(only=[]), pipeline, run)
+        of, spec = chosen(stack_for(pipeline), pipeline, run)
         where = of.checkpoint
     else:
         where, spec = checkpoint, load_pipeline(pipeline)

@@ -14,6 +14,7 @@ from infra.endpoints import Endpoints
 from jobs.runs.folder import Run, RunError, find_named, runs_folder
 from jobs.runs.orders import live_run
 from windowing.spec import PipelineError, load_pipeline
+from windowing.spec.documents import read_text
 
 
 def meant(endpoints: Endpoints, file: Path, run: str | None = None) -> Run:
@@ -56,11 +57,24 @@ def name_in(endpoints: Endpoints, file: Path) -> str:
         return name
 
 
+def check_name_in(file: Path) -> None:
+    """See that a file names a pipeline, be the file broken otherwise.
+
+    Raises:
+        PipelineError: it does not.
+    """
+    try:
+        load_pipeline(file)
+    except PipelineError:
+        if _name_alone(file) is None:
+            raise
+
+
 def _name_alone(file: Path) -> str | None:
     """The name in a file that breaks a rule; None: it has none that could be a folder's."""
     try:
-        told = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeError, yaml.YAMLError):
+        told = yaml.safe_load(read_text(file))
+    except (PipelineError, yaml.YAMLError, RecursionError):
         return None
     name = told.get("name") if isinstance(told, dict) else None
     return name if isinstance(name, str) and name == Path(name).name and name else None

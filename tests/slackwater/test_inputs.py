@@ -199,7 +199,7 @@ def test_what_is_no_file_of_its_kind_is_said_in_a_sentence(
         ("tune p.yml --topic --bootstrap 127.0.0.1:99999", "no address of a Kafka broker"),
         ("tune p.yml --topic --bootstrap 127.0.0.1:0", "no address of a Kafka broker"),
         ("nonsense", "No such command 'nonsense'"),
-        ("verify p.yml", "give the output as"),
+        ("verify p.yml --topic --input a --output b", "give the log as"),
         ("verify p.yml --output a --table b --topic", "give the output as"),
     ],
 )
