@@ -134,11 +134,11 @@ def _now() -> str:
 
 
 def _commit() -> str:
-    """The checkout's commit, with a `+` where files differ from it."""
-    described = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    return described.stdout.strip()
+    """The checkout's commit, with a `+` where files other than the verdicts differ from it."""
+    commit = _git("describe", "--always", "--exclude=*")
+    return commit + "+" if _git("status", "--porcelain", "--", ":!docs/nightly") else commit
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], check=False, capture_output=True, text=True)
+    return done.stdout.strip()
