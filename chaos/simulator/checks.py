@@ -18,6 +18,7 @@ from chaos.simulator.history import Batch, History, Metric
 from chaos.simulator.refusals import REFUSALS, as_far_as_committed, lawful, meant
 from chaos.verify import Comparison, Verdict, verify
 from windowing.semantics import Counts, Outcome
+from windowing.spec.lengths import INT64_MIN
 from windowing.spec.pipeline import Pipeline
 from windowing.spec.rows import dead_letter_line, row_line
 
@@ -178,8 +179,9 @@ def _progress(history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str
             latest[metric.lane] = said
 
 
-def _number(progress_us: float | None) -> float:
-    return -math.inf if progress_us is None else progress_us
+def _number(progress: float | None) -> float:
+    """A progress as a number; below the least of 64 bits it says nothing, as no record is there."""
+    return -math.inf if progress is None or progress <= INT64_MIN else progress
 
 
 def clean(outcome: Outcome) -> Batch:

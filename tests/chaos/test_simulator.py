@@ -47,6 +47,9 @@ queries:
 """
 CONTROL = {"control": {"end": True}}
 
+SIMULATED = Path(__file__).parents[1] / "data" / "simulated"
+"""Runs that a check judged wrongly, as the simulator left them."""
+
 
 def lane(*contents: Event) -> tuple[Event, ...]:
     return tuple(
@@ -231,6 +234,11 @@ def test_a_failure_is_shrunk_kept_and_replayed(
     failed.file.write_text(json.dumps(document))
     answer = CliRunner().invoke(app, failed.command.split()[1:])
     assert (answer.exit_code, answer.output.splitlines()[-1]) == (0, "1 passed, 0 failed")
+
+
+@pytest.mark.parametrize("file", sorted(SIMULATED.glob("*.json")), ids=lambda file: file.stem)
+def test_what_once_convicted_the_sound_engine(file: Path) -> None:
+    assert not replay(file, Parts()).failures
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"seed": 1}'])
