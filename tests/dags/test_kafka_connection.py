@@ -54,8 +54,8 @@ def logins(cluster):
 
 @pytest.mark.usefixtures("airflow_database", "named")
 def test_every_command_of_a_deployment_gets_it_and_nobody_else(pipelines, cluster, capfd):
-    run = load().test()
-    assert set(states(run).values()) == {"success"}
+    run = load().test(mark_success_pattern="^(monitor|check_again)$")
+    assert set(states(run).values()) <= {"success", "skipped"}
     found = logins(cluster)
     assert len(found) >= 6  # of tasks and of the trigger
     assert all(one == KAFKA for one in found)
