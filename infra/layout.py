@@ -141,3 +141,15 @@ def default_layout() -> Layout:
         state_dir=Path(state or project() / ".slackwater").resolve(),
         pipelines=Path(pipelines or project() / "pipelines").resolve(),
     )
+
+
+def pipeline_folders() -> tuple[Path, ...]:
+    """Where a pipeline that is called by its name alone is looked for, the nearest first.
+
+    Of a project, or where SLACKWATER_PIPELINES says it, that folder only. Else nobody chose one:
+    `pipelines` where one stands, and then the checkout's.
+    """
+    here = Path.cwd() / "pipelines"
+    if os.environ.get(PIPELINES_VARIABLE) or os.environ.get(PROJECT_VARIABLE):
+        return (default_layout().pipelines,)
+    return (here,) if PACKAGED else tuple(dict.fromkeys((here, ROOT / "pipelines")))

@@ -201,18 +201,19 @@ def show_contrast(windows: Contrast) -> None:
 
 
 def _of_that_name(new_file: Path) -> Path:
-    """The file under `pipelines/` of the pipeline that another one might replace."""
-    from infra.layout import default_layout
+    """The file of the pipeline that another one might replace, from where pipelines are kept."""
+    from infra.layout import pipeline_folders
     from windowing.spec import PipelineError, load_pipeline
 
-    name, folder = load_pipeline(new_file).name, default_layout().pipelines
-    for file in sorted(folder.glob("*.yml")):
+    name, folders = load_pipeline(new_file).name, pipeline_folders()
+    for file in (file for folder in folders for file in sorted(folder.glob("*.yml"))):
         try:
             if load_pipeline(file).name == name:
                 return file
         except PipelineError as error:
             tell(f"passed over: {error}")
-    complain(f"no file in {folder} is called {name}: name the pipeline as the argument")
+    places = " or ".join(map(str, folders))
+    complain(f"no file in {places} is called {name}: name the pipeline as the argument")
     raise typer.Exit(USAGE)
 
 
