@@ -103,6 +103,18 @@ def test_state_and_dags_are_the_projects_own(shop: Path, monkeypatch: pytest.Mon
     assert given["SLACKWATER_PLANS"] == str(shop / "plans")
 
 
+def test_a_pipeline_called_by_its_name_is_looked_for_in_the_project_alone(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody chose a project, the folder in which one stands goes before the checkout's."""
+    assert layout.pipeline_folders() == (tmp_path / "pipelines", layout.ROOT / "pipelines")
+    monkeypatch.chdir(layout.ROOT)
+    assert layout.pipeline_folders() == (layout.ROOT / "pipelines",)
+    monkeypatch.chdir(tmp_path)
+    assert command("--project", shop, "explain", shop / "pipelines" / "orders.yml").exit_code == 0
+    assert layout.pipeline_folders() == (shop / "pipelines",)
+
+
 def test_a_state_folder_that_is_named_goes_before_the_projects(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
