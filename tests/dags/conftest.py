@@ -4,6 +4,7 @@ Run with Airflow's environment: `.slackwater/airflow-venv/bin/python -m pytest t
 main environment there is no Airflow, and nothing here is collected.
 """
 
+import faulthandler
 import importlib.util
 import json
 import os
@@ -24,6 +25,9 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 
 WATCHERS = "^(monitor|check_again)$"
 """The tasks that wait as long as a job lives."""
+
+END_S = 180
+"""How long the process may take to end after its last test: seconds, on a busy machine."""
 
 if importlib.util.find_spec("airflow") is None:
     collect_ignore_glob = ["test_*.py"]
@@ -49,6 +53,11 @@ else:
             "SLACKWATER_COMMAND": f"{sys.executable} {STAND_IN}",
         }
     )
+
+
+def pytest_sessionfinish():
+    """A thread that is left must not keep the process: it is shown, and the process fails."""
+    faulthandler.dump_traceback_later(END_S, exit=True, file=sys.__stderr__)
 
 
 def pytest_unconfigure():
