@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.timeout(600)  # Airflow is imported anew, whatever limit is asked for
+
 HERE = Path(__file__).parent
 
 WAITS = """
@@ -56,7 +60,7 @@ def ended(tmp_path: Path, test: str, *options: str) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=240,
+        timeout=480,
         check=False,
     )
     return done.returncode, done.stdout
