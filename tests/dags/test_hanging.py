@@ -31,6 +31,22 @@ def test_that_waits():
             pass
 """
 
+ON_SERVICES = """
+import time
+
+import pytest
+
+pytestmark = pytest.mark.stack
+
+
+def test_that_waits():
+    time.sleep(600)
+
+
+def test_that_comes_next():
+    pass
+"""
+
 LEAVES = """
 import threading
 
@@ -71,6 +87,12 @@ def test_a_test_that_hangs_fails_though_airflow_disarms_the_alarm(tmp_path):
     assert code == 1, said
     assert "Timeout" in said
     assert "in test_that_waits" in said
+
+
+def test_on_services_it_fails_alone_so_that_they_are_stopped(tmp_path):
+    code, said = ended(tmp_path, ON_SERVICES, "--timeout=2")
+    assert code == 1
+    assert "1 failed, 1 passed" in said
 
 
 def test_a_thread_that_is_left_does_not_keep_the_process(tmp_path):
