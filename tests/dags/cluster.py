@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 
 class Cluster:
@@ -21,6 +22,10 @@ class Cluster:
         lines = file.read_text().splitlines() if file.exists() else []
         calls = [json.loads(line) for line in lines]
         return [call for call in calls if verb in (None, call["arguments"][0])]
+
+    def clock(self, seconds: float) -> SimpleNamespace:
+        """A `time` in which each call of the command takes so long, however busy the machine is."""
+        return SimpleNamespace(time=lambda: seconds * len(self.calls()))
 
     def jobs(self) -> dict[str, dict]:
         """The jobs that were ever submitted."""

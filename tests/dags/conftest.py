@@ -4,6 +4,7 @@ Run with Airflow's environment: `.slackwater/airflow-venv/bin/python -m pytest t
 main environment there is no Airflow, and nothing here is collected.
 """
 
+import faulthandler
 import importlib.util
 import json
 import os
@@ -19,7 +20,14 @@ import pytest
 from cluster import Cluster
 
 PROJECT = Path(__file__).resolve().parents[2]
+DAGS = PROJECT / "dags"
 STAND_IN = Path(__file__).with_name("stand_in.py")
+
+WATCHERS = "^(monitor|check_again)$"
+"""The tasks that wait as long as a job lives."""
+
+END_S = 180
+"""How long the process may take to end after its last test: seconds, on a busy machine."""
 
 if importlib.util.find_spec("airflow") is None:
     collect_ignore_glob = ["test_*.py"]
@@ -47,9 +55,38 @@ else:
     )
 
 
+def pytest_sessionfinish():
+    """A thread that is left must not keep the process: it is shown, and the process fails."""
+    faulthandler.dump_traceback_later(END_S, exit=True, file=sys.__stderr__)
+
+
 def pytest_unconfigure():
     if importlib.util.find_spec("airflow") is not None:
         shutil.rmtree(HOME, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items):
+    """On real services a test that hangs fails alone: its end must not leave them running."""
+    for item in items:
+        if item.get_closest_marker("stack"):
+            item.add_marker(pytest.mark.timeout(method="signal"))
+
+
+def load_dags() -> dict:
+    """All DAGs, as parsed."""
+    from airflow.dag_processing.dagbag import DagBag
+
+    return DagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name="dags-folder").dags
+
+
+def run_through(dag, **conf):
+    """One DAG run in this process; the tasks that watch the job count as done, or it had no end."""
+    return dag.test(run_conf=conf, mark_success_pattern=WATCHERS)
+
+
+def states(run) -> dict[str, str]:
+    """The state of each task of a DAG run."""
+    return {ti.task_id: ti.state for ti in run.get_task_instances()}
 
 
 @pytest.fixture(scope="session")
@@ -87,16 +124,18 @@ def stand_ins(folder: Path):
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Master)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield (
-        here,
-        {
-            "STAND_IN_DIR": str(place),
-            "SLACKWATER_STATE_DIR": str(folder / "state"),
-            "SLACKWATER_SPARK_REST": f"http://127.0.0.1:{server.server_port}",
-        },
-    )
-    server.shutdown()
-    server.server_close()
+    try:
+        yield (
+            here,
+            {
+                "STAND_IN_DIR": str(place),
+                "SLACKWATER_STATE_DIR": str(folder / "state"),
+                "SLACKWATER_SPARK_REST": f"http://127.0.0.1:{server.server_port}",
+            },
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.fixture

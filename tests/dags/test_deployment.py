@@ -2,23 +2,20 @@
 
 import json
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
 from airflow.models.asset import AssetEvent
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
+from conftest import load_dags, run_through, states
 from sqlalchemy import select
-
-DAGS = Path(__file__).resolve().parents[2] / "dags"
 
 pytestmark = pytest.mark.usefixtures("airflow_database", "cluster")
 
 
 def load(name: str = "flight_delays"):
     """The DAG as parsed, with retries that do not wait."""
-    dag = DagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name="dags-folder").dags[name]
+    dag = load_dags()[name]
     for task in dag.tasks:
         task.retry_delay = timedelta(0)
     dag.get_task("wait_for_progress").poll_s = 0.05
@@ -27,12 +24,8 @@ def load(name: str = "flight_delays"):
 
 
 def deploy(dag=None, **conf):
-    """One DAG run without the tasks that would watch the job without end."""
-    return (dag or load()).test(run_conf=conf, mark_success_pattern="^(monitor|check_again)$")
-
-
-def states(run) -> dict[str, str]:
-    return {ti.task_id: ti.state for ti in run.get_task_instances()}
+    """One DAG run, of the DAG as loaded unless another is given."""
+    return run_through(dag or load(), **conf)
 
 
 def result(run, task_id: str, key: str = "return_value"):

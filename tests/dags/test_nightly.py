@@ -4,16 +4,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
 from airflow.models.asset import AssetEvent
 from airflow.utils.session import create_session
+from conftest import load_dags, run_through, states
 from sqlalchemy import select
 
 from dags.entities import read_plans
 from dags.operators.command import project_root
 
 PROJECT = Path(__file__).resolve().parents[2]
-DAGS = PROJECT / "dags"
 
 
 @pytest.fixture
@@ -27,25 +26,17 @@ def plans():
     shutil.rmtree(folder)
 
 
-def load():
-    return DagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name="dags-folder").dags
-
-
-def states(run) -> dict[str, str]:
-    return {ti.task_id: ti.state for ti in run.get_task_instances()}
-
-
 def test_every_plan_of_the_project_is_run():
     assert "chaos/plans/first.yml" in read_plans(PROJECT)
 
 
 def test_without_plans_there_is_no_dag():
-    assert "chaos_nightly" not in load()
+    assert "chaos_nightly" not in load_dags()
 
 
 @pytest.mark.usefixtures("plans")
 def test_plans_run_one_after_the_other():
-    dag = load()["chaos_nightly"]
+    dag = load_dags()["chaos_nightly"]
     assert [task.task_id for task in dag.topological_sort()] == [
         "first",
         "stalls",
@@ -59,7 +50,7 @@ def test_plans_run_one_after_the_other():
 
 @pytest.mark.usefixtures("airflow_database", "plans")
 def test_a_night_in_which_all_plans_pass(cluster):
-    run = load()["chaos_nightly"].test(run_conf={"seed": 7})
+    run = run_through(load_dags()["chaos_nightly"], seed=7)
     assert set(states(run).values()) == {"success"}
     assert run.state == "success"
     first = cluster.calls("chaos")[0]["arguments"]
@@ -75,7 +66,7 @@ def test_a_night_in_which_all_plans_pass(cluster):
 @pytest.mark.parametrize("code", [1, 3])
 def test_a_failed_plan_fails_the_night_and_holds_up_nothing(cluster, code):
     cluster.script(plans={"first": code})
-    run = load()["chaos_nightly"].test()
+    run = run_through(load_dags()["chaos_nightly"])
     assert states(run) == {
         "first": "failed",
         "stalls": "success",
