@@ -19,6 +19,7 @@ from chaos.nightly.verdicts import PartVerdict
 
 _CODES = {0: Outcome.passed, 3: Outcome.unknown}
 _ENGINE = (sys.executable, "-m", "infra.containers")
+_CHANGED = ("status", "--porcelain", "--untracked-files=no", "--", ":(top,exclude)docs/nightly")
 
 
 def run_parts(
@@ -136,7 +137,7 @@ def _now() -> str:
 def _commit() -> str:
     """The checkout's commit, with a `+` where files other than the verdicts differ from it."""
     commit = _git("describe", "--always", "--exclude=*")
-    return commit + "+" if _git("status", "--porcelain", "--", ":!docs/nightly") else commit
+    return commit + "+" if _git(*_CHANGED) else commit
 
 
 def _git(*arguments: str) -> str:

@@ -172,7 +172,7 @@ def _progress(history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str
                 if metric.lane not in outcomes[number].progress:
                     yield f"batch {number} counts {metric.lane}, which is no lane of the log"
                     return
-                fact = _number(outcomes[number].progress[metric.lane])
+                fact = _fact(outcomes[number].progress[metric.lane])
             if said != fact:
                 yield f"lane {metric.lane} stood at {fact} after batch {number}, and said {said}"
                 return
@@ -180,7 +180,11 @@ def _progress(history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str
 
 
 def _number(progress: float | None) -> float:
-    """A progress as a number; below the least of 64 bits it says nothing, as no record is there."""
+    return -math.inf if progress is None else progress
+
+
+def _fact(progress: float | None) -> float:
+    """What the engine should say; below the least of 64 bits it says nothing: no record there."""
     return -math.inf if progress is None or progress <= INT64_MIN else progress
 
 

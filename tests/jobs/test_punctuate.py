@@ -41,9 +41,13 @@ queries:
 
 def naive(times: list[int], every: int) -> list[int]:
     """After each record, the largest multiple that is below or at all later ones."""
-    beyond = (max(times) // every + 1) * every  # none is later: the first multiple above them all
-    later = (times[place + 1 :] for place in range(len(times)))
-    return [min(rest) // every * every if rest else beyond for rest in later]
+    highest = (max(times) // every + 1) * every
+    # It is the last one up to some record, or the highest: those between may be 10^17.
+    multiples = {time // every * every for time in times} | {highest}
+    return [
+        max(b for b in multiples if all(later >= b for later in times[place + 1 :]))
+        for place in range(len(times))
+    ]
 
 
 @given(st.lists(st.integers(-30, 30), min_size=1, max_size=12), st.integers(1, 12))
