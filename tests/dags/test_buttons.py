@@ -145,11 +145,15 @@ def test_a_task_cleared_alone_stays_with_the_run_and_its_job(flights, task):
 
 def test_a_second_trigger_goes_on_with_the_living_run_and_can_be_deleted(flights):
     before = flights.driver(RUN)
+    if flights.state(FIRST, "check_again") != "deferred":  # it ended when the job was stopped
+        flights.clear(FIRST, "check_again")
+        flights.until(FIRST, "check_again", "deferred")
     flights.trigger("second")
     flights.until("second", "", "success")
     assert flights.result("second", "submit")["run"] == RUN
     assert flights.driver(RUN) == before
     assert flights.states("second")["monitor"] == "skipped"
+    assert flights.states("second")["check_again"] == "skipped"
     assert f"DAG run {FIRST} watches run {RUN} already" in flights.log("second", "monitor")
     assert flights.state(FIRST, "monitor") == "deferred"
     assert flights.delete(FIRST) == 409  # it runs: to be marked first
