@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 import threading
 import time
 import uuid
@@ -118,13 +119,21 @@ class Owner:
         return here
 
     def _beat(self) -> None:
-        beat = 0
+        beat, told = 0, False
         while not self._ended.wait(self._beat_s):
             now = self._read()
             if now is None or now.driver != self._claim.driver:
                 return  # `check` says so to whoever writes
             beat += 1
-            self._write(_Claim(**{**asdict(self._claim), "beat": beat}))
+            try:
+                self._write(_Claim(**{**asdict(self._claim), "beat": beat}))
+                told = False
+            except OSError as error:
+                # A disk that is full for a while must not silence a driver for good.
+                if not told:
+                    what = "that this driver lives cannot be shown"
+                    sys.stderr.write(f"{self._file}: {what}: {error}\n")
+                told = True
 
     def _read(self) -> _Claim | None:
         try:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,9 @@ def test_a_second_driver_is_told_who_has_the_run(tmp_path: Path) -> None:
         owner(tmp_path).claim()
     first.check()
     first.release()
-    owner(tmp_path).claim()
+    heir = owner(tmp_path)
+    heir.claim()
+    heir.release()
 
 
 def test_a_dead_drivers_run_is_taken_at_once(tmp_path: Path) -> None:
@@ -76,7 +79,44 @@ def test_who_was_silent_finds_the_run_taken(tmp_path: Path) -> None:
         zombie.check()
 
 
+def beat_of(folder: Path) -> int:
+    return int(json.loads((folder / OWNER_FILE).read_text())["beat"])
+
+
+def until(true: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def test_a_disk_that_is_full_for_a_while_silences_no_driver(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    living = owner(tmp_path)
+    living.claim()
+    until(lambda: beat_of(tmp_path) > 0)
+    in_the_way = tmp_path / f".{OWNER_FILE}.{living._claim.driver}"
+    until(lambda: made(in_the_way))
+    stood = beat_of(tmp_path)
+    until(lambda: "cannot be shown" in capfd.readouterr().err)
+    in_the_way.rmdir()
+    until(lambda: beat_of(tmp_path) > stood)
+    living.release()
+
+
+def made(folder: Path) -> bool:
+    """Whether the folder could be made: just now a beat may be written under its name."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"driver": 1}', '{"x": 1}'])
 def test_a_claim_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / OWNER_FILE).write_text(text)
-    owner(tmp_path).claim()
+    heir = owner(tmp_path)
+    heir.claim()
+    heir.release()
