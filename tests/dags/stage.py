@@ -98,6 +98,11 @@ class Deployed:
         path = f"dags/{self.name}/dagRuns/{run}" + (f"/taskInstances/{task}" if task else "")
         return str(self.stage.airflow.get(path)["state"])
 
+    def is_waited_for(self, run: str, task: str) -> bool:
+        """Whether the triggerer has the trigger of a deferred task."""
+        path = f"dags/{self.name}/dagRuns/{run}/taskInstances/{task}"
+        return self.stage.airflow.get(path)["triggerer_job"] is not None
+
     def states(self, run: str) -> dict[str, str]:
         found = self.stage.airflow.get(f"dags/{self.name}/dagRuns/{run}/taskInstances")
         return {one["task_id"]: str(one["state"]) for one in found["task_instances"]}
@@ -117,13 +122,17 @@ class Deployed:
         return self.stage.airflow.get(f"{path}?deserialize=true")["value"]
 
     def until(self, run: str, task: str, state: str, seconds: float = 240) -> None:
-        """Waits for a state of a task, or of the DAG run if the task is empty."""
+        """Waits for a state of a task, or of the DAG run if the task is empty.
+
+        A task counts as deferred once the triggerer has it: a mark that comes in the moment before
+        would reach nobody (dags/README.md).
+        """
 
         def there() -> bool:
             now = self.state(run, task)
             early = now in ENDED and now != state and state in ENDED
             assert not early, f"{task or run} is {now}, not {state}: {self.states(run)}"
-            return now == state
+            return now == state and (now != "deferred" or self.is_waited_for(run, task))
 
         wait_for(there, seconds, f"{task or run} of {self.name} is {state}")
 
