@@ -58,6 +58,12 @@ class Deployed:
         path = f"dags/{self.name}/dagRuns"
         self.stage.airflow.post(path, dag_run_id=run, logical_date=None, conf=conf)
 
+    def first_run(self) -> str:
+        """The DAG run that Airflow has begun by itself."""
+        path = f"dags/{self.name}/dagRuns"
+        found = wait_for(lambda: self.stage.airflow.get(path)["dag_runs"], 120, "a DAG run begins")
+        return str(found[0]["dag_run_id"])
+
     def mark(self, run: str, state: str, task: str = "") -> None:
         """Marks a DAG run, or one task of it."""
         path = f"dags/{self.name}/dagRuns/{run}" + (f"/taskInstances/{task}" if task else "")

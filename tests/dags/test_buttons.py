@@ -232,7 +232,7 @@ def test_an_edited_file_is_refused_until_one_says_what_is_to_become_of_the_job(f
     flights.until_jobs(**{RUN: "KILLED", green: "KILLED"})
 
 
-def test_an_increment_has_no_backfill_and_ends_with_its_dag_run(stage):
+def test_an_increment_has_no_backfill_comes_after_the_one_before_and_ends_with_its_dag_run(stage):
     nightly = stage.pipeline("nightly_flights", schedule='"15 3 1 1 *"')
     stage.cluster.script(pipeline=nightly.name, step=1)
     answer = stage.airflow.ask(
@@ -244,8 +244,11 @@ def test_an_increment_has_no_backfill_and_ends_with_its_dag_run(stage):
     )
     assert answer.status_code == 400
     assert "does not allow backfill runs" in answer.json()["detail"]
-    nightly.trigger("by-hand")
-    nightly.until("by-hand", "wait_for_progress", "deferred")
+    run = nightly.first_run()  # of the schedule, for the last time that has passed
+    nightly.until(run, "wait_for_progress", "deferred")
     assert nightly.jobs() == {"increments": "RUNNING"}
-    nightly.mark("by-hand", "failed")
+    nightly.trigger("by-hand")
+    nightly.stays(lambda: nightly.state("by-hand") == "queued")
+    assert nightly.delete("by-hand") == 204
+    nightly.mark(run, "failed")
     nightly.until_jobs(increments="KILLED")
