@@ -18,6 +18,7 @@ from windowing.spec.disorder import Delays, Heartbeat, progress_attr
 from windowing.spec.lengths import INT64_MAX, INT64_MIN
 from windowing.spec.limits import EARLIEST, LATEST, earliest_of, placed_by
 from windowing.spec.pipeline import EventTime, Pipeline
+from windowing.spec.source import Source
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
@@ -48,7 +49,7 @@ class ValueRules:
         ignore_unknown: undeclared fields are passed over instead of refused.
         earliest: the earliest time, or value of another attribute, that the sink can hold.
         placed_by: the fields beside the event time that some windows lie over.
-        delays: of every lane, where heartbeats are believed.
+        delays: of every lane whose records heartbeats are believed to have seen.
         progress_attr: the field whose values have a progress of their own, or None.
     """
 
@@ -72,7 +73,7 @@ class ValueRules:
             ignore_unknown=source.unknown_fields == "ignore",
             earliest=earliest_of(pipeline),
             placed_by=placed_by(pipeline),
-            delays=dict(source.disorder.sources) if isinstance(source.disorder, Heartbeat) else {},
+            delays=_believed(source),
             progress_attr=progress_attr(source.disorder),
         )
 
@@ -104,6 +105,18 @@ class ValueRules:
             return {name: _typed(value, kind, nullable)}
         except BadValue:
             return None  # no record can have this value
+
+
+def _believed(source: Source) -> dict[str, Delays]:
+    """The delays of the lanes of which a heartbeat may tell.
+
+    Of a lane that joined it may tell nothing: what stands in the other lanes from before would
+    count or not, as the job knew the lane or did not when it read that.
+    """
+    if not isinstance(source.disorder, Heartbeat):
+        return {}
+    joined = {lane.name for lane in source.joined}
+    return {name: delays for name, delays in source.disorder.sources if name not in joined}
 
 
 def read_value(

@@ -381,6 +381,28 @@ def test_generators_that_name_lanes_name_those_that_joined() -> None:
         pipeline_of(2, joined, disorder="{heartbeat: {s/0: {max_delay: 5 s}}}")
 
 
+def test_heartbeats_tell_nothing_of_a_lane_that_joined() -> None:
+    """That 30 was seen of the second lane stands in the first one from before the second joined.
+
+    Whoever believed it would call 12 late; a job that did not know the lane cannot have done so.
+    """
+    seen = {"source": "s", "partition": 0, "offset": 1, "control": {"seen": {"s/1": 30}}}
+    before = [*events((0, 0, 5)), entry(seen)]
+    behind = [*events((0, 2, 12)), entry({**seen, "offset": 3}), *events((0, 4, 25), (1, 0, 25))]
+    first = fed(pipeline_of(1, disorder="{heartbeat: {s/0: {max_delay: 0 us}}}"), before)
+    both = "{heartbeat: {s/0: {max_delay: 0 us}, s/1: {max_delay: 0 us}}}"
+    grown = pipeline_of(2, "{s/1: {lane: 1, at: {ts: 5}}}", disorder=both)
+    second = LocalEngine(grown)
+    second.restore(first.snapshot())
+    fed(grown, behind, second)
+    rows = [*first.output.rows, *second.output.rows]
+    assert sorted((row.window_id, row.records) for row in rows) == [(0, 1), (1, 1)]
+    assert not second.output.dead_letters
+    whole = evaluate(grown, [*before, *behind])
+    assert sorted(row_lines(whole.rows)) == sorted(row_lines(rows))
+    assert not whole.dead
+
+
 def test_lanes_of_a_join_keep_their_numbers() -> None:
     """A partition of the left topic was read as one of the right; now it stands behind both."""
     side = (

@@ -74,6 +74,7 @@ class ValueReader:
     def __init__(self, pipeline: Pipeline, number: int = 0) -> None:
         source, _ = pipeline.source.place(number)
         self._time, self._disorder = source.event_time, source.disorder
+        self._joined = {lane.name for lane in source.joined}
         self._types = source.fields
         self._known = {*source.fields, source.event_time.field}
         self._ignore_unknown = source.unknown_fields == "ignore"
@@ -123,6 +124,8 @@ class ValueReader:
         control = read_control(raw)
         if control is None:
             return Refused("malformed")
+        if isinstance(control, Observation):
+            control = self._of_founding_lanes(control)
         instant, rule = _instant_of(control, self._disorder), self._time
         # That nothing comes before an instant is a claim on the times before it alone.
         if instant is not None and instant > min(rule.max_us, LATEST):
@@ -131,6 +134,11 @@ class ValueReader:
         if judged and instant > append_us + rule.max_ahead_us:  # type: ignore[operator]
             return Refused("time_ahead")
         return self._of_known_key(control)
+
+    def _of_founding_lanes(self, seen: Observation) -> Observation:
+        """A heartbeat without what it has seen of lanes that joined: it may have come before."""
+        founding = {name: us for name, us in seen.seen_us.items() if name not in self._joined}
+        return Observation(seen.now_us, founding)
 
     def _of_known_key(self, control: Control) -> Control:
         """A control record, its key read as the field's type; ignored if no record can have it."""
