@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -53,6 +54,11 @@ else:
             "SLACKWATER_COMMAND": f"{sys.executable} {STAND_IN}",
         }
     )
+
+
+def pytest_configure():
+    """Ended from outside, these tests end Airflow's services, as they do after Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_sessionfinish():
