@@ -30,7 +30,9 @@ WATCHERS = "^(monitor|check_again)$"
 END_S = 180
 """How long the process may take to end after its last test: seconds, on a busy machine."""
 
-if importlib.util.find_spec("airflow") is None:
+_HAS_AIRFLOW = importlib.util.find_spec("airflow") is not None
+
+if not _HAS_AIRFLOW:
     collect_ignore_glob = ["test_*.py"]
 else:
     # Airflow reads its settings when it is first imported.
@@ -58,16 +60,18 @@ else:
 
 def pytest_configure():
     """Ended from outside, these tests end Airflow's services, as they do after Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if _HAS_AIRFLOW:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_sessionfinish():
     """A thread that is left must not keep the process: it is shown, and the process fails."""
-    faulthandler.dump_traceback_later(END_S, exit=True, file=sys.__stderr__)
+    if _HAS_AIRFLOW:
+        faulthandler.dump_traceback_later(END_S, exit=True, file=sys.__stderr__)
 
 
 def pytest_unconfigure():
-    if importlib.util.find_spec("airflow") is not None:
+    if _HAS_AIRFLOW:
         shutil.rmtree(HOME, ignore_errors=True)
 
 
