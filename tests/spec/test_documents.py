@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_named_with_its_line(text: str, said: str) -> Non
     assert re.search(said, str(raised.value))
     assert len(first) < 1000
     assert all(line.isprintable() for line in str(raised.value).splitlines())
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 5  # of a busy core
 
 
 @pytest.mark.parametrize("text", [text for text, _ in HOSTILE.values()], ids=HOSTILE)
