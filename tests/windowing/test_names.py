@@ -33,14 +33,14 @@ from windowing.spec.rows import row_lines
 
 _EXAMPLES = max(settings.default.max_examples // 6, 10) if settings.default else 10
 _FIELDS = ("g", "h", "v", "w", "x")
+_IN_CALLS = [name for name in (*PLAIN, *STRANGE, *TAKEN) if name == name.strip()]
+"""What aggregates can name: `sum( v )` is `sum(v)`."""
 
 
 @st.composite
 def names(draw: st.DrawFn, *, windowed: bool) -> dict[str, str]:
     """Names for the fields of a case; those that windows name obey the window language."""
-    chosen = draw(
-        st.lists(st.sampled_from([*PLAIN, *STRANGE, *TAKEN]), min_size=5, max_size=5, unique=True)
-    )
+    chosen = draw(st.lists(st.sampled_from(_IN_CALLS), min_size=5, max_size=5, unique=True))
     plain = st.lists(st.sampled_from(PLAIN), min_size=4, max_size=4, unique=True)
     ts, p, g, h = draw(plain.filter(lambda four: not {*four} & {*chosen}))
     found = {**dict(zip(_FIELDS, chosen, strict=True)), "ts": ts, "p": p}
