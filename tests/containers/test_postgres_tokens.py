@@ -50,7 +50,7 @@ def test_a_batch_and_its_token_are_one_transaction(postgres: str) -> None:
     assert told("select count(*) from out.q") == rows
 
     with psycopg.connect() as connection:
-        connection.execute("drop table out.never")
+        connection.execute("drop table out.never cascade")
     checkpoint = Checkpoint("c", 2, 2, {})
     (said,) = compare(
         checkpoint,
