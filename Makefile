@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 VENV := .venv/bin
-SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
+SPREAD := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock fmt lint type test test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
@@ -29,7 +29,7 @@ type: setup  ## check the types
 	@$(VENV)/mypy
 
 test: lint type  ## all checks, then all tests but the long ones
-	@$(VENV)/python -m pytest $(SPREAD) -m "not slow" tests --ignore=tests/ui --ignore=tests/containers --durations=20
+	@$(VENV)/python -m pytest -n 3 $(SPREAD) -m "not slow" tests --ignore=tests/ui --ignore=tests/containers --durations=20
 	@$(MAKE) --no-print-directory test-dags
 
 test-dags: setup  ## the tests of the DAGs that need no Airflow running, in Airflow's own environment
@@ -48,7 +48,7 @@ docs: setup  ## write docs/commands.md from the command line itself
 	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
 
 test-slow: setup  ## tests that take half a minute or more each, on real Kafka and Spark
-	@$(VENV)/python -m pytest $(SPREAD) -m slow tests --ignore=tests/ui --ignore=tests/containers --durations=20
+	@$(VENV)/python -m pytest -n 2 $(SPREAD) -m slow tests --ignore=tests/ui --ignore=tests/containers --durations=20
 
 # An engine that answers is used and left alone; one that was started for the tests is stopped.
 test-containers: setup  ## tests in containers; installs and starts a Docker engine where it may

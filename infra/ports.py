@@ -1,13 +1,20 @@
 """Ports on the loopback address: which are free, and another where one is taken."""
 
 import errno
+import fcntl
+import os
 import socket
+import tempfile
 from collections.abc import Collection
+from pathlib import Path
 
 from infra.errors import InfraError
 
 HOST = "127.0.0.1"
 TRIES = 200
+
+_promised: dict[int, int] = {}
+"""The locks of the ports that this process has picked: as long as it lives, no other one does."""
 
 
 def is_free(port: int) -> bool:
@@ -35,14 +42,29 @@ def pick(preferred: int, avoid: Collection[int] = ()) -> int:
         avoid: ports that are promised to others.
 
     Raises:
-        InfraError: none of the next 200 ports is free.
+        InfraError: none of the next 200 ports is free, or all are promised to other stacks.
     """
     for port in range(preferred, preferred + TRIES):
-        if port not in avoid and is_free(port):
+        if port not in avoid and is_free(port) and _promise(port):
             return port
     last = preferred + TRIES - 1
     text = f"no free port on {HOST} from {preferred} to {last}; stop what listens there"
     raise InfraError(text)
+
+
+def _promise(port: int) -> bool:
+    """Keep a port from other stacks that start now, until the server listens; False: one has it."""
+    if port in _promised:
+        return True
+    file = Path(tempfile.gettempdir()) / f"slackwater-{os.getuid()}-port-{port}.lock"
+    lock = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return False
+    _promised[port] = lock
+    return True
 
 
 def free_port() -> int:

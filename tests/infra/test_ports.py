@@ -1,4 +1,6 @@
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -35,6 +37,14 @@ def test_a_port_taken_on_all_addresses_is_taken_on_ours() -> None:
 def test_a_promised_port_is_avoided(taken: int) -> None:
     first = ports.pick(taken)
     assert ports.pick(taken, avoid={first}) > first
+
+
+def test_two_stacks_that_start_at_once_pick_two_ports(taken: int) -> None:
+    first = ports.pick(taken)
+    line = f"from infra import ports; print(ports.pick({first}))"
+    other = subprocess.run([sys.executable, "-c", line], check=True, capture_output=True, text=True)
+    assert int(other.stdout) > first
+    assert ports.pick(first) == first
 
 
 def test_connections_that_are_closing_do_not_count() -> None:

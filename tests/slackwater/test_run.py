@@ -157,7 +157,10 @@ class Breaks:
 """
 
 
-@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize(
+    "engine",
+    ["local", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow])],
+)
 def test_what_a_users_class_does_is_its_own_sentence(tmp_path: Path, engine: str) -> None:
     (tmp_path / "breaking.py").write_text(FAILING.replace("BODY", "import sys; sys.exit(7)"))
     pipeline, events = written(tmp_path)

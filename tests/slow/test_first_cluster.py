@@ -14,6 +14,7 @@ ALL_S = 900
 
 
 @pytest.mark.stack
+@pytest.mark.slow
 def test_the_whole_page_runs_as_written(tmp_path: Path) -> None:
     blocks = pages.blocks("first-pipeline.md")
     wanted = [block for block in blocks if block.heading.startswith("1.")]

@@ -28,6 +28,7 @@ def sample() -> list[Case]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_sample_of_every_class_on_spark(spark: SparkSession) -> None:
     from jobs.many_runs import run_all
     from slackwater import conform_spark

@@ -297,7 +297,7 @@ def shown(pipeline: Pipeline, case: Case) -> Any:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, JOIN])
-@settings(max_examples=max(settings.default.max_examples // 20, 3) if settings.default else 3)
+@settings(max_examples=max(settings.default.max_examples // 40, 2) if settings.default else 2)
 @given(data=st.data())
 def test_pipelines_of_other_rows_never_share_one(kind: str, data: st.DataObject) -> None:
     """Whatever single thing of a file is changed."""
