@@ -105,6 +105,7 @@ def test_there_is_no_second_driver_without_a_first(scene: Scene) -> None:
         SecondDriver().inject(scene)
 
 
+@pytest.mark.slow
 def test_a_second_driver_ends_and_names_the_first(scene: Scene, tmp_path: Path) -> None:
     """The real program; it looks at the run before it needs a broker or Spark."""
     (tmp_path / "p.yml").write_text(

@@ -242,6 +242,7 @@ publish(sys.argv[1], progress, topic=sys.argv[2])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.kafka
 def test_a_killed_publication_is_continued_and_then_nothing_is_appended(
     kafka_broker: str, topic: str, log: pl.DataFrame

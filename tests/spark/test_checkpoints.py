@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FOLDERS = sorted(path for path in HERE.glob("states-*") if path.is_dir())
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_recorded_checkpoint_of_spark_goes_on(

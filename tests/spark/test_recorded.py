@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir())
+QUICK = ("aggregates", "late-update-generous", "poison")
+"""Tried by `make test`; the others take a minute and a half, and go with the slow ones."""
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in CASES],
+)
 def test_recorded_pipelines_give_their_bytes_on_spark(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_every_scenario_that_a_pipeline_can_ask_on_spark(spark: SparkSession) -> None:
     from jobs.many_runs import run_all
