@@ -22,6 +22,7 @@ WAIT = "wait_for_progress"
 QUALITY = "quality"
 MONITOR = "monitor"
 STOP = "stop"
+HAND_OVER = "hand_over"
 
 INCREMENTS = "increments"
 """The first run of a pipeline with a cron schedule: every increment goes on from the last one's
@@ -42,6 +43,7 @@ class StepKind(Enum):
     MONITOR = "monitor"
     CHECK_AGAIN = "check again"
     STOP = "stop"
+    HAND_OVER = "hand over"
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ _STEPS = (
 _AS_LONG_AS_IT_LIVES = (
     Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3),
     Step("check_again", StepKind.CHECK_AGAIN, "quality", after="publish"),
+    Step(HAND_OVER, StepKind.HAND_OVER, "handover"),
 )
 """Of a job that runs on. The monitor is beside the wait: a job that dies in it is seen, too."""
 

@@ -22,10 +22,11 @@ from dags.entities import (
     broken_file,
     read_deployments,
 )
-from dags.operators.action import ACTIONS, DEPLOY
+from dags.operators.action import ACTIONS, DEPLOY, HANDOVER
 from dags.operators.await_progress import AwaitProgress
 from dags.operators.check_again import CheckAgain
 from dags.operators.choose_run import OnChange
+from dags.operators.hand_over import HandOver
 from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishTable
 from dags.operators.run_command import RunCommand
@@ -126,6 +127,8 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
             return CheckAgain(submit_task_id=SUBMIT, **common)
         case StepKind.STOP:
             return StopJob(file=file, **common)
+        case StepKind.HAND_OVER:
+            return HandOver(file=file, **common)
         case StepKind.PUBLISH:
             asset = Asset(name=f"{deployment.name}/{deployment.table}", uri=deployment.asset_uri)
             return PublishTable(
@@ -141,10 +144,12 @@ def _params(deployment: Deployment) -> dict[str, Param]:
     params = {
         "action": Param(
             DEPLOY,
-            enum=list(ACTIONS),
+            # An increment has no shadow.
+            enum=[one for one in ACTIONS if one != HANDOVER or not deployment.cron],
             title="Action",
             description="deploy: start the job, or go on with it where it was stopped. stop: end "
-            "the job; its checkpoint stays, and nothing else is done.",
+            "the job; its checkpoint stays, and nothing else is done. handover: make the run that "
+            "is named below, which works beside the live one, the live one, if the two agree.",
         ),
         "run": Param(
             None,

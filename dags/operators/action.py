@@ -1,12 +1,12 @@
-"""What a DAG run is to do: deploy the pipeline, or stop its job."""
+"""What a DAG run is to do: deploy the pipeline, stop its job, or hand over to another run."""
 
 from __future__ import annotations
 
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
-DEPLOY, STOP = "deploy", "stop"
-ACTIONS = (DEPLOY, STOP)
+DEPLOY, STOP, HANDOVER = "deploy", "stop", "handover"
+ACTIONS = (DEPLOY, STOP, HANDOVER)
 """Values of the parameter `action`."""
 
 

@@ -27,6 +27,9 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 WATCHERS = "^(monitor|check_again)$"
 """The tasks that wait as long as a job lives."""
 
+ACTS = ("stop", "hand_over")
+"""The tasks of other actions than deploying."""
+
 END_S = 180
 """How long the process may take to end after its last test: seconds, on a busy machine."""
 

@@ -207,6 +207,20 @@ def stop(arguments):
     return 0
 
 
+def handover(arguments):
+    folder, found = runs_of(arguments[1])
+    run, live = option(arguments, "--to"), (folder / "live").read_text()
+    if not found[run]["beside"]:
+        say(f"run {run} does not work beside the live one")
+        return 2
+    set_driver(found[live], "KILLED")
+    write_run(folder, live, found[live] | {"order": run})
+    write_run(folder, run, found[run] | {"beside": False})
+    (folder / "live").write_text(run)
+    print(f"run {run} is the live one")
+    return 0
+
+
 def progress(arguments):
     if "--ends" in arguments:
         print(json.dumps(ENDS))
@@ -310,6 +324,7 @@ OPTIONS = {
     "runs": {"--json"},
     "start": {"--run"},
     "stop": {"--run"},
+    "handover": {"--to"},
     "progress": {"--run", "--json", "--until", "--ends"},
     "quality": {"--run", "--json"},
     "heartbeat": {"--once", "--silent", "--max-delay"},
@@ -322,6 +337,7 @@ COMMANDS = {
     "runs": runs,
     "start": start,
     "stop": stop,
+    "handover": handover,
     "progress": progress,
     "quality": quality,
     "chaos": lambda arguments: chaos(arguments[1:]),

@@ -46,6 +46,7 @@ def test_green_is_progress_and_the_monitor_goes_on(flights):
         "monitor": "deferred",
         "check_again": "deferred",
         "stop": "skipped",
+        "hand_over": "skipped",
     }
     assert flights.state(FIRST) == "running"
     # Which run is meant, and what was deployed, stands in the UI.
@@ -230,6 +231,25 @@ def test_an_edited_file_is_refused_until_one_says_what_is_to_become_of_the_job(f
     flights.until("last", "monitor", "deferred")
     flights.mark("last", "failed")
     flights.until_jobs(**{RUN: "KILLED", green: "KILLED"})
+
+
+def test_blue_and_green_from_the_dialog(stage):
+    pipeline = stage.pipeline("blue_and_green")
+    pipeline.trigger("blue", run="blue")
+    pipeline.until("blue", "monitor", "deferred")
+    pipeline.trigger("green", run="green", on_change="beside")
+    pipeline.until("green", "monitor", "deferred")
+    assert pipeline.jobs() == {"blue": "RUNNING", "green": "RUNNING"}
+    pipeline.trigger("nameless", action="handover")
+    pipeline.until("nameless", "hand_over", "failed")
+    assert "name the run that takes over" in pipeline.log("nameless", "hand_over")
+    pipeline.trigger("over", action="handover", run="green")
+    pipeline.until("over", "", "success")
+    others = {state for task, state in pipeline.states("over").items() if task != "hand_over"}
+    assert others == {"skipped"}
+    assert pipeline.jobs() == {"blue": "KILLED", "green": "RUNNING"}
+    pipeline.until("blue", "monitor", "skipped")
+    assert pipeline.state("green", "monitor") == "deferred"
 
 
 def test_an_increment_has_no_backfill_comes_after_the_one_before_and_ends_with_its_dag_run(stage):

@@ -1,0 +1,40 @@
+"""Makes a run that works in the shadow of the live one the live run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowFailException
+
+from dags.operators.action import HANDOVER, skip_unless
+from dags.operators.run_command import CommandTask
+
+
+class HandOver(CommandTask):
+    """Calls `slackwater handover`, if that is the DAG run's action.
+
+    The two runs are compared where they must agree; where they differ, nothing is done.
+
+    Args:
+        file: the pipeline file.
+    """
+
+    ui_color = "#ede7f6"
+
+    def __init__(self, *, file: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file = file
+
+    def execute(self, context: Context) -> None:
+        """Hands over to the run that the parameter `run` names.
+
+        Raises:
+            AirflowFailException: it names none.
+        """
+        skip_unless(HANDOVER, context)
+        run = context["params"].get("run")
+        if not run:
+            msg = "action = handover: name the run that takes over in the parameter `run`"
+            raise AirflowFailException(msg)
+        self.call("handover", self.file, "--to", run)
