@@ -54,9 +54,9 @@ class Deployed:
     def file(self) -> Path:
         return self.stage.pipelines / f"{self.name}.yml"
 
-    def trigger(self, run: str, **conf: object) -> None:
+    def trigger(self, dag_run: str, **conf: object) -> None:
         path = f"dags/{self.name}/dagRuns"
-        self.stage.airflow.post(path, dag_run_id=run, logical_date=None, conf=conf)
+        self.stage.airflow.post(path, dag_run_id=dag_run, logical_date=None, conf=conf)
 
     def first_run(self) -> str:
         """The DAG run that Airflow has begun by itself."""
