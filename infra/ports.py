@@ -13,6 +13,9 @@ from infra.errors import InfraError
 HOST = "127.0.0.1"
 TRIES = 200
 
+_given: set[int] = set()
+"""The ports that the system has picked for this process."""
+
 _promised: dict[int, int] = {}
 """The locks of the ports that this process has picked: as long as it lives, no other one does."""
 
@@ -68,10 +71,17 @@ def _promise(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Gives a port that is free now, above those that daemons of ours like; the system picks."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """Gives a port that is free now, above those that daemons of ours like; the system picks.
+
+    None is given twice: who needs several asks for all of them before anything listens.
+    """
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.bind((HOST, 0))
+            port = int(probe.getsockname()[1])
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 def port_of(address: str) -> int:

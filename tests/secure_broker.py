@@ -152,7 +152,7 @@ def running(folder: Path) -> Iterator[SecureBroker]:
     properties.write_text(_PROPERTIES.format(folder=folder, data=folder / "data", **ports))
     java = [java_command() or "java", "-Xmx384m", "-cp", f"{BROKER_JARS}/*"]
     format_ = ["kafka.tools.StorageTool", "format", "-t", "c2xhY2t3YXRlci10ZXN0cw"]
-    subprocess.run([*java, *format_, "-c", properties], check=True, capture_output=True)
+    subprocess.run([*java, *format_, "-c", properties], check=True, stdout=subprocess.DEVNULL)
     log = folder / "broker.log"
     with log.open("wb") as out:
         process = subprocess.Popen(

@@ -2,6 +2,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
 
@@ -45,6 +46,23 @@ def test_two_stacks_that_start_at_once_pick_two_ports(taken: int) -> None:
     other = subprocess.run([sys.executable, "-c", line], check=True, capture_output=True, text=True)
     assert int(other.stdout) > first
     assert ports.pick(first) == first
+
+
+def test_no_port_of_the_systems_choice_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "_given", set())
+    kind = socket.socket
+
+    class Stubborn(kind):  # type: ignore[misc, valid-type]
+        """Its system picks each port twice."""
+
+        picked: ClassVar[list[int]] = []
+
+        def getsockname(self) -> tuple[str, int]:
+            self.picked.append(super().getsockname()[1])
+            return ports.HOST, self.picked[(len(self.picked) - 1) // 2 * 2]
+
+    monkeypatch.setattr(ports.socket, "socket", Stubborn)
+    assert ports.free_port() != ports.free_port()
 
 
 def test_connections_that_are_closing_do_not_count() -> None:
