@@ -21,7 +21,7 @@ _QUIET = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 
-settings.register_profile("dev", max_examples=60, **_QUIET)
+settings.register_profile("dev", max_examples=40, **_QUIET)
 settings.register_profile("ci", max_examples=60, derandomize=True, **_QUIET)
 settings.register_profile("nightly", max_examples=1_000, **_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests import pages
 
 LOCAL_S = 300
 
 
+@pytest.mark.slow
 def test_the_local_part_of_the_page_runs_as_written(tmp_path: Path) -> None:
     blocks = pages.blocks("first-pipeline.md")
     local = [block for block in blocks if block.heading[0].isdigit()]

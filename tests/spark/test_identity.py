@@ -132,6 +132,7 @@ def test_a_checkpoint_that_was_put_back_or_deleted_is_run_again_as_it_was(job: J
     assert read_checkpoint(checkpoint).committed == 4
 
 
+@pytest.mark.slow
 def test_a_lost_table_a_second_driver_and_a_new_topic_are_named(job: Job) -> None:
     job.send(6)
     assert job.run(100) is None
