@@ -116,13 +116,13 @@ _STEPS = (
     Step(QUALITY, StepKind.RUN_COMMAND, "quality", after=WAIT),
     Step("publish", StepKind.PUBLISH, after=QUALITY, retries=2),
     Step(STOP, StepKind.STOP, "stop", retries=2),
+    Step(HAND_OVER, StepKind.HAND_OVER, "handover"),
 )
 """The steps of every deployment; what differs between pipelines is in their arguments."""
 
 _AS_LONG_AS_IT_LIVES = (
     Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3),
     Step("check_again", StepKind.CHECK_AGAIN, "quality", after="publish"),
-    Step(HAND_OVER, StepKind.HAND_OVER, "handover"),
 )
 """Of a job that runs on. The monitor is beside the wait: a job that dies in it is seen, too."""
 

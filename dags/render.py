@@ -22,7 +22,7 @@ from dags.entities import (
     broken_file,
     read_deployments,
 )
-from dags.operators.action import ACTIONS, DEPLOY, HANDOVER
+from dags.operators.action import ACTIONS, DEPLOY
 from dags.operators.await_progress import AwaitProgress
 from dags.operators.check_again import CheckAgain
 from dags.operators.choose_run import OnChange
@@ -144,8 +144,7 @@ def _params(deployment: Deployment) -> dict[str, Param]:
     params = {
         "action": Param(
             DEPLOY,
-            # An increment has no shadow.
-            enum=[one for one in ACTIONS if one != HANDOVER or not deployment.cron],
+            enum=list(ACTIONS),
             title="Action",
             description="deploy: start the job, or go on with it where it was stopped. stop: end "
             "the job; its checkpoint stays, and nothing else is done. handover: make the run that "

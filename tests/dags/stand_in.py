@@ -210,6 +210,9 @@ def stop(arguments):
 def handover(arguments):
     folder, found = runs_of(arguments[1])
     run, live = option(arguments, "--to"), (folder / "live").read_text()
+    if run == live:
+        print(f"run {run} is the live one already")
+        return 0
     if not found[run]["beside"]:
         say(f"run {run} does not work beside the live one")
         return 2

@@ -28,6 +28,13 @@ def deploy(dag=None, **conf):
     return run_through(dag or load(), **conf)
 
 
+def scheduled(pipelines) -> None:
+    """The pipeline of the flights once more, as increments."""
+    text = (pipelines / "flight_delays.yml").read_text().replace("name: flight_", "name: nightly_")
+    text = text.replace("schedule: continuous", 'schedule: "15 3 * * *"')
+    (pipelines / "nightly.yml").write_text(text)
+
+
 def result(run, task_id: str, key: str = "return_value"):
     with create_session() as session:
         query = XComModel.get_many(
@@ -160,9 +167,7 @@ def test_parameters_name_the_run_and_throttle_the_job(pipelines, cluster):
 
 
 def test_increments_share_a_run_and_fix_their_target_before_they_start(pipelines, cluster):
-    cron = pipelines / "nightly.yml"
-    text = (pipelines / "flight_delays.yml").read_text().replace("name: flight_", "name: nightly_")
-    cron.write_text(text.replace("schedule: continuous", 'schedule: "15 3 * * *"'))
+    scheduled(pipelines)
     cluster.script(state_while_running="FINISHED", step=300)
     assert deploy(load("nightly_delays")).state == "success"
     assert deploy(load("nightly_delays")).state == "success"
@@ -175,3 +180,15 @@ def test_increments_share_a_run_and_fix_their_target_before_they_start(pipelines
     submit = ["submit", "pipelines/nightly.yml", "--run", "increments", "--available-now"]
     assert order == [ends, submit, ends, submit]
     assert sorted(cluster.jobs()) == ["increments.0", "increments.1"]
+
+
+def test_increments_go_on_with_the_run_that_was_handed_over_to(pipelines, cluster):
+    scheduled(pipelines)
+    cluster.script(state_while_running="FINISHED", step=300)
+    deploy(load("nightly_delays"))
+    deploy(load("nightly_delays"), run="green", on_change="beside")
+    over = deploy(load("nightly_delays"), action="handover", run="green")
+    assert states(over)["hand_over"] == "success"
+    (call,) = cluster.calls("handover")
+    assert call["arguments"] == ["handover", "pipelines/nightly.yml", "--to", "green"]
+    assert result(deploy(load("nightly_delays")), "submit")["run"] == "green"

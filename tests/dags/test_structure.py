@@ -80,6 +80,8 @@ def test_a_cron_schedule_gives_increments_of_one_run(pipelines):
     assert dag.get_task("submit").first_run == "increments"
     assert dag.get_task("wait_for_progress").owns_job is True
     assert not dag.has_task("monitor")
+    assert dag.has_task("stop")
+    assert dag.has_task("hand_over")
     assert "check_minutes" not in dag.params
 
 
