@@ -28,9 +28,11 @@ lint: setup  ## look for mistakes, wrong format and forbidden imports
 type: setup  ## check the types
 	@$(VENV)/mypy
 
+# Three workers on two cores, and the DAGs beside them: a third of the time is waiting for JVMs.
 test: lint type  ## all checks, then all tests but the long ones
-	@$(VENV)/python -m pytest -n 3 $(SPREAD) -m "not slow" tests --ignore=tests/ui --ignore=tests/containers --durations=20
-	@$(MAKE) --no-print-directory test-dags
+	@log=$$(mktemp); $(MAKE) --no-print-directory test-dags >$$log 2>&1 & dags=$$!; trap 'kill $$dags' INT TERM; \
+	  $(VENV)/python -m pytest -n 3 $(SPREAD) -m "not slow" tests --ignore=tests/ui --ignore=tests/containers --durations=20; code=$$?; \
+	  wait $$dags || code=1; cat $$log; rm $$log; exit $$code
 
 test-dags: setup  ## the tests of the DAGs that need no Airflow running, in Airflow's own environment
 	@.slackwater/airflow-venv/bin/python -m pytest -m "not stack" tests/dags --durations=5
@@ -47,7 +49,7 @@ nightly: setup  ## all that takes hours, or PARTS="simulate plan:kills" of it; v
 docs: setup  ## write docs/commands.md from the command line itself
 	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
 
-test-slow: setup  ## tests that take half a minute or more each, on real Kafka and Spark
+test-slow: setup  ## the tests of real Kafka and Spark that take long
 	@$(VENV)/python -m pytest -n 2 $(SPREAD) -m slow tests --ignore=tests/ui --ignore=tests/containers --durations=20
 
 # An engine that answers is used and left alone; one that was started for the tests is stopped.
