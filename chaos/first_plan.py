@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from chaos.plan import BATCHES_OF_A_FAULT, RESERVE_BATCHES, least_after
-from windowing.spec import Pipeline
-from windowing.spec.window import WindowClass
+from windowing.model import Pipeline
+from windowing.model.windows.window import WindowClass
 
 _BATCH_MAX: Final = 1_000
 _BATCH_MIN: Final = 10

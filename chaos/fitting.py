@@ -20,14 +20,14 @@ from chaos.workload.origin import Origin
 from chaos.workload.records import Sent
 from jobs.broker import BrokerError
 from jobs.flights import AIRPORTS
+from windowing.model import Pipeline, load_pipeline
+from windowing.model.errors import PipelineError, Problem
+from windowing.model.file.documents import read_text
+from windowing.model.file.yaml_lines import Path as Place
+from windowing.model.file.yaml_lines import line_of
+from windowing.model.progress.disorder import Heartbeat, OrderedPer
+from windowing.model.rules import in_log_order
 from windowing.semantics.values import ValueReader
-from windowing.spec import Pipeline, load_pipeline
-from windowing.spec.disorder import Heartbeat, OrderedPer
-from windowing.spec.documents import read_text
-from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.rules import in_log_order
-from windowing.spec.yaml_lines import Path as Place
-from windowing.spec.yaml_lines import line_of
 
 _SAMPLE = 2_000
 """Records that show what the others are like; spread evenly over all."""

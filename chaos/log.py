@@ -23,7 +23,7 @@ from chaos.envelope import read_line
 from chaos.lane_order import LaneOrder
 from jobs.broker import BrokerError, broker_error, hidden_topic
 from jobs.broker import consumer as make_consumer
-from windowing.spec.source import Source
+from windowing.model.source import Source
 
 CONTROL_HEADER: Final = "slackwater-control"
 """The Kafka header that makes a record a control record; its bytes are the control as JSON."""

@@ -36,7 +36,7 @@ from chaos.workload.origin import Origin
 from chaos.workload.own_pipeline import own_pipeline
 from infra import stack
 from infra.layout import Layout
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 _GIVE_UP_US: Final = 300_000_000
 STRIKING: Final = tuple(

@@ -23,9 +23,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from chaos.bounded_lines import bounded_text
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 from windowing.semantics import Counts
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.rows import DeadLetter, Row, dead_letter_line, row_line
 
 Identity = tuple[str, ...]
 """What at most one line may have, each part spelled as JSON: (query, window_id, key, pane,

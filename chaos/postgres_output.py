@@ -22,8 +22,8 @@ from chaos.output import (
     row_identity,
     tally,
 )
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.rows import DeadLetter, Row, dead_letter_line, row_line
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 
 # As whole numbers: Python's datetimes end with the year 9999, and PostgreSQL's do not.
 MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"

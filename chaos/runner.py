@@ -29,7 +29,7 @@ from chaos.workload.feed import cut, in_its_lanes
 from chaos.workload.own_pipeline import own_pipeline
 from chaos.workload.records import Sent
 from infra.layout import ROOT, Layout
-from windowing.spec import Pipeline, load_pipeline
+from windowing.model import Pipeline, load_pipeline
 
 
 @dataclass(frozen=True)

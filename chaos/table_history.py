@@ -8,9 +8,9 @@ import polars as pl
 
 from chaos.history import History
 from chaos.output import OutputError
-from windowing.spec.disorder import progress_attr
-from windowing.spec.pipeline import Pipeline
-from windowing.spec.rules import ends_at_a_time
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.progress.disorder import progress_attr
+from windowing.model.rules import ends_at_a_time
 
 
 def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) -> None:

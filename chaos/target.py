@@ -9,7 +9,7 @@ from chaos.faults.cluster import SETTINGS
 from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.runs.looking import life_of
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 
 @dataclass

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from chaos.output import Identity, Output, count_dead, dead_letter_identity, row_identity
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.rows import DeadLetter, dead_letter_line, row_line
 from windowing.semantics import Counts, LogEntry, Outcome, RowId, evaluate, held_by
-from windowing.spec.pipeline import Pipeline
-from windowing.spec.rows import DeadLetter, dead_letter_line, row_line
 
 _RECORDS_SHOWN: Final = 20
 

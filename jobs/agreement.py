@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from jobs.failures import gone
 from jobs.plans import Checkpoint
-from windowing.token import NEW_RUN, Kept, Stretch, Tables, Token, other_topic
+from windowing.runtime.token import NEW_RUN, Kept, Stretch, Tables, Token, other_topic
 
 _METRICS = "metrics"
 """The table that gets rows in every batch, and did so before there were tokens."""

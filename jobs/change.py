@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from jobs.placement import is_version_of, with_place
 from jobs.runs.difference import differences
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 
 class Kind(StrEnum):

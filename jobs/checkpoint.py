@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 from jobs.mend import newest
-from windowing.errors import CheckpointDamaged
+from windowing.model.run_errors import CheckpointDamaged
 
 
 def examine(checkpoint: Path) -> None:

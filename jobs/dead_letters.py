@@ -19,10 +19,10 @@ from deltalake.exceptions import DeltaError
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from windowing.batches import Entry
-from windowing.refusals import Detail, detail, late_detail
-from windowing.spec import Pipeline
-from windowing.values import BadValue, ValueRules, read_value
+from windowing.engine.input.batches import Entry
+from windowing.engine.input.refusals import Detail, detail, late_detail
+from windowing.engine.input.values import BadValue, ValueRules, read_value
+from windowing.model import Pipeline
 
 _PLACE = ("source", "partition", "offset")
 _COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
@@ -63,8 +63,8 @@ class Letter:
         source, partition, offset: the record's place.
         query: who has refused it; None: no query could use it.
         reason: of the contract.
-        field, value, rule: as of `windowing.refusals.Detail`; None of letters from before there
-            was such.
+        field, value, rule: as of `windowing.engine.input.refusals.Detail`; None of letters from
+            before there was such.
     """
 
     source: str

@@ -20,12 +20,12 @@ from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import live_run
 from jobs.runs.submission import living, submit, take_file
 from jobs.topics import offsets_at
+from windowing.model import Pipeline, PipelineError
+from windowing.model.lengths import instant_us
 from windowing.spark.sinks import postgres
 from windowing.spark.sinks.growth import additions, conflicts
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.table import schemas_in
-from windowing.spec import Pipeline, PipelineError
-from windowing.spec.lengths import instant_us
 
 _EARLIEST = -2
 """Spark's word for the first offset of a partition that is there."""

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jobs.life import Deaths
-from windowing import errors
-from windowing.spec.user_aggregate import UserAggregateError
+from windowing.model import run_errors as errors
+from windowing.model.user.user_aggregate import UserAggregateError
 
-_RAISED = re.compile(r"windowing\.(?:errors|spec\.user_aggregate)\.(\w+): (.+)")
+_RAISED = re.compile(r"windowing\.model\.(?:run_errors|user\.user_aggregate)\.(\w+): (.+)")
 # A restart meets these again; each is said in Spark's or the system's own words.
 _FINAL_MARKS = (
     "offset was changed",

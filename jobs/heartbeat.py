@@ -25,11 +25,11 @@ from jobs.broker import BrokerError, broker_error
 from jobs.broker import consumer as make_consumer
 from jobs.producing import control_of, send_all
 from jobs.topics import TopicError, end_offsets
-from windowing.control import Control, ControlError, read_control
-from windowing.spec import Pipeline
-from windowing.spec.disorder import Delays, Heartbeat
-from windowing.spec.lengths import INT64_MIN
-from windowing.values import BadValue, ValueRules, read_value
+from windowing.engine.input.control import Control, ControlError, read_control
+from windowing.engine.input.values import BadValue, ValueRules, read_value
+from windowing.model import Pipeline
+from windowing.model.lengths import INT64_MIN
+from windowing.model.progress.disorder import Delays, Heartbeat
 
 _LOOK_BACK = 1_000
 _LOG_APPEND_TIME = 1

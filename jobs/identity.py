@@ -14,10 +14,10 @@ from jobs.agreement import Agreement, compare
 from jobs.owner import Owner
 from jobs.plans import lanes_of, read_checkpoint, rewrite
 from jobs.topic_facts import TopicIds, topics_of
-from windowing.errors import TokenMismatch
+from windowing.model import Pipeline
+from windowing.model.run_errors import TokenMismatch
+from windowing.runtime.token import Tables, Token
 from windowing.spark.sinks import postgres, table
-from windowing.spec import Pipeline
-from windowing.token import Tables, Token
 
 TOPICS_FILE = "topics.json"
 """In the run's folder: the ids of the topics that it was begun with."""

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from infra.process import ProcessId, identify, is_alive
-from windowing.errors import SecondDriver
+from windowing.model.run_errors import SecondDriver
 
 OWNER_FILE = "owner.json"
 REFUSED_FILE = "refused.json"

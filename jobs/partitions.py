@@ -20,12 +20,12 @@ from jobs.owner import Owner
 from jobs.runs import FAILURE_FILE, Run
 from jobs.state import highest
 from jobs.topics import end_offsets
-from windowing.errors import SecondDriver, UndeclaredPartition
-from windowing.spec import Pipeline, PipelineError, load_pipeline
-from windowing.spec.joined import JoinedLane
-from windowing.spec.joining import with_lanes
-from windowing.spec.source import Source
-from windowing.wids import ENDED, NOTHING_YET
+from windowing.engine.wids import ENDED, NOTHING_YET
+from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.file.joining import with_lanes
+from windowing.model.joined import JoinedLane
+from windowing.model.run_errors import SecondDriver, UndeclaredPartition
+from windowing.model.source import Source
 
 REFUSED_BATCH = "refused_batch"
 """In a run's failure: the number of the planned batch that holds undeclared partitions."""

@@ -39,14 +39,14 @@ from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
 from jobs.runs.names import job_name
 from jobs.session import PARALLELISM, session
 from jobs.topics import TopicError
-from windowing.errors import SecondDriver, UndeclaredPartition, WindowingError
+from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
+from windowing.model.source import Source
+from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.spark.plan import emissions
 from windowing.spark.raw import raw_rows
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spark.sinks.tokens import TokenOf
-from windowing.spec import Pipeline, PipelineError, load_pipeline
-from windowing.spec.source import Source
-from windowing.spec.user_aggregate import UserAggregateError
 
 # A restart meets these again.
 _FINAL = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.model import Pipeline, parse_pipeline
 
 _VERSION = re.compile(r"(.+)_v(\d+)")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from jobs.mend import newest
-from windowing.errors import CheckpointDamaged
-from windowing.token import Stretch, Token
+from windowing.model.run_errors import CheckpointDamaged
+from windowing.runtime.token import Stretch, Token
 
 Ends = Mapping[str, int]
 """By name of the lane, the offset after its last."""

@@ -10,7 +10,7 @@ from kafka.errors import KafkaError
 
 from jobs.broker import broker_error
 from jobs.broker import producer as make_producer
-from windowing.spec.source import CONTROL_HEADER
+from windowing.model.source import CONTROL_HEADER
 
 _NO_CONTROL = b"null"
 

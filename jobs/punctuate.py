@@ -15,14 +15,14 @@ import numpy as np
 import polars as pl
 
 from jobs.recording import Event, Recording
-from windowing.batches import Entry
-from windowing.decode import column
-from windowing.spec import Pipeline
-from windowing.spec.lengths import INT64_MAX
-from windowing.spec.limits import LATEST
-from windowing.spec.rules import by_event_time
-from windowing.spec.window import WindowClass
-from windowing.wids import Ints, lowered
+from windowing.engine.input.batches import Entry
+from windowing.engine.input.decode import column
+from windowing.engine.wids import Ints, lowered
+from windowing.model import Pipeline
+from windowing.model.lengths import INT64_MAX
+from windowing.model.limits import LATEST
+from windowing.model.rules import by_event_time
+from windowing.model.windows.window import WindowClass
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
 """Per partition and offset, the control records that stand right behind that record."""

@@ -12,11 +12,11 @@ from pathlib import Path
 import orjson
 import polars as pl
 
-from windowing.batches import Entry
-from windowing.lane import check_lane
-from windowing.pack import DATA, END, RawRows, pack
-from windowing.spec import Pipeline
-from windowing.values import ValueRules
+from windowing.engine.input.batches import Entry
+from windowing.engine.input.pack import DATA, END, RawRows, pack
+from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import check_lane
+from windowing.model import Pipeline
 from windowing.whole_files import whole_file
 
 _CHUNK_ROWS = 50_000

@@ -12,8 +12,8 @@ import polars as pl
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from windowing.newest import flat, newest
-from windowing.spec import Query
+from windowing.model import Query
+from windowing.runtime.newest import flat, newest
 from windowing.whole_files import whole_file
 
 _INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
@@ -26,7 +26,7 @@ class ResultsError(RuntimeError):
 
 
 def of_run(folder: Path, run: str, query: Query, *, history: bool = False) -> pl.DataFrame:
-    """The rows of one run, flat: as `windowing.newest` has them.
+    """The rows of one run, flat: as `windowing.runtime.newest` has them.
 
     Args:
         folder: of the pipeline's tables.

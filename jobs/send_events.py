@@ -8,8 +8,8 @@ from typing import Any
 
 from jobs.producing import control_of, send_all
 from jobs.topics import TopicError, create_topics, last_records
-from windowing.batches import Entry
-from windowing.spec import Pipeline
+from windowing.engine.input.batches import Entry
+from windowing.model import Pipeline
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from jobs.agreement import Topic
 from jobs.broker import BrokerError, Refused, broker_error
 from jobs.broker import consumer as make_consumer
 from jobs.topic_admin import admin_client, asking, compacted, ids_of
-from windowing.spec.source import Source
+from windowing.model.source import Source
 
 _PATIENCE_S = 120.0
 """How long a batch waits for a broker that must say which topic it has read: as long as a killed

@@ -11,10 +11,10 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import TopicAlreadyExistsError
 
 from jobs.broker import admin, consumer, described, hidden_topic, refusals
-from windowing.spec.source import Source
+from windowing.model.source import Source
 
 if TYPE_CHECKING:
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 
 class TopicError(RuntimeError):

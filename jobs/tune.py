@@ -24,13 +24,13 @@ from jobs.punctuate import step_of, tightest_bounds
 from jobs.recording import Recording
 from jobs.times_in_words import round_up
 from jobs.tune_windows import closings, first_rows, grid_of, late_for_some, spans
-from windowing import wids
-from windowing.assign.assigner import key_columns
-from windowing.progress import generator_of
-from windowing.spec import Pipeline, Query
-from windowing.spec.disorder import Disorder, Slack, SlackRows
-from windowing.spec.rules import by_event_time
-from windowing.wids import ENDED, NOTHING_YET, Ints
+from windowing.engine import wids
+from windowing.engine.progress import generator_of
+from windowing.engine.wids import ENDED, NOTHING_YET, Ints
+from windowing.engine.windows.assign.assigner import key_columns
+from windowing.model import Pipeline, Query
+from windowing.model.progress.disorder import Disorder, Slack, SlackRows
+from windowing.model.rules import by_event_time
 
 Kind = Literal["time", "rows", "punctuation"]
 Clock = Literal["event", "append"]

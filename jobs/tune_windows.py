@@ -15,12 +15,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from windowing import wids
-from windowing.assign.assigner import key_columns, unit_columns
-from windowing.chains import CHAIN, FIRST, LAST, chained, end, with_gap
-from windowing.spec import Query
-from windowing.spec.window import Window, WindowClass
-from windowing.wids import DEFINED, ENDED, Flags, Ints
+from windowing.engine import wids
+from windowing.engine.wids import DEFINED, ENDED, Flags, Ints
+from windowing.engine.windows.assign.assigner import key_columns, unit_columns
+from windowing.engine.windows.chains import CHAIN, FIRST, LAST, chained, end, with_gap
+from windowing.model import Query
+from windowing.model.windows.window import Window, WindowClass
 
 _ROWS = ("wid", "n", "ids")
 _NO_WINDOWS: Ints = np.empty(0, dtype=np.int64)

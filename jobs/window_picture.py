@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from jobs.picture_file import PictureError, format_of, save
-from windowing.spec.evaluation import evaluation_of
-from windowing.spec.explain import title
-from windowing.spec.first_windows import BY_RECORD, example_step, first_windows, speller
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.window import WindowClass
+from windowing.model.explain.evaluation import evaluation_of
+from windowing.model.explain.first_windows import BY_RECORD, example_step, first_windows, speller
+from windowing.model.explain.pipeline import title
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.windows.window import WindowClass
 
 _SHOWN = 6
 _BAR, _RECORD = "#1f5f8b", "#d1495b"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from chaos.expectations import QualityReport
     from jobs.runs import Progress, Run
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 
 def submission(run: Run, ui: str | None) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _simulate(
     # Frames this small gain nothing from threads; polars asks once, when it is loaded.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.simulator.simulate import simulate as run
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     text = None if pipeline is None else load_pipeline(pipeline).text
     # A process of its own costs more than a few runs do.

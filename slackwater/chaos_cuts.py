@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from chaos.cuts.run import CutsReport, Emitted
     from chaos.log import LogRecord
-    from windowing.local import Output
+    from windowing.runtime.local import Output
 
 
 def run_cuts_plan(file: Path) -> CutsReport:
@@ -29,7 +29,7 @@ def run_cuts_plan(file: Path) -> CutsReport:
     from chaos.cuts.plan import load_cuts_plan, pipeline_of
     from chaos.cuts.run import run_cuts
     from jobs import builtin, file_run
-    from windowing.batches import batches
+    from windowing.engine.input.batches import batches
 
     plan = load_cuts_plan(file)
     pipeline = pipeline_of(plan, file)

@@ -34,7 +34,7 @@ def init(
     """Write a first plan with the faults that make sense for a pipeline; never over a file."""
     from chaos.first_plan import Log, first_plan
     from chaos.workload.records import read_records
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     plan = out or Path(f"{spec.name}.chaos.yml")

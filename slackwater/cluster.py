@@ -18,7 +18,7 @@ from slackwater.files import PipelineFile
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 
 def register(app: typer.Typer) -> None:
@@ -85,7 +85,7 @@ def topics(
     """Create the pipeline's topic if it is not there; its partitions are fixed, but for a run."""
     from infra import stack
     from jobs.topics import create_topics
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     if accept_partitions:
@@ -102,7 +102,7 @@ def _accept(spec: Pipeline, run: str | None) -> None:
     from jobs import runs
     from jobs.partitions import accept
     from jobs.runs.orders import live_run
-    from windowing.spec.joining import spelled
+    from windowing.model.file.joining import spelled
 
     endpoints = stack.endpoints(only=["kafka"])
     found = runs.find(endpoints, spec, run) if run else live_run(endpoints, spec.name)
@@ -139,7 +139,7 @@ def progress(
     from jobs import runs
     from jobs.runs.overview import page_now
     from jobs.topics import lane_ends
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     target = None if until is None else _offsets(until)
     endpoints = stack_for(pipeline, "kafka", "spark")
@@ -230,7 +230,7 @@ def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> No
     """Check what `run` wrote into a file, and build the Data Docs beside it."""
     from chaos.expectations.run import check_file
     from chaos.log import read_events
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     if output is None or input_ is None:
         msg = "give --output OUT.jsonl and the --input EVENTS.jsonl that it was made of, both"

@@ -16,14 +16,14 @@ import yaml
 
 from chaos.conform import wid
 from chaos.conform.wid_case import Case, question_of
-from windowing import local
-from windowing.batches import batches
-from windowing.errors import ArrivalOrder
-from windowing.spec import Pipeline, WindowError, parse_pipeline
-from windowing.spec import disorder as spec
-from windowing.spec.rows import Row
-from windowing.spec.window import ROW_NUM, Window, WindowClass
-from windowing.wids import DEFINED
+from windowing.engine.input.batches import batches
+from windowing.engine.wids import DEFINED
+from windowing.model import Pipeline, WindowError, parse_pipeline
+from windowing.model.progress import disorder as spec
+from windowing.model.rows import Row
+from windowing.model.run_errors import ArrivalOrder
+from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.runtime import local
 
 _TOPIC = "s"
 _FOR_EVER = f"{2**62} us"

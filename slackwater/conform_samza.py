@@ -12,11 +12,11 @@ from typing import Any
 from chaos.conform import samza
 from chaos.conform.samza_case import Scenario, records_of, spec_of
 from chaos.conform.wid import Verdict
+from windowing.engine.state import MemoryStore
+from windowing.model.operator import AggregatorSpec
+from windowing.model.operator_rows import Pair, WindowRow
 from windowing.operators import ANY, CallRefused, WindowedAggregator, WindowJoin, keys
 from windowing.operators.errors import DenseOffsetGap, NoMessageStore
-from windowing.spec.operator import AggregatorSpec
-from windowing.spec.operator_rows import Pair, WindowRow
-from windowing.state import MemoryStore
 
 _CUTS = 3
 

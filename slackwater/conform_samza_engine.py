@@ -19,13 +19,13 @@ from chaos.conform.samza import rows_of, spelled
 from chaos.conform.samza_case import Scenario
 from chaos.conform.wid import Verdict
 from slackwater.conform_engine import LogEntry
-from windowing import local
-from windowing.batches import batches
-from windowing.spec import Pipeline, PipelineError, parse_pipeline
-from windowing.spec.rows import Row
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, PipelineError, parse_pipeline
+from windowing.model.rows import Row
+from windowing.runtime import local
 
 if TYPE_CHECKING:
-    from windowing.pack import RawRows
+    from windowing.engine.input.pack import RawRows
 
     Batches = Sequence[Mapping[int, RawRows]]
     RunAll = Callable[[Sequence[tuple[Pipeline, Batches]]], list[local.Output]]

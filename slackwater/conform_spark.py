@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from chaos.conform import wid
 from slackwater import conform_engine
-from windowing.batches import batches
+from windowing.engine.input.batches import batches
 
 if TYPE_CHECKING:
     from chaos.conform.wid_case import Case
-    from windowing.local import Output
-    from windowing.pack import RawRows
-    from windowing.spec import Pipeline
+    from windowing.engine.input.pack import RawRows
+    from windowing.model import Pipeline
+    from windowing.runtime.local import Output
 
     Batches = Sequence[Mapping[int, RawRows]]
     RunAll = Callable[[Sequence[tuple[Pipeline, Batches]]], list[Output]]

@@ -13,8 +13,8 @@ from typing import Any
 from chaos.conform import spl
 from chaos.conform.spl_case import Logged, PolicyCase, WindowCase
 from chaos.conform.wid import Verdict
-from windowing.rows import policies
-from windowing.rows.policies import Event, Marker, Profile, Storage, WindowEvent
+from windowing.engine.rows import policies
+from windowing.engine.rows.policies import Event, Marker, Profile, Storage, WindowEvent
 
 _SECOND_US = 1_000_000
 _LIBRARY_STORAGE = Storage()

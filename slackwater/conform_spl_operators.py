@@ -11,11 +11,11 @@ from chaos.conform import spl
 from chaos.conform.spl_case import Logged, OperatorCase, PolicyCase, PortCase, ValidationCase
 from chaos.conform.wid import Verdict
 from slackwater.conform_spl import partition_eviction, policy
-from windowing.rows import operators
-from windowing.rows.operators import Operator, OperatorError, Punctuation, Sent, WindowClause
-from windowing.rows.operators.join import check_join
-from windowing.rows.operators.models import check_aggregate, check_join_window, check_sort
-from windowing.rows.policies import ManualClock, Marker, PolicyError, Profile
+from windowing.engine.rows import operators
+from windowing.engine.rows.operators import Operator, OperatorError, Punctuation, Sent, WindowClause
+from windowing.engine.rows.operators.join import check_join
+from windowing.engine.rows.operators.models import check_aggregate, check_join_window, check_sort
+from windowing.engine.rows.policies import ManualClock, Marker, PolicyError, Profile
 
 _SECOND_US = 1_000_000
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {

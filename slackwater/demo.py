@@ -29,7 +29,7 @@ from jobs.plot import plot
 from jobs.topics import create_topics
 from slackwater.console import FAILED, PASSED, UNKNOWN, bar, plain
 from slackwater.stack import report
-from windowing.spec import Pipeline, load_pipeline
+from windowing.model import Pipeline, load_pipeline
 
 ROOT = Path(__file__).resolve().parent.parent
 PIPELINE = ROOT / "pipelines" / "flight_delays.yml"

@@ -98,7 +98,7 @@ def _prepared(
 ) -> Deployment:
     from jobs.deploy import prepare
     from jobs.deployment import Wish
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)  # before a living job is ended for this one

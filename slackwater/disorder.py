@@ -22,9 +22,9 @@ from slackwater.places import check_picture, check_places
 if TYPE_CHECKING:
     from jobs.heartbeat import Beat
     from jobs.tune import Cost, Tuning
-    from windowing.batches import Entry
-    from windowing.spec import Pipeline
-    from windowing.spec.disorder import Delays
+    from windowing.engine.input.batches import Entry
+    from windowing.model import Pipeline
+    from windowing.model.progress.disorder import Delays
 
 Input = Annotated[
     Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="Read the log from a file.")
@@ -105,7 +105,7 @@ def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> D
     Raises:
         typer.Exit: they contradict each other.
     """
-    from windowing.spec.disorder import Delays
+    from windowing.model.progress.disorder import Delays
 
     if max_delay is None:
         if min_delay is not None or skew is not None:
@@ -219,7 +219,7 @@ def tune(
     from jobs.tune import tune as weigh
     from jobs.tune_plot import draw
     from slackwater.single import load_single
-    from windowing.spec.disorder import parse_share
+    from windowing.model.progress.disorder import parse_share
 
     spec = load_single(pipeline)
     try:
@@ -267,7 +267,7 @@ def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
 def _proposals(found: Tuning, target: str, *, is_asked: bool) -> Iterator[str]:
     """What is proposed: the knee of the curve, and the slack that meets the share."""
     from jobs.times_in_words import in_words
-    from windowing.spec.lengths import spell_us
+    from windowing.model.lengths import spell_us
 
     wanted = f"{target}disorder: {{slack: {spell_us(found.slack_us)}}}"
     in_rows = f"{'or: ':>{len(target)}}disorder: {{slack: {found.slack_rows} rows}}"
@@ -285,7 +285,7 @@ def _proposals(found: Tuning, target: str, *, is_asked: bool) -> Iterator[str]:
 
 def _cost_line(cost: Cost) -> str:
     from jobs.times_in_words import in_words
-    from windowing.spec.lengths import spell_us
+    from windowing.model.lengths import spell_us
 
     if cost.slack is None:
         setting = "punctuation"
@@ -350,7 +350,7 @@ class _Log:
     def read(self, *, again: bool = False) -> Iterable[Entry]:
         """The log, from its beginning; what a file delivers again only if that is asked for."""
         from chaos.log import read_events, read_topic
-        from windowing.batches import checked
+        from windowing.engine.input.batches import checked
 
         if self._path is not None:
             return checked(read_events(self._path, self._spec.source, again=again), self._spec)
@@ -359,7 +359,7 @@ class _Log:
 
 
 def _length_us(option: str, text: str, minimum_us: int = 0) -> int:
-    from windowing.spec.lengths import duration_us
+    from windowing.model.lengths import duration_us
 
     try:
         return duration_us(text, minimum_us=minimum_us)

@@ -16,8 +16,8 @@ from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
-    from windowing.spec import Pipeline
-    from windowing.spec.source import Source
+    from windowing.model import Pipeline
+    from windowing.model.source import Source
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
@@ -57,10 +57,10 @@ def run(
 ) -> None:
     """Run a pipeline over a file of events and write its rows and dead letters."""
     from chaos.log import read_events
-    from windowing import batches as cut
-    from windowing.counts import Counts, check_counts
-    from windowing.output import dead_letter_path, write_output
-    from windowing.spec import load_pipeline
+    from windowing.engine.input import batches as cut
+    from windowing.model import load_pipeline
+    from windowing.runtime.counts import Counts, check_counts
+    from windowing.runtime.output import dead_letter_path, write_output
 
     inputs = {"the pipeline": pipeline, "--input": input_}
     check_places({"--output": output}, inputs)
@@ -78,7 +78,7 @@ def run(
         if engine is Engine.spark:
             from jobs.file_run import run as run_engine
         else:
-            from windowing.local import run as run_engine
+            from windowing.runtime.local import run as run_engine
         result = run_engine(spec, counted)
     counts = {query.name: result.counts.get(query.name, Counts()) for query in spec.queries}
     for name, found in counts.items():
@@ -198,8 +198,8 @@ def explain(
     ] = None,
 ) -> None:
     """Say what a pipeline means: lanes, windows, evaluation, state, late records."""
-    from windowing.spec import load_pipeline
-    from windowing.spec.explain import explain as lines
+    from windowing.model import load_pipeline
+    from windowing.model.explain.pipeline import explain as lines
 
     check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
@@ -214,7 +214,7 @@ def explain(
 
 def validate(pipeline: PipelineFile) -> None:
     """Check a pipeline file; every mistake is named with line, field, rule and example."""
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)

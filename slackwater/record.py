@@ -15,7 +15,7 @@ from slackwater.places import check_places
 
 if TYPE_CHECKING:
     from chaos.log import LogRecord
-    from windowing.spec.source import Source
+    from windowing.model.source import Source
 
 _Lanes = dict[int, int]
 """Offsets by the numbers of lanes."""
@@ -55,7 +55,7 @@ def record(
     """Write the pipeline's topic, or a range of it, into a file: records and control records."""
     from jobs.recording import write_events
     from jobs.topics import lane_ends
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     check_places({"--output": output}, {"the pipeline": pipeline})
     if output.exists() and not force:
@@ -98,7 +98,7 @@ def _offsets(option: str, text: str | None, source: Source, address: str) -> _La
         BadParameter: neither offsets of lanes that there are, nor a time.
     """
     from jobs.topics import offsets_at
-    from windowing.spec.lengths import instant_us
+    from windowing.model.lengths import instant_us
 
     if text is None:
         return {}

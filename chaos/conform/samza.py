@@ -15,7 +15,7 @@ from typing import Any
 
 from chaos.conform.samza_case import Scenario
 from chaos.conform.wid import Verdict
-from windowing.spec.operator_rows import (
+from windowing.model.operator_rows import (
     Pair,
     Progress,
     Record,

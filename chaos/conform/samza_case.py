@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from chaos.conform.case_lines import case_lines, first_of
 from chaos.conform.wid_case import CaseError
-from windowing.spec.operator import AggregatorSpec, JoinSpec
-from windowing.spec.operator_rows import Bound, Record
+from windowing.model.operator import AggregatorSpec, JoinSpec
+from windowing.model.operator_rows import Bound, Record
 
 Json = Any
 """What stands in a JSON document."""

@@ -16,11 +16,11 @@ from typing import Any
 
 from chaos.conform.case_lines import case_lines, first_of
 from chaos.conform.wid_case import Case, CaseError, events_of, question_of
+from windowing.model.errors import WindowError
+from windowing.model.rows import Value
 from windowing.semantics.definition import value_of
 from windowing.semantics.stream import AfterEndError, Answer, Question, answer
 from windowing.semantics.units import ArrivalOrderError, Item, Shown
-from windowing.spec.errors import WindowError
-from windowing.spec.rows import Value
 
 Expected = Mapping[str, Any]
 Evaluate = Callable[[Case], Expected]

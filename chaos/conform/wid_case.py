@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from windowing.semantics.controls import Bound, Control, Observation
-from windowing.semantics.stream import Event, Question
-from windowing.spec.disorder import (
+from windowing.model.errors import WindowError
+from windowing.model.fields import Aggregate
+from windowing.model.file.pipeline import Query
+from windowing.model.late import Late
+from windowing.model.progress.disorder import (
     Delays,
     Disorder,
     Heartbeat,
@@ -19,13 +21,11 @@ from windowing.spec.disorder import (
     SlackRows,
     Unordered,
 )
-from windowing.spec.errors import WindowError
-from windowing.spec.fields import Aggregate
-from windowing.spec.late import Late
-from windowing.spec.pipeline import Query
-from windowing.spec.rows import Scalar
-from windowing.spec.rules import check_generator, check_late, check_progress_key
-from windowing.spec.window import AttributeType, parse_window
+from windowing.model.rows import Scalar
+from windowing.model.rules import check_generator, check_late, check_progress_key
+from windowing.model.windows.window import AttributeType, parse_window
+from windowing.semantics.controls import Bound, Control, Observation
+from windowing.semantics.stream import Event, Question
 
 _ATTRIBUTES: dict[str, AttributeType] = {
     "ts": "time",

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from windowing.spec.documents import parse_document, read_text
-from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.names import FileName, PlanName
-from windowing.spec.pipeline import Pipeline, load_pipeline
+from windowing.model.errors import PipelineError, Problem
+from windowing.model.file.documents import parse_document, read_text
+from windowing.model.file.pipeline import Pipeline, load_pipeline
+from windowing.model.names import FileName, PlanName
 
 Rows = Annotated[int, Field(strict=True, ge=1, le=336_776)]
 

@@ -14,8 +14,8 @@ from chaos.log import LogRecord
 from chaos.output import Output, output_of
 from chaos.verify import verify
 from jobs import flights
-from windowing.spec import Pipeline
-from windowing.spec.rows import DeadLetter, Row
+from windowing.model import Pipeline
+from windowing.model.rows import DeadLetter, Row
 
 Emitted = tuple[Sequence[Row], Sequence[DeadLetter]]
 Engine = Callable[[Sequence[LogRecord], int], Emitted]

@@ -18,8 +18,8 @@ from deltalake.exceptions import TableNotFoundError
 
 from chaos.expectations.columns import ROW_COLUMNS, key_columns, value_columns, window_columns
 from chaos.output import OutputError
+from windowing.model.file.pipeline import Pipeline, Query
 from windowing.semantics import Outcome
-from windowing.spec.pipeline import Pipeline, Query
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
 COUNTED: Final = ("read", "applied", "outside", "dropped")

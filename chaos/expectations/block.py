@@ -30,9 +30,9 @@ from datetime import UTC, date, datetime, time
 from typing import Any, Final, Literal, cast
 
 from chaos.expectations.columns import column_names
-from windowing.spec.errors import PipelineError, Problem, shown
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.yaml_lines import Path, line_of, load_with_lines
+from windowing.model.errors import PipelineError, Problem, shown
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
 
 WINDOW_SET: Final = "expect_window_set_to_match_definition"
 REVISIONS: Final = "expect_revisions_to_rise_without_holes"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from windowing.spec.pipeline import Query
+from windowing.model.file.pipeline import Query
 
 ROW_COLUMNS: Final = (
     "run",

@@ -18,9 +18,9 @@ import pyarrow as pa
 from chaos.expectations.batches import COUNTED, counted, there_still, to_pandas
 from chaos.expectations.columns import ROW_COLUMNS, key_columns, value_columns
 from chaos.output import read_files
+from windowing.model.fields import value_type
+from windowing.model.file.pipeline import Pipeline, Query
 from windowing.semantics import LogEntry, evaluate
-from windowing.spec.fields import value_type
-from windowing.spec.pipeline import Pipeline, Query
 
 _INSTANT: Final = pa.timestamp("us", tz="UTC")
 _TYPES: Final = {

@@ -17,7 +17,7 @@ from psycopg import sql
 from chaos.expectations.batches import COUNTED, counted, there_still, to_pandas
 from chaos.expectations.columns import ROW_COLUMNS, key_columns, value_columns
 from chaos.postgres_output import MICROSECONDS, reading, restored, schema_of
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline, Query
 
 _TYPES: Final = {
     "bool": pa.bool_(),

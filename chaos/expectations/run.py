@@ -25,8 +25,8 @@ from chaos.expectations.block import (
     with_defaults,
 )
 from chaos.expectations.report import QualityError, QualityReport, QualityResult
+from windowing.model.file.pipeline import Pipeline
 from windowing.semantics import LogEntry, evaluate
-from windowing.spec.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from chaos.expectations.suites import Evidence

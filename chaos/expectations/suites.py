@@ -35,8 +35,8 @@ from chaos.expectations.conservation import ExpectRecordsToBeConserved
 from chaos.expectations.revisions import ExpectRevisionsToRiseWithoutHoles
 from chaos.expectations.shares import ExpectDeadRecordsToBeFew, ExpectLateRecordsToBeFew
 from chaos.expectations.window_set import ExpectWindowSetToMatchDefinition
-from windowing.spec.errors import PipelineError, Problem
-from windowing.spec.pipeline import Pipeline
+from windowing.model.errors import PipelineError, Problem
+from windowing.model.file.pipeline import Pipeline
 
 OURS: Final = {
     WINDOW_SET: ExpectWindowSetToMatchDefinition,

@@ -13,8 +13,8 @@ from chaos.faults.fault import Poisoned, Scene
 from chaos.faults.poison import HUGE_BYTES, Poison, extremes, poisons
 from jobs.producing import control_of, send_all
 from jobs.topics import allow_records_of, end_offsets, records_from
+from windowing.model import Pipeline
 from windowing.semantics.values import ValueReader
-from windowing.spec import Pipeline
 
 Good = Mapping[str, Any]
 """A record that the pipeline takes, by field."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from chaos.simulator.checks import Check
 from chaos.simulator.draw.wish import Wish
 from chaos.simulator.parts import Parts
-from windowing.spec.pipeline import Pipeline
+from windowing.model.file.pipeline import Pipeline
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from windowing.spec.disorder import progress_attr
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.window import ROW_NUM, WindowClass
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.progress.disorder import progress_attr
+from windowing.model.windows.window import ROW_NUM, WindowClass
 
 Holds = Callable[[Pipeline, Query], bool]
 

@@ -19,11 +19,11 @@ import polars as pl
 from chaos.simulator.case import Step
 from chaos.simulator.job import Job, Tables
 from chaos.simulator.parts import Parts
-from windowing.lane import Lane
-from windowing.parcel import Parcel
-from windowing.shard import Emission, Shard
-from windowing.spec.pipeline import Pipeline
-from windowing.state import StateStore
+from windowing.engine.lane import Lane
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import Emission, Shard
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Defect:
 
 def _of_the_engine(part: object) -> bool:
     module = type(part).__module__
-    ours = module.startswith(("windowing.", "chaos.guilty.")) and "windowing.spec" not in module
+    ours = module.startswith(("windowing.", "chaos.guilty.")) and "windowing.model" not in module
     return ours and hasattr(part, "__dict__")
 
 
@@ -163,6 +163,6 @@ def reading(name: str, **names: Any) -> Parts:
     places = {
         f"{module}:{one}": instead
         for one, instead in names.items()
-        for module in ("windowing.values", "windowing.decode")
+        for module in ("windowing.engine.input.values", "windowing.engine.input.decode")
     }
     return Parts(name, job=partial(PlantedJob, Defect((), tuple(places.items()))))

@@ -24,7 +24,7 @@ from jobs.life import State
 from jobs.runs.choice import meant, name_in
 from jobs.runs.looking import life_of
 from jobs.runs.orders import live_run
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 _POLL_S: Final = 0.5
 _GOES_ON: Final = frozenset({State.submitted, State.waiting, State.running, State.restarting})

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from chaos.contrast import Contrast, contrast
 from chaos.output import Identity, Output
-from windowing.spec.fields import Aggregate
-from windowing.spec.fingerprint import facts_of
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.model.fields import Aggregate
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.fingerprint import facts_of
 
 Line = tuple[Identity, str]
 Window = tuple[str, ...]

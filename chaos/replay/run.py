@@ -27,7 +27,7 @@ from jobs import runs
 from jobs.life import State
 from jobs.runs.orders import live_run
 from jobs.topics import lane_ends
-from windowing.spec import Pipeline, load_pipeline
+from windowing.model import Pipeline, load_pipeline
 
 News = Callable[[str], None]
 Offsets = Mapping[int, int]

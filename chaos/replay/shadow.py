@@ -13,7 +13,7 @@ from chaos.contrast import Contrast, contrast
 from chaos.output import Output
 from chaos.pages import page, write_together
 from chaos.replay.run import ReplayError
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 Reasons = Mapping[str, int]
 

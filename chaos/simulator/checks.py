@@ -17,10 +17,10 @@ from chaos.simulator.due import closing, outcomes_of
 from chaos.simulator.history import Batch, History, Metric
 from chaos.simulator.refusals import REFUSALS, as_far_as_committed, lawful, meant
 from chaos.verify import Comparison, Verdict, verify
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.lengths import INT64_MIN
+from windowing.model.rows import dead_letter_line, row_line
 from windowing.semantics import Counts, Outcome
-from windowing.spec.lengths import INT64_MIN
-from windowing.spec.pipeline import Pipeline
-from windowing.spec.rows import dead_letter_line, row_line
 
 Check = Literal[
     "no error",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chaos.simulator.state import StateFiles, Task, Values
-from windowing.lane import Lane
-from windowing.shard import Shard
-from windowing.state import MemoryStore
+from windowing.engine.lane import Lane
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
 
 Engine = Lane | Shard
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from chaos.simulator.case import Record, Step
 from chaos.simulator.sink import Ends
-from windowing.pack import RawRows
+from windowing.engine.input.pack import RawRows
 
 SENT_AGAIN = ("chunk delivered twice", "records sent again")
 """What brings records that the lane has seen."""

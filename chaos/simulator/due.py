@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from chaos.simulator.case import Record
 from chaos.simulator.history import History
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.progress.disorder import progress_attr
+from windowing.model.rows import row_line
+from windowing.model.rules import ends_at_a_time
 from windowing.semantics import Outcome, evaluate
-from windowing.spec.disorder import progress_attr
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.rows import row_line
-from windowing.spec.rules import ends_at_a_time
 
 _ALL_BELOW = 12
 _SOME = 6

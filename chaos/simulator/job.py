@@ -22,14 +22,14 @@ from chaos.simulator.sink import Ends, Item
 from chaos.simulator.spelling import DEAD, METRICS, Tables, names, spelling
 from chaos.simulator.start import Stand, compare
 from chaos.simulator.state import StateDamaged, Task
-from windowing.errors import RedeliveredOffset
-from windowing.lane import Lane
-from windowing.pack import pack
-from windowing.parcel import Parcel
-from windowing.shard import Emission, Shard
-from windowing.spec.pipeline import Pipeline
-from windowing.state import MemoryStore
-from windowing.values import ValueRules
+from windowing.engine.input.pack import pack
+from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import Lane
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import Emission, Shard
+from windowing.engine.state import MemoryStore
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.run_errors import RedeliveredOffset
 
 if TYPE_CHECKING:
     from chaos.simulator.parts import Parts

@@ -12,11 +12,11 @@ from chaos.simulator.draw.wish import Wish
 from chaos.simulator.job import Job
 from chaos.simulator.sink import Sink
 from chaos.simulator.state import StateFiles
-from windowing.lane import Lane
-from windowing.shard import Shard
+from windowing.engine.lane import Lane
+from windowing.engine.shard import Shard
 
 if TYPE_CHECKING:
-    from windowing.spec.pipeline import Pipeline
+    from windowing.model.file.pipeline import Pipeline
 
 
 OWN = "slackwater"

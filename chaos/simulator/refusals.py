@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from chaos.simulator.case import Record
 from chaos.simulator.due import prefix
 from chaos.simulator.history import History
+from windowing.model.file.pipeline import Pipeline
 from windowing.semantics import BadLogError, evaluate
 from windowing.semantics.aggregates import IntSumError
-from windowing.semantics.landmark import EndlessLandmarkError
 from windowing.semantics.units import ArrivalOrderError
-from windowing.spec.pipeline import Pipeline
+from windowing.semantics.windows.landmark import EndlessLandmarkError
 
 _MEANT = {
     IntSumError: "ResultOverflow",

@@ -13,7 +13,7 @@ from chaos.simulator.checks import Finding, judge
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
 from chaos.simulator.features import pairs_of
 from chaos.simulator.parts import OWN, Parts
-from windowing.spec.pipeline import Pipeline, parse_pipeline
+from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
 

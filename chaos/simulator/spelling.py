@@ -19,13 +19,13 @@ from chaos.output import (
     table_rows,
 )
 from chaos.simulator.history import Metric
-from windowing.frames import from_bytes
-from windowing.output import dead_letters_of, rows_of, tagged
-from windowing.shard import Emission
+from windowing.engine.frames import from_bytes
+from windowing.engine.shard import Emission
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.rows import dead_letter_line, row_line
+from windowing.runtime.output import dead_letters_of, rows_of, tagged
 from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows
 from windowing.spark.sinks.rows import METRICS as METRICS_TABLE
-from windowing.spec.pipeline import Pipeline
-from windowing.spec.rows import dead_letter_line, row_line
 
 Tables = dict[str, list[object]]
 """By table, what a batch brings; every table is there, so that each gets the batch's token."""

@@ -15,7 +15,7 @@ from chaos.simulator.sink import Ends
 from jobs.agreement import Topic
 from jobs.agreement import compare as agreement
 from jobs.plans import Checkpoint
-from windowing.token import Kept, Stretch, Tables, Token
+from windowing.runtime.token import Kept, Stretch, Tables, Token
 
 _TOPIC, _ENDLESS = "simulated", 2**62
 

@@ -12,7 +12,7 @@ from chaos.workload.records import Sent
 from jobs import flights, weather
 from jobs.producing import send_all
 from jobs.topics import allow_records_of, create_topics
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 _END = b'{"end":true}'
 _TAKEN_BYTES = 900_000

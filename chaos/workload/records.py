@@ -11,8 +11,8 @@ from typing import Any
 
 from chaos.bounded_lines import LineTooLong, bounded_lines
 from chaos.log import EnvelopeError, EventsFileError, read_events
+from windowing.model import Pipeline
 from windowing.semantics.controls import read_control
-from windowing.spec import Pipeline
 
 _PLACE = {"source", "partition", "offset"}
 _CONTENT = {"value", "raw", "control"}

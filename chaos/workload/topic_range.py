@@ -8,7 +8,7 @@ from chaos.log import LogError, committed_ends, read_topic
 from chaos.workload.kinds import Edge, Workload
 from chaos.workload.records import Sent
 from jobs.topics import offsets_at
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 
 class RangeError(LogError):

@@ -18,7 +18,7 @@ from jobs.runs.names import job_name
 from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import read_order
 from jobs.runs.waiting import lacks
-from windowing.spec.source import Source
+from windowing.model.source import Source
 
 _LAUNCH = "Launch Command: "
 """The first words that a worker writes into a driver's output, at each start of it."""

@@ -21,8 +21,8 @@ from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import live_run
 from jobs.runs.verdicts import Judge, Verdict, last_verdict
 from jobs.topics import TopicError, end_offsets
-from windowing.spec import PipelineError
-from windowing.spec.source import Source
+from windowing.model import PipelineError
+from windowing.model.source import Source
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from jobs.runs.orders import (
     one_at_a_time,
     withdraw_order,
 )
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 _SCRIPT = "jobs/pipeline.py"
 

@@ -11,9 +11,9 @@ from chaos.faults.fault import Poisoned
 from chaos.history import History, read_history
 from chaos.output import Output, dead_letter_identity, row_identity
 from chaos.verify import verify
+from windowing.model.file.pipeline import parse_pipeline
+from windowing.model.rows import DeadLetter, dead_letter_line
 from windowing.semantics import Counts
-from windowing.spec.pipeline import parse_pipeline
-from windowing.spec.rows import DeadLetter, dead_letter_line
 
 ENDED = 2**63 - 1
 
@@ -175,8 +175,8 @@ def output_of(rows: list, dead: list[DeadLetter], counts: Counts) -> Output:
 
 
 def rows_by_definition(*values: bytes) -> list:
+    from windowing.model.rows import row_line
     from windowing.semantics import evaluate
-    from windowing.spec.rows import row_line
 
     return [(row_identity(r), row_line(r)) for r in evaluate(PIPELINE, log_of(*values)).rows]
 

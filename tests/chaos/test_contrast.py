@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaos.contrast import Change, contrast, instant
 from chaos.output import Identity, row_identity
-from windowing.spec.rows import Row, row_line
+from windowing.model.rows import Row, row_line
 
 S = 1_000_000
 NAMES = ("old", "new")

@@ -16,9 +16,9 @@ from chaos.cuts.report import write_cuts
 from chaos.cuts.run import CutsReport, Emitted, clean_log, run_cuts, shows
 from chaos.log import LogRecord
 from chaos.plan import kind_of
-from windowing import local
-from windowing.batches import batches
-from windowing.spec import PipelineError
+from windowing.engine.input.batches import batches
+from windowing.model import PipelineError
+from windowing.runtime import local
 
 PLANS = Path(__file__).parents[2] / "chaos" / "plans"
 PLAN = load_cuts_plan(PLANS / "spark_builtin.yml").model_copy(update={"cuts": (30, 100)})

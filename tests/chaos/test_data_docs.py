@@ -12,8 +12,8 @@ from chaos.expectations.page_view import PageView, block
 from tests.chaos.test_expectations import HEAD
 from tests.chaos.test_verify import write_tables
 from tests.strategies import Entry
+from windowing.model import parse_pipeline
 from windowing.semantics import evaluate
-from windowing.spec import parse_pipeline
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

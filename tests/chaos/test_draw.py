@@ -10,8 +10,8 @@ import pytest
 from chaos.simulator.draw.clock import draw_spelling
 from chaos.simulator.parts import Parts
 from chaos.simulator.run import draw_case
+from windowing.model.file.pipeline import parse_pipeline
 from windowing.semantics.values import read_iso
-from windowing.spec.pipeline import parse_pipeline
 
 
 @pytest.mark.parametrize("ts_us", [0, -1, 500_000, 1_700_000_000_123_000, -86_400_000_001])

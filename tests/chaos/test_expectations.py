@@ -18,8 +18,8 @@ from chaos.output import OutputError
 from slackwater.main import app
 from tests.chaos.test_verify import Rows, write_tables
 from tests.strategies import Entry
+from windowing.model import Pipeline, PipelineError, load_pipeline, parse_pipeline
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, PipelineError, load_pipeline, parse_pipeline
 
 # Great Expectations is itself built on what its libraries deprecate.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -20,7 +20,7 @@ from infra import process
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from infra.process import ProcessId, is_alive
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
 

@@ -11,7 +11,7 @@ from chaos.simulator.features import ALL, pair_number, pairs_of
 from chaos.simulator.pairs import ILLEGAL, legal, spelled, summary
 from chaos.simulator.parts import Parts
 from chaos.simulator.run import draw_case
-from windowing.spec import PipelineError, parse_pipeline
+from windowing.model import PipelineError, parse_pipeline
 
 RUNS = 2000
 PIPELINE = """

@@ -15,7 +15,7 @@ from chaos.forecast import RECOVERY_S, forecast, seconds
 from chaos.plan import load_plan, parse_plan
 from slackwater.main import app
 from tests.chaos.test_own_workload import PLAN, SHOP, event, write
-from windowing.spec import PipelineError, load_pipeline
+from windowing.model import PipelineError, load_pipeline
 
 ROOT = Path(__file__).parents[2]
 PIPELINES = sorted((ROOT / "pipelines").glob("*.yml")) + sorted(

@@ -21,11 +21,11 @@ from chaos.simulator.parts import Parts
 from chaos.simulator.run import draw_case, run_case
 from chaos.simulator.simulate import simulate
 from slackwater.main import app
-from windowing.aggregates import Accumulators
-from windowing.assign.sessions import SessionAssigner
-from windowing.emission.sliding import SlidingEmitter
-from windowing.lane import Lane
-from windowing.parcel import shard_of
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.lane import Lane
+from windowing.engine.parcel import shard_of
+from windowing.engine.windows.assign.sessions import SessionAssigner
+from windowing.engine.windows.emission.sliding import SlidingEmitter
 
 # These take a hundred runs or so; like all others they are searched for by night.
 SLOW = {
@@ -80,7 +80,7 @@ def test_an_innocent_engine_is_not_found(monkeypatch: pytest.MonkeyPatch) -> Non
     innocent = planted(
         "innocent",
         *(SameSessions, SameWindows, SameSums),
-        names={"windowing.parcel:shard_of": same_shard},
+        names={"windowing.engine.parcel:shard_of": same_shard},
     )
     monkeypatch.setitem(GUILTY, "innocent", guilty(innocent, "deterministic"))
     verdict = search.search("innocent", 7, runs=60)
@@ -92,7 +92,7 @@ def test_nothing_that_was_planted_stays() -> None:
     names = vars(Lane).copy(), shard_of, vars(Accumulators).copy()
     for name in ("hash_of_the_lane", "int_sum_by_double", "null_key_is_empty_text"):
         run_case(draw_case(7, 0, GUILTY[name].parts), GUILTY[name].parts)
-    from windowing import parcel
+    from windowing.engine import parcel
 
     assert (vars(Lane).copy(), parcel.shard_of, vars(Accumulators).copy()) == names
 

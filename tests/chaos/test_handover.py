@@ -14,9 +14,9 @@ from chaos.handover.shared import agree, letters_lacking, shared
 from chaos.output import Output, output_of
 from chaos.replay.production import same_windows
 from tests.strategies import Entry, entry
-from windowing.batches import batches
-from windowing.local import run
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import run
 
 PIPELINE = """
 name: p

@@ -22,8 +22,8 @@ from jobs.deployment import Wish
 from jobs.runs.choice import meant
 from tests.jobs.master import Master, standing_in
 from tests.windowing.test_table_growth import ONE, Running, Version
-from windowing.batches import batches
-from windowing.spec import load_pipeline
+from windowing.engine.input.batches import batches
+from windowing.model import load_pipeline
 
 MORE = Version({"a": (("k",), ("n: count", "y: max(f)"))})
 OTHER_WINDOW = Version({"a": (("k",), ("n: count",))}, window="RANGE 20 us SLIDE 20 us WATTR ts")

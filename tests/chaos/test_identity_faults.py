@@ -16,7 +16,7 @@ from chaos.faults.reach import LocalReach
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from jobs.owner import OWNER_FILE, REFUSED_FILE, Owner
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
 

@@ -19,7 +19,7 @@ from chaos.workload.feed import Feed
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from tests.chaos.test_own_workload import SHOP
-from windowing.spec import parse_pipeline
+from windowing.model import parse_pipeline
 
 PLAN = """\
 name: shop

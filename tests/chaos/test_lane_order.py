@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from chaos.lane_order import LaneOrder
 from chaos.log import EnvelopeError, LogRecord, read_events
 from slackwater.main import app
-from windowing.spec import parse_pipeline
+from windowing.model import parse_pipeline
 
 PIPELINE = """
 name: p

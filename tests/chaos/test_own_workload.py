@@ -21,8 +21,8 @@ from chaos.workload.origin import Origin
 from chaos.workload.own_pipeline import own_pipeline
 from chaos.workload.records import Sent, read_records
 from slackwater.main import app
+from windowing.model import PipelineError, load_pipeline, parse_pipeline
 from windowing.semantics.controls import Observation, read_control
-from windowing.spec import PipelineError, load_pipeline, parse_pipeline
 
 ROOT = Path(__file__).parents[2]
 SHOP = """\

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chaos.faults.poison import HUGE_BYTES, extremes, poisons
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.semantics.values import Record, ValueReader
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
 
 ROOT = Path(__file__).parents[2]
 FLIGHT = {"sched_us": 1_357_034_400_000_000, "origin": "EWR", "carrier": "UA", "cancelled": 0}

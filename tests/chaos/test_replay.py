@@ -6,7 +6,7 @@ from chaos.replay.trials import draw_trials
 from chaos.workload.feed import cut, departed
 from chaos.workload.kinds import Workload
 from chaos.workload.own_pipeline import own_pipeline
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
 

@@ -14,8 +14,8 @@ from chaos.replay.production import against_production
 from chaos.replay.run import ReplayError, cut_range
 from chaos.replay.shadow import shadow
 from slackwater.main import app
+from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, parse_pipeline
 
 PIPELINE = """
 name: p

@@ -19,8 +19,8 @@ from jobs.recording import write_events
 from slackwater.main import app
 from tests.chaos.test_verify import write_tables
 from tests.strategies import Entry
+from windowing.model import Pipeline, PipelineError, parse_pipeline
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, PipelineError, parse_pipeline
 
 # Great Expectations is itself built on what its libraries deprecate.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -23,9 +23,9 @@ from chaos.simulator.simulate import replay, simulate
 from chaos.simulator.start import Stand
 from chaos.simulator.state import StateDamaged, StateFiles
 from slackwater.main import app
+from windowing.model import parse_pipeline
+from windowing.model.rows import row_line
 from windowing.semantics import evaluate
-from windowing.spec import parse_pipeline
-from windowing.spec.rows import row_line
 
 PIPELINE = """
 name: five

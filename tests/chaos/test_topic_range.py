@@ -22,8 +22,8 @@ from jobs.producing import send_all
 from jobs.topics import create_topic, end_offsets
 from tests.chaos.test_faults import Job, scene_of
 from tests.chaos.test_own_workload import SHOP
+from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, parse_pipeline
 
 VALUES = [f'{{"at":{n},"shop":"süd","amount":1}}'.encode() for n in range(10)]
 SEEN = b'{"now":5,"seen":{"orders/1":4}}'

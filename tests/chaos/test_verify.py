@@ -18,10 +18,10 @@ from chaos.log import read_events
 from chaos.output import OutputError, read_files, read_tables
 from chaos.verify import Verdict, verify, with_records
 from tests.strategies import Case, Entry, cases, entry
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.fields import value_type
+from windowing.model.rows import Row, dead_letter_lines, row_lines
 from windowing.semantics import Counts, Outcome, evaluate
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
-from windowing.spec.fields import value_type
-from windowing.spec.rows import Row, dead_letter_lines, row_lines
 
 DATA = Path(__file__).parents[1] / "data" / "pipelines"
 CASES = sorted(folder for folder in DATA.iterdir() if folder.is_dir())

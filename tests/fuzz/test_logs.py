@@ -21,12 +21,12 @@ from tests.chaos.test_expectations import OUTCOME, P
 from tests.chaos.test_verify import write_tables
 from tests.fuzz.corpus import every, try_one
 from tests.fuzz.mutations import Recorded, line_files, spoilt
-from windowing.errors import WindowingError
+from windowing.model import PipelineError
+from windowing.model.run_errors import WindowingError
 from windowing.semantics.definition import IntSumError
-from windowing.semantics.landmark import EndlessLandmarkError
 from windowing.semantics.log import BadLogError
 from windowing.semantics.units import ArrivalOrderError
-from windowing.spec import PipelineError
+from windowing.semantics.windows.landmark import EndlessLandmarkError
 
 RECORDED = sorted((Path(__file__).parents[2] / "tests" / "data" / "pipelines").glob("*/"))
 OURS = (

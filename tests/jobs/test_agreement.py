@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jobs.agreement import Agreement, Topic, compare
 from jobs.plans import Checkpoint
-from windowing.token import Kept, Tables, Token
+from windowing.runtime.token import Kept, Tables, Token
 
 NAMES = ("q", "dead_letters", "metrics")
 LANES = ("t/0", "t/1")

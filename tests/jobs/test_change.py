@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.change import Change, Kind, compare
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.joined import JoinedLane
-from windowing.spec.joining import with_lanes
-from windowing.spec.legacy_fingerprint import legacy_fingerprint
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.file.joining import with_lanes
+from windowing.model.joined import JoinedLane
+from windowing.model.legacy_fingerprint import legacy_fingerprint
 
 TEXT = """
 name: p

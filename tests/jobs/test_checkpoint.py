@@ -7,8 +7,8 @@ import pytest
 
 from jobs.checkpoint import examine
 from jobs.failures import final_reason, windowing_error
-from windowing.errors import CheckpointDamaged
-from windowing.spec.user_aggregate import UserAggregateError
+from windowing.model.run_errors import CheckpointDamaged
+from windowing.model.user.user_aggregate import UserAggregateError
 
 
 @pytest.fixture
@@ -80,12 +80,12 @@ def test_what_a_users_class_does_is_final_and_said_in_its_words() -> None:
     said = "python:mine:Aggregate: update(0, 7) failed: ZeroDivisionError: division by zero"
     text = f"""[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted:
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
-  File "windowing/spec/user_aggregate.py", line 106, in call
+  File "windowing/model/user/user_aggregate.py", line 106, in call
 ZeroDivisionError: division by zero
 
 The above exception was the direct cause of the following exception:
 
-windowing.spec.user_aggregate.UserAggregateError: {said}
+windowing.model.user.user_aggregate.UserAggregateError: {said}
 
 \tat org.apache.spark.api.python.BasePythonRunner"""
     assert final_reason(text) == said

@@ -19,9 +19,9 @@ from jobs.runs.difference import file_differs
 from jobs.runs.looking import life_of
 from jobs.runs.orders import live_run
 from tests.jobs.master import Master
+from windowing.model import Pipeline, load_pipeline
+from windowing.model.legacy_fingerprint import legacy_fingerprint
 from windowing.spark.sinks.table import TableSink
-from windowing.spec import Pipeline, load_pipeline
-from windowing.spec.legacy_fingerprint import legacy_fingerprint
 
 PIPELINE = """
 name: p

@@ -19,9 +19,9 @@ from jobs.runs.folder import FAILURE_FILE
 from jobs.topics import TopicError
 from tests.jobs.test_failures import IN_FOREACH_BATCH
 from tests.life.machine import FILE, GOOD
-from windowing.errors import CheckpointMismatch, SecondDriver, TokenMismatch
-from windowing.spec import PipelineError
-from windowing.spec.user_aggregate import UserAggregateError
+from windowing.model import PipelineError
+from windowing.model.run_errors import CheckpointMismatch, SecondDriver, TokenMismatch
+from windowing.model.user.user_aggregate import UserAggregateError
 
 
 class Driver:
@@ -105,7 +105,7 @@ def test_a_broker_that_is_away_is_worth_every_restart(driver: Driver) -> None:
 
 
 def test_a_second_driver_steps_back_and_has_not_died(driver: Driver) -> None:
-    text = "windowing.errors.SecondDriver: run r1 belongs to another"
+    text = "windowing.model.run_errors.SecondDriver: run r1 belongs to another"
     for error in (SecondDriver("run r1 belongs to another"), StreamingQueryException(text)):
         assert driver.dies_of(error) == 0
         told = json.loads((driver.folder / REFUSED_FILE).read_text())["error"]

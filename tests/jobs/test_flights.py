@@ -98,7 +98,7 @@ def test_a_cancelled_flight_stands_at_its_scheduled_time() -> None:
 
 
 def test_values_have_the_fields_that_the_pipeline_declares(log: pl.DataFrame) -> None:
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     source = load_pipeline(ROOT / "pipelines" / "flight_delays.yml").source
     declared = {*source.fields, source.event_time.field}

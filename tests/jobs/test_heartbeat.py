@@ -16,10 +16,10 @@ from chaos.log import read_topic
 from jobs.heartbeat import HeartbeatError, Seen, beats, delays_of, emit
 from jobs.producing import send_all
 from jobs.topics import create_topic
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.progress.disorder import Delays
 from windowing.semantics.controls import read_control
 from windowing.semantics.lanes import Lane
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.disorder import Delays
 
 TEXT = """
 name: p

@@ -14,7 +14,7 @@ import pytest
 
 from infra.process import identify
 from jobs.owner import OWNER_FILE, Owner
-from windowing.errors import SecondDriver
+from windowing.model.run_errors import SecondDriver
 
 
 def owner(folder: Path) -> Owner:

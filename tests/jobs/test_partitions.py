@@ -18,9 +18,9 @@ from jobs.recording import Event, record
 from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.folder import write_note
 from jobs.topics import TopicError, add_partitions, create_topics, lane_ends
-from windowing.errors import UndeclaredPartition
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
-from windowing.spec.joining import with_lanes
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.file.joining import with_lanes
+from windowing.model.run_errors import UndeclaredPartition
 
 PIPELINE = """
 name: p

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jobs.plans import lanes_of, read_checkpoint, rewrite
-from windowing.errors import CheckpointDamaged
-from windowing.token import Stretch, Token
+from windowing.model.run_errors import CheckpointDamaged
+from windowing.runtime.token import Stretch, Token
 
 HEAD = 'v1\n{"batchWatermarkMs":0,"conf":{"spark.sql.shuffle.partitions":"2"}}'
 

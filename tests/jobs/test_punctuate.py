@@ -18,12 +18,12 @@ from jobs.recording import Event, event_line, record
 from jobs.topics import create_topic
 from slackwater.main import app
 from tests.strategies import Case, cases, entry, interleavings
+from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics import evaluate
 from windowing.semantics.controls import read_control
 from windowing.semantics.lanes import Lane, follow
 from windowing.semantics.log import split_lanes
 from windowing.semantics.values import Record, ValueReader
-from windowing.spec import Pipeline, parse_pipeline
 
 TEXT = """
 name: p

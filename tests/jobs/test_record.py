@@ -17,7 +17,7 @@ from jobs.producing import send_all
 from jobs.recording import Event, event_line
 from jobs.topics import create_topic
 from slackwater.main import app
-from windowing.values import BadValue, parse_object
+from windowing.engine.input.values import BadValue, parse_object
 
 TEXT = """
 name: p

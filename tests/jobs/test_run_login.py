@@ -15,7 +15,7 @@ from infra.kafka_settings import FILE_VARIABLE, PREFIX, settings
 from infra.layout import ROOT
 from jobs import runs
 from tests.jobs.master import Master
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 SECRET = "hunter2-of-the-tide"  # noqa: S105 - invented
 PIPELINE = ROOT / "pipelines" / "flight_delays.yml"

@@ -19,7 +19,7 @@ from jobs.runs.looking import life_of
 from jobs.runs.orders import LIVE_FILE, give_order, live_run
 from tests.life.machine import BAD, FILE, GOOD
 from tests.life.pretended import PretendedCluster
-from windowing.spec import PipelineError, load_pipeline
+from windowing.model import PipelineError, load_pipeline
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from chaos.log import LogRecord, read_events, read_topic
 from jobs.producing import send_all
 from slackwater.main import app
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 TEMPLATE = Path(__file__).parents[2] / "slackwater" / "template"
 

@@ -12,7 +12,7 @@ from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.placement import place
 from slackwater.main import app
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 PIPELINE = """
 name: tides

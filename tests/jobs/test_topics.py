@@ -6,7 +6,7 @@ import pytest
 
 from jobs.broker import BrokerError
 from jobs.topics import Topic, TopicError, create_topics, end_offsets
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.model import Pipeline, parse_pipeline
 
 PIPELINE = """
 name: p

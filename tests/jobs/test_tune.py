@@ -18,14 +18,14 @@ from jobs.tune import Scale, TuneError, tune
 from jobs.tune_windows import UnitError
 from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
+from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
+from windowing.model.late import Late
+from windowing.model.progress.disorder import Disorder, Punctuation, Slack, SlackRows
+from windowing.model.rows import Key
+from windowing.model.rules import by_event_time
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.view import Views
-from windowing.semantics.windows import definition_of
-from windowing.spec import Pipeline, Query, load_pipeline, parse_pipeline
-from windowing.spec.disorder import Disorder, Punctuation, Slack, SlackRows
-from windowing.spec.late import Late
-from windowing.spec.rows import Key
-from windowing.spec.rules import by_event_time
+from windowing.semantics.windows.classes import definition_of
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 # Disorder means nothing to rows that count as they arrive.

@@ -20,8 +20,8 @@ from jobs.tune import tune
 from jobs.tune_plot import picture
 from slackwater.main import app
 from tests.strategies import Entry, entry
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.lengths import spell_us
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.lengths import spell_us
 
 MINUTELY = """\
 name: minutely

@@ -11,7 +11,7 @@ import pytest
 from jobs import weather
 from jobs.flights import events_jsonl
 from jobs.runs import committed_offsets
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 PIPELINES = Path(__file__).parents[2] / "pipelines"
 

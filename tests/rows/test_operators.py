@@ -8,7 +8,7 @@ import pytest
 
 from chaos.conform.spl_case import OperatorCase, ValidationCase, read_lines
 from slackwater.conform_spl_operators import judge, judge_validation
-from windowing.rows.operators import (
+from windowing.engine.rows.operators import (
     Aggregate,
     Join,
     JoinKind,
@@ -20,9 +20,9 @@ from windowing.rows.operators import (
     sliding,
     tumbling,
 )
-from windowing.rows.operators.functions import FUNCTIONS
-from windowing.rows.operators.models import aggregate_windows, join_windows, sort_windows
-from windowing.rows.policies import ManualClock, Marker, Profile, count, delta, punct, time
+from windowing.engine.rows.operators.functions import FUNCTIONS
+from windowing.engine.rows.operators.models import aggregate_windows, join_windows, sort_windows
+from windowing.engine.rows.policies import ManualClock, Marker, Profile, count, delta, punct, time
 
 DATA = Path("tests/data/spl")
 

@@ -11,7 +11,7 @@ import pytest
 from chaos.conform import spl
 from chaos.conform.spl_case import WindowCase, read_lines
 from slackwater.conform_spl import Drive, judge
-from windowing.rows.policies import (
+from windowing.engine.rows.policies import (
     Event,
     IntervalWindow,
     ManualClock,
@@ -30,7 +30,7 @@ from windowing.rows.policies import (
     punct,
     time,
 )
-from windowing.rows.policies.partitions import Entry
+from windowing.engine.rows.policies.partitions import Entry
 
 CASES = list(read_lines(Path("tests/data/spl/windows.jsonl"), WindowCase))
 

@@ -23,7 +23,7 @@ from jobs.runs import Progress, Run
 from jobs.runs.overview import Overview
 from jobs.runs.verdicts import Verdict
 from slackwater import answers
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = ROOT / "tests" / "dags" / "stand_in.py"

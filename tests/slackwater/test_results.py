@@ -21,13 +21,13 @@ from jobs.dead_letters import Letter, by_reason, in_tables
 from slackwater.main import app
 from tests.strategies import Entry, entry
 from tests.test_tidy import ROOT
-from windowing.batches import batches
-from windowing.local import LocalEngine
-from windowing.output import tagged
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.output import tagged
 from windowing.semantics.values import Reason
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.table import TableSink
-from windowing.spec import Pipeline, parse_pipeline
 
 DOCUMENT = (ROOT / "docs/results.md").read_text(encoding="utf-8")
 TEXT = """

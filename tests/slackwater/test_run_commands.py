@@ -21,11 +21,11 @@ from jobs.runs.attempts import Attempt
 from slackwater.main import app
 from tests.life.machine import BAD, FILE, GOOD
 from tests.life.pretended import PretendedCluster
-from windowing.batches import batches, checked
-from windowing.local import LocalEngine
-from windowing.output import tagged
+from windowing.engine.input.batches import batches, checked
+from windowing.model import load_pipeline
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.output import tagged
 from windowing.spark.sinks.table import TableSink
-from windowing.spec import load_pipeline
 
 
 @dataclass

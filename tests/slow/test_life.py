@@ -27,7 +27,7 @@ from jobs.producing import send_all
 from jobs.runs.looking import life_of, look_at
 from jobs.topics import create_topics
 from tests.life.machine import FILE, GOOD, Runs
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from windowing.batches import batches
-from windowing.errors import WindowingError
-from windowing.pack import RawRows
-from windowing.spec import parse_pipeline
+from windowing.engine.input.batches import batches
+from windowing.engine.input.pack import RawRows
+from windowing.model import parse_pipeline
+from windowing.model.run_errors import WindowingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

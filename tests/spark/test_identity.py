@@ -26,8 +26,8 @@ from jobs.producing import send_all
 from jobs.runs import FAILURE_FILE
 from jobs.topic_admin import delete_topic
 from jobs.topics import create_topics, end_offsets
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.legacy_fingerprint import legacy_fingerprint
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.legacy_fingerprint import legacy_fingerprint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

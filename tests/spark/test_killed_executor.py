@@ -16,7 +16,7 @@ from infra import stack
 from infra.layout import Layout
 from jobs import flights, runs
 from jobs.topics import create_topics, end_offsets
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 PIPELINE = Path(__file__).parent.parent.parent / "pipelines" / "flight_delays.yml"
 PATIENCE_S = 300

@@ -31,10 +31,10 @@ from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.folder import write_note
 from jobs.topics import add_partitions, create_topics
 from slackwater.main import app
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.file.joining import with_lanes
+from windowing.model.joined import JoinedLane
 from windowing.semantics.log import BadLogError
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
-from windowing.spec.joined import JoinedLane
-from windowing.spec.joining import with_lanes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

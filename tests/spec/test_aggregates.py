@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from windowing.spec import PipelineError, parse_pipeline
-from windowing.spec.fields import (
+from windowing.model import PipelineError, parse_pipeline
+from windowing.model.fields import (
     SIGNATURES,
     Aggregate,
     FieldType,
@@ -20,7 +20,7 @@ from windowing.spec.fields import (
     usage,
     value_type,
 )
-from windowing.spec.user_code import check_user_code
+from windowing.model.file.user_code import check_user_code
 
 FIELDS = {"v": FieldType("int"), "x": FieldType("float"), "s": FieldType("string")}
 SWING = "pipelines.swing:Swing"
@@ -127,7 +127,7 @@ def test_another_source_of_a_class_is_another_pipeline(monkeypatch: pytest.Monke
     text = PIPELINE.replace("TEXT", f"python:{SWING}(v)")
     before = parse_pipeline(text).fingerprint
     assert parse_pipeline(text).fingerprint == before
-    monkeypatch.setattr("windowing.spec.user_aggregate.source_digest", lambda _: "another")
+    monkeypatch.setattr("windowing.model.user.user_aggregate.source_digest", lambda _: "another")
     assert parse_pipeline(text).fingerprint != before
 
 

@@ -1,6 +1,6 @@
 """A compacted topic is accepted by name; what is computed, and so a checkpoint, stays the same."""
 
-from windowing.spec import parse_pipeline
+from windowing.model import parse_pipeline
 
 PIPELINE = """
 name: p

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from windowing.spec import PipelineError, parse_pipeline
-from windowing.spec import disorder as spec
-from windowing.spec.explain import explain
+from windowing.model import PipelineError, parse_pipeline
+from windowing.model.explain.pipeline import explain
+from windowing.model.progress import disorder as spec
 
 PIPELINE = """
 name: p

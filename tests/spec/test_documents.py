@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from chaos.plan import parse_plan
-from windowing.spec import PipelineError, load_pipeline, parse_pipeline
-from windowing.spec.documents import read_text
-from windowing.spec.yaml_lines import BYTES_MAX, DEPTH_MAX, NODES_MAX, load_with_lines
+from windowing.model import PipelineError, load_pipeline, parse_pipeline
+from windowing.model.file.documents import read_text
+from windowing.model.file.yaml_lines import BYTES_MAX, DEPTH_MAX, NODES_MAX, load_with_lines
 
 GOOD = """\
 name: p

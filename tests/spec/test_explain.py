@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from jobs.window_picture import PictureError, draw_windows
-from windowing.semantics import sliding
-from windowing.spec import Pipeline, Query, load_pipeline, parse_pipeline
-from windowing.spec.evaluation import evaluation_of, growing, partial_bytes
-from windowing.spec.explain import explain, explain_query
-from windowing.spec.first_windows import first_windows
-from windowing.spec.window import Window, WindowClass, parse_window
+from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
+from windowing.model.explain.evaluation import evaluation_of, growing, partial_bytes
+from windowing.model.explain.first_windows import first_windows
+from windowing.model.explain.pipeline import explain, explain_query
+from windowing.model.windows.window import Window, WindowClass, parse_window
+from windowing.semantics.windows import sliding
 
 A_JOIN = Path(__file__).parents[2] / "pipelines" / "departures_weather.yml"
 ATTRIBUTES = {"ts": "time", "pos": "number", "k": "text"}

@@ -16,23 +16,23 @@ from pydantic import BaseModel, create_model
 from chaos.simulator.draw.wish import JOIN, KINDS
 from tests.checkpoints.fingerprints import recorded
 from tests.strategies import Case, cases, entry, join_cases
-from windowing.errors import CheckpointMismatch
+from windowing.engine.state import check_fingerprint
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.emission import Early
+from windowing.model.errors import PipelineError
+from windowing.model.fields import Aggregate, FieldType
+from windowing.model.fingerprint import FORMAT, fingerprint
+from windowing.model.join import Comparison, Join, JoinSide, Operand
+from windowing.model.joined import JoinedLane
+from windowing.model.late import Late
+from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
+from windowing.model.lengths import Step
+from windowing.model.query import Query
+from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.model.run_errors import CheckpointMismatch
+from windowing.model.source import EventTime, Source
+from windowing.model.windows.window import Window, WindowClass
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.emission import Early
-from windowing.spec.errors import PipelineError
-from windowing.spec.fields import Aggregate, FieldType
-from windowing.spec.fingerprint import FORMAT, fingerprint
-from windowing.spec.join import Comparison, Join, JoinSide, Operand
-from windowing.spec.joined import JoinedLane
-from windowing.spec.late import Late
-from windowing.spec.legacy_fingerprint import is_legacy, legacy_fingerprint
-from windowing.spec.lengths import Step
-from windowing.spec.query import Query
-from windowing.spec.rows import dead_letter_lines, row_lines
-from windowing.spec.source import EventTime, Source
-from windowing.spec.window import Window, WindowClass
-from windowing.state import check_fingerprint
 
 PIPELINE = """
 name: p

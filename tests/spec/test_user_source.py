@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from dags.entities import read_deployments
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
-from windowing.spec.explain import explain
-from windowing.spec.user_aggregate import load
-from windowing.spec.user_source import sources
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.explain.pipeline import explain
+from windowing.model.user.user_aggregate import load
+from windowing.model.user.user_source import sources
 
 PIPELINE = """
 name: p

@@ -2,9 +2,9 @@
 
 import pytest
 
-from windowing.spec import PipelineError, parse_pipeline
-from windowing.spec.errors import WindowError
-from windowing.spec.window import AttributeType, WindowClass, parse_window
+from windowing.model import PipelineError, parse_pipeline
+from windowing.model.errors import WindowError
+from windowing.model.windows.window import AttributeType, WindowClass, parse_window
 
 ATTRIBUTES: dict[str, AttributeType] = {"ts": "time", "pos": "number", "key": "text"}
 TUPLES = "SLIDE 1 row SATTR row_num"

@@ -14,14 +14,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.strategies import HARD_FLOATS
-from windowing.aggregates import Accumulators, AggregateOverflow
-from windowing.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
-from windowing.aggregates.exact_int import limbs_of_square
-from windowing.aggregates.rounding import divided, root
-from windowing.aggregates.sketches import bin_middles, bin_numbers, hashes
+from windowing.engine.aggregates import Accumulators, AggregateOverflow
+from windowing.engine.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
+from windowing.engine.aggregates.exact_int import limbs_of_square
+from windowing.engine.aggregates.rounding import divided, root
+from windowing.engine.aggregates.sketches import bin_middles, bin_numbers, hashes
+from windowing.model.fields import FieldType, parse_aggregate
 from windowing.semantics.definition import value_of
 from windowing.semantics.units import Item, Shown
-from windowing.spec.fields import FieldType, parse_aggregate
 
 FLOATS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(HARD_FLOATS)

@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from tests.strategies import HARD_FLOATS, Entry
-from windowing.batches import batches, interleave
-from windowing.local import run
+from windowing.engine.input.batches import batches, interleave
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.fields import SIGNATURES, usage
+from windowing.model.rows import row_lines
+from windowing.model.user.user_aggregate import UserAggregateError
+from windowing.runtime.local import run
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.fields import SIGNATURES, usage
-from windowing.spec.rows import row_lines
-from windowing.spec.user_aggregate import UserAggregateError
 
 FIELDS = {"g": "string", "delay": "int?", "carrier": "string?", "x": "float?"}
 

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import KINDS, Case, cases, entry, interleavings
-from windowing.batches import batches
-from windowing.errors import ArrivalOrder, TooManyWindows
-from windowing.local import LocalEngine
+from windowing.engine.input.batches import batches
+from windowing.model import parse_pipeline
+from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.model.run_errors import ArrivalOrder, TooManyWindows
+from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
-from windowing.semantics.landmark import EndlessLandmarkError
 from windowing.semantics.units import ArrivalOrderError
-from windowing.spec import parse_pipeline
-from windowing.spec.rows import dead_letter_lines, row_lines
+from windowing.semantics.windows.landmark import EndlessLandmarkError
 
 _CLASSES = [kind for kind in KINDS if kind != "sliding"]
 _OVER_A_VALUE = [kind for kind in KINDS if "row" not in kind]

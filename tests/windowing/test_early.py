@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.strategies import Case, Event, cases, entry
 from tests.windowing.test_engine import defined, lines
 from tests.windowing.test_sessions import log, pipeline
-from windowing.batches import batches
-from windowing.local import LocalEngine
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, PipelineError, parse_pipeline
+from windowing.model.rows import Row
+from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, PipelineError, parse_pipeline
-from windowing.spec.rows import Row
 
 _FEW = max(settings.default.max_examples // 6, 8) if settings.default else 8
 _SOME = max(settings.default.max_examples // 2, 20) if settings.default else 20

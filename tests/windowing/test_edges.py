@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 from tests.strategies import KINDS, Entry, cases, entry, join_cases
 from tests.windowing.test_classes import check
 from tests.windowing.test_engine import defined, lines
-from windowing import shard
-from windowing.batches import batches
-from windowing.local import LocalEngine, run
+from windowing.engine import shard
+from windowing.engine.input.batches import batches
+from windowing.engine.input.values import BadValue, ValueRules, iso_us, read_value
+from windowing.model import parse_pipeline
+from windowing.model.rows import row_lines
+from windowing.runtime.local import LocalEngine, run
 from windowing.semantics import evaluate
 from windowing.semantics.values import read_iso
-from windowing.spec import parse_pipeline
-from windowing.spec.rows import row_lines
-from windowing.values import BadValue, ValueRules, iso_us, read_value
 
 _EXAMPLES = max(settings.default.max_examples // 6, 10) if settings.default else 10
 
@@ -244,12 +244,12 @@ _ELSEWHERE = """
 import sys
 import polars as pl
 from tests.windowing.test_edges import ELSEWHERE, log_of
-from windowing.aggregates.sketches import hashes
-from windowing.batches import batches
-from windowing.local import run
-from windowing.parcel import shard_of
-from windowing.spec import parse_pipeline
-from windowing.spec.rows import row_lines
+from windowing.engine.aggregates.sketches import hashes
+from windowing.engine.input.batches import batches
+from windowing.runtime.local import run
+from windowing.engine.parcel import shard_of
+from windowing.model import parse_pipeline
+from windowing.model.rows import row_lines
 
 keys = [None, "", "a", "\\x00", "é😀", "a b", *map(str, range(500))]
 frame = pl.DataFrame({"k": keys, "v": [None, *range(-5, 500)], "x": [0.1 * n for n in range(506)]})

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from chaos.log import read_events
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
-from windowing.batches import batches, checked, interleave
-from windowing.errors import ArrivalOrder
-from windowing.local import LocalEngine, Output, run
-from windowing.output import write_output
+from windowing.engine.input.batches import batches, checked, interleave
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.model.run_errors import ArrivalOrder
+from windowing.runtime.local import LocalEngine, Output, run
+from windowing.runtime.output import write_output
 from windowing.semantics import evaluate
-from windowing.shard import Shard
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
-from windowing.spec.rows import dead_letter_lines, row_lines
-from windowing.state import MemoryStore
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir())

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from chaos.log import read_events
-from windowing.batches import batches
-from windowing.local import LocalEngine
-from windowing.output import tagged
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, Query, load_pipeline
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.output import tagged
 from windowing.spark.flat_rows import FlatRows, spark_type
-from windowing.spec import Pipeline, Query, load_pipeline
 
 CASES = sorted((Path(__file__).parents[1] / "data" / "pipelines").glob("*/pipeline.yml"))
 EMITTED = ["kind", "query", "frame"]

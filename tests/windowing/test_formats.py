@@ -7,22 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from windowing import (
-    AggregatorSpec,
-    Bound,
-    LaneSpec,
-    Record,
-    TimeWindows,
-    WindowedAggregator,
-    lane,
-    shard,
-)
-from windowing.errors import CheckpointMismatch, OtherVersion
-from windowing.formats import Format, as_it_is, number_of, stamped
+from windowing import AggregatorSpec, Bound, LaneSpec, Record, TimeWindows, WindowedAggregator
+from windowing.engine import lane, shard
+from windowing.engine.formats import Format, as_it_is, number_of, stamped
+from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
+from windowing.engine.progress.reached import Reached
+from windowing.engine.state import MemoryStore, StateStore
+from windowing.model.run_errors import CheckpointMismatch, OtherVersion
 from windowing.operators import lanes
-from windowing.parcel import Parcel, decode_parcel, encode_parcel
-from windowing.progress.reached import Reached
-from windowing.state import MemoryStore, StateStore
 
 
 class Before(msgspec.Struct, array_like=True):

@@ -16,21 +16,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings, join_cases
-from windowing.batches import batches
-from windowing.errors import ArrivalOrder, CheckpointMismatch, UndeclaredPartition
-from windowing.idle import IdleLanes
-from windowing.local import LocalEngine, Output
+from windowing.engine.idle import IdleLanes
+from windowing.engine.input.batches import batches
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
+from windowing.engine.wids import ENDED, NOTHING_YET
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.errors import PipelineError
+from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.model.rules import in_log_order
+from windowing.model.run_errors import ArrivalOrder, CheckpointMismatch, UndeclaredPartition
+from windowing.model.windows.window import Window, WindowClass
+from windowing.runtime.local import LocalEngine, Output
 from windowing.semantics import evaluate
 from windowing.semantics.log import BadLogError
 from windowing.semantics.units import ArrivalOrderError
-from windowing.shard import Shard
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.errors import PipelineError
-from windowing.spec.rows import dead_letter_lines, row_lines
-from windowing.spec.rules import in_log_order
-from windowing.spec.window import Window, WindowClass
-from windowing.state import MemoryStore
-from windowing.wids import ENDED, NOTHING_YET
 
 _OVER_A_VALUE = [kind for kind in KINDS if "row" not in kind]
 _EXAMPLES = max(settings.default.max_examples // 10, 8) if settings.default else 8

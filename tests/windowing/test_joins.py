@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.strategies import Event, entry, interleavings, join_cases
 from tests.windowing.test_engine import defined, lines
-from windowing.batches import batches
-from windowing.local import LocalEngine, run
-from windowing.spec import parse_pipeline
-from windowing.spec.errors import PipelineError
-from windowing.spec.rows import row_lines
+from windowing.engine.input.batches import batches
+from windowing.model import parse_pipeline
+from windowing.model.errors import PipelineError
+from windowing.model.rows import row_lines
+from windowing.runtime.local import LocalEngine, run
 
 _FEW = max(settings.default.max_examples // 3, 15) if settings.default else 15
 

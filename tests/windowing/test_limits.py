@@ -17,13 +17,13 @@ from tests.strategies import Case, Event, entry
 from tests.windowing.test_classes import check
 from tests.windowing.test_engine import defined, lines
 from tests.windowing.test_table_sink import written
-from windowing.batches import batches
-from windowing.local import run
-from windowing.spec import parse_pipeline
-from windowing.spec.errors import PipelineError
-from windowing.spec.lengths import LENGTH_MAX
-from windowing.spec.limits import EARLIEST, LATEST, POSTGRES_EARLIEST
-from windowing.values import ValueRules
+from windowing.engine.input.batches import batches
+from windowing.engine.input.values import ValueRules
+from windowing.model import parse_pipeline
+from windowing.model.errors import PipelineError
+from windowing.model.lengths import LENGTH_MAX
+from windowing.model.limits import EARLIEST, LATEST, POSTGRES_EARLIEST
+from windowing.runtime.local import run
 
 _EXAMPLES = max(settings.default.max_examples // 4, 12) if settings.default else 12
 _BEYOND = (EARLIEST - 1, LATEST, -(2**63), 2**63 - 1, 9_200_000_000_000_000_000)

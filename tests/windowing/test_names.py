@@ -21,15 +21,15 @@ from tests.strategies.names import (
 from tests.windowing.test_classes import check
 from tests.windowing.test_engine import defined, lines
 from tests.windowing.test_table_sink import written
-from windowing.batches import batches
-from windowing.clock import ClockId
-from windowing.errors import ArrivalOrder
-from windowing.local import run
+from windowing.engine.input.batches import batches
+from windowing.engine.progress.clock import ClockId
+from windowing.model import parse_pipeline
+from windowing.model.errors import PipelineError
+from windowing.model.rows import row_lines
+from windowing.model.run_errors import ArrivalOrder
+from windowing.runtime.local import run
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
-from windowing.spec import parse_pipeline
-from windowing.spec.errors import PipelineError
-from windowing.spec.rows import row_lines
 
 _EXAMPLES = max(settings.default.max_examples // 6, 10) if settings.default else 10
 _FIELDS = ("g", "h", "v", "w", "x")

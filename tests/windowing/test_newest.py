@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from tests.strategies import KINDS, Entry, cases, entry, join_cases
 from tests.windowing.test_table_sink import RETRACTING, frames, log_of, with_keys
-from windowing.batches import batches
-from windowing.errors import ArrivalOrder
-from windowing.local import LocalEngine
-from windowing.newest import NoNewest, columns, flat, newest
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, Query, parse_pipeline
+from windowing.model.rows import Row
+from windowing.model.run_errors import ArrivalOrder
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.newest import NoNewest, columns, flat, newest
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
 from windowing.spark.sinks.table import TableSink
-from windowing.spec import Pipeline, Query, parse_pipeline
-from windowing.spec.rows import Row
 
 _EXAMPLES = max(settings.default.max_examples // 6, 5) if settings.default else 5
 Standing = dict[tuple[Any, ...], tuple[Any, ...]]

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import cases, entry
-from windowing import pack as packing
-from windowing.pack import RawRows, pack
-from windowing.spec import parse_pipeline
-from windowing.values import ValueRules
+from windowing.engine.input import pack as packing
+from windowing.engine.input.pack import RawRows, pack
+from windowing.engine.input.values import ValueRules
+from windowing.model import parse_pipeline
 
 
 @given(data=st.data())

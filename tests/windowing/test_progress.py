@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.control import read_control
-from windowing.decode import column
-from windowing.progress import generator_of
+from windowing.engine.input.control import read_control
+from windowing.engine.input.decode import column
+from windowing.engine.progress import generator_of
+from windowing.engine.wids import NOTHING_YET
+from windowing.model.progress import disorder as spec
 from windowing.semantics.controls import read_control as read_defined
 from windowing.semantics.lanes import Lane
-from windowing.spec import disorder as spec
-from windowing.wids import NOTHING_YET
 
 LANE = "s/0"
 DELAYS = {LANE: spec.Delays(9, 2, 3), "s/1": spec.Delays(4, 0, 1)}

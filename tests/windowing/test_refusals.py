@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import cases, entry
-from windowing.batches import batches
-from windowing.frames import from_bytes
-from windowing.local import LocalEngine
-from windowing.pack import RawRows
-from windowing.refusals import VALUE_MAX, detail, shown
+from windowing.engine.frames import from_bytes
+from windowing.engine.input.batches import batches
+from windowing.engine.input.pack import RawRows
+from windowing.engine.input.refusals import VALUE_MAX, detail, shown
+from windowing.engine.input.values import BadValue, ValueRules, read_value
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import LocalEngine
 from windowing.semantics.values import Reason
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.values import BadValue, ValueRules, read_value
 
 P = parse_pipeline("""
 name: p

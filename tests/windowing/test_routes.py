@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.strategies import entry
-from windowing.batches import batches
-from windowing.local import run
+from windowing.engine.input.batches import batches
+from windowing.model import parse_pipeline
+from windowing.model.rows import row_lines
+from windowing.runtime.local import run
 from windowing.semantics import evaluate
-from windowing.spec import parse_pipeline
-from windowing.spec.rows import row_lines
 
 TWO_ATTRIBUTES = """
 name: two

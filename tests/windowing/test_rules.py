@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
-from windowing.batches import batches, interleave
-from windowing.local import run
+from windowing.engine.input.batches import batches, interleave
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_line, row_order
+from windowing.runtime.local import run
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.rows import DeadLetter, Row, dead_letter_order, row_line, row_order
 
 DATA = Path(__file__).parent.parent / "data"
 RULES = DATA / "rules"

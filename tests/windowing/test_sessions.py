@@ -9,12 +9,12 @@ import pytest
 from hypothesis import settings
 
 from tests.strategies import entry
-from windowing.batches import batches
-from windowing.errors import StateFull
-from windowing.local import Output, run
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.rows import row_lines
+from windowing.model.run_errors import StateFull
+from windowing.runtime.local import Output, run
 from windowing.semantics import evaluate
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.rows import row_lines
 
 _FEW = max(settings.default.max_examples // 6, 8) if settings.default else 8
 Event = dict[str, object]

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from windowing.errors import TokenMismatch
-from windowing.lane import Lane
-from windowing.output import tagged
-from windowing.pack import RawRows, pack
-from windowing.shard import Shard
+from windowing.engine.input.pack import RawRows, pack
+from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import Lane
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
+from windowing.model import parse_pipeline
+from windowing.model.legacy_fingerprint import legacy_fingerprint
+from windowing.model.run_errors import TokenMismatch
+from windowing.runtime.output import tagged
+from windowing.runtime.token import Kept, Stretch, Token
 from windowing.spark.sinks import MemorySink
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.table import TableSink, kept
 from windowing.spark.sinks.tokens import Frames, token_of_frames, token_rows
-from windowing.spec import parse_pipeline
-from windowing.spec.legacy_fingerprint import legacy_fingerprint
-from windowing.state import MemoryStore
-from windowing.token import Kept, Stretch, Token
-from windowing.values import ValueRules
 
 PIPELINE = parse_pipeline("""
 name: p

@@ -22,14 +22,14 @@ from chaos.expectations.columns import value_columns
 from chaos.output import OutputError, read_tables
 from chaos.verify import verify
 from tests.strategies import Entry, entry
-from windowing.batches import batches
-from windowing.errors import TableConflict
-from windowing.local import LocalEngine
-from windowing.output import tagged
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.run_errors import TableConflict
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.output import tagged
 from windowing.spark.sinks.growth import additions, conflicts
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.table import TableSink, schemas_in
-from windowing.spec import Pipeline, parse_pipeline
 
 PIPELINE = """
 name: p

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from chaos.output import read_tables
 from chaos.verify import verify
 from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
-from windowing.batches import batches
-from windowing.errors import ArrivalOrder
-from windowing.local import LocalEngine
-from windowing.output import RESULT, Emitted, tagged
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.run_errors import ArrivalOrder
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.output import RESULT, Emitted, tagged
 from windowing.semantics.units import ArrivalOrderError
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.table import TableSink
-from windowing.spec import Pipeline, parse_pipeline
 
 ACCUMULATIONS = ("accumulating", "discarding", "retracting")
 _EXAMPLES = max(settings.default.max_examples // 20, 3) if settings.default else 3

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.errors import TokenMismatch
+from windowing.model.run_errors import TokenMismatch
+from windowing.runtime.token import Stretch, Token, admit, due
 from windowing.spark.sinks.tokens import token_rows, tokens_of
-from windowing.token import Stretch, Token, admit, due
 
 PLACE = "the tables"
 

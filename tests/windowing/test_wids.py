@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing import wids
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
-from windowing.spec.window import Window, WindowClass
+from windowing.engine import wids
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.windows.window import Window, WindowClass
 
 INSTANTS = st.one_of(
     st.integers(-100, 100),

@@ -12,9 +12,9 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.bags import Bag
-from windowing.aggregates.holdings import bag_of
-from windowing.spec.fields import Aggregate
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of
+from windowing.model.fields import Aggregate
 
 
 def reversed_as_a_whole(aggregate: Aggregate, order: str) -> Bag | None:
@@ -27,7 +27,7 @@ def reversed_as_a_whole(aggregate: Aggregate, order: str) -> Bag | None:
 GUILTY = guilty(
     planted(
         "argmax_of_a_tie_is_the_last",
-        names={"windowing.aggregates.plan:bag_of": reversed_as_a_whole},
+        names={"windowing.engine.aggregates.plan:bag_of": reversed_as_a_whole},
     ),
     "deterministic",
     lair=lair(computing(("argmax",))),

@@ -14,7 +14,7 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair, nullable_key
 from chaos.guilty.planted import planted
-from windowing.aggregates import Accumulators
+from windowing.engine.aggregates import Accumulators
 
 _BAGS = ("first", "last", "collect", "median", "quantile", "count_distinct", "top_k")
 

@@ -12,8 +12,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.bags import Bag
-from windowing.aggregates.ranks import _ROW, VALUE, _per_state, listed
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state, listed
 
 
 def appended(bag: Bag, partials: pl.DataFrame, most: int | None = None) -> pl.Series:
@@ -27,7 +27,9 @@ def appended(bag: Bag, partials: pl.DataFrame, most: int | None = None) -> pl.Se
 
 
 GUILTY = guilty(
-    planted("collect_in_order_of_arrival", names={"windowing.aggregates.ranks:listed": appended}),
+    planted(
+        "collect_in_order_of_arrival", names={"windowing.engine.aggregates.ranks:listed": appended}
+    ),
     "deterministic",
     lair=lair(computing(("collect",))),
 )

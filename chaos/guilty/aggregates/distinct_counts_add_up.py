@@ -12,8 +12,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.bags import COUNT, Bag
-from windowing.aggregates.ranks import _ROW, VALUE, _per_state
+from windowing.engine.aggregates.bags import COUNT, Bag
+from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state
 
 
 def added_up(bag: Bag, partials: pl.DataFrame) -> list[int | None]:
@@ -23,7 +23,9 @@ def added_up(bag: Bag, partials: pl.DataFrame) -> list[int | None]:
 
 
 GUILTY = guilty(
-    planted("distinct_counts_add_up", names={"windowing.aggregates.ranks:distinct": added_up}),
+    planted(
+        "distinct_counts_add_up", names={"windowing.engine.aggregates.ranks:distinct": added_up}
+    ),
     "deterministic",
     lair=lair(computing(("count_distinct",))),
 )

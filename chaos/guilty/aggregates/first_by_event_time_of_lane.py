@@ -12,9 +12,9 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair, several_lanes
 from chaos.guilty.planted import planted
-from windowing.aggregates.bags import Bag
-from windowing.aggregates.holdings import bag_of
-from windowing.spec.fields import Aggregate
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of
+from windowing.model.fields import Aggregate
 
 
 def by_lane(aggregate: Aggregate, order: str) -> Bag | None:
@@ -28,7 +28,9 @@ def by_lane(aggregate: Aggregate, order: str) -> Bag | None:
 
 
 GUILTY = guilty(
-    planted("first_by_event_time_of_lane", names={"windowing.aggregates.plan:bag_of": by_lane}),
+    planted(
+        "first_by_event_time_of_lane", names={"windowing.engine.aggregates.plan:bag_of": by_lane}
+    ),
     "deterministic",
     lair=lair(computing(("first",)), several_lanes),
 )

@@ -13,9 +13,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates import Accumulators
-from windowing.aggregates.plan import Values
-from windowing.spec.fields import Aggregate
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates.plan import Values
+from windowing.model.fields import Aggregate
 
 
 class PlainSums(Accumulators):

@@ -12,7 +12,7 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.sketches import hashes
+from windowing.engine.aggregates.sketches import hashes
 
 
 def seeded(values: pl.Series) -> pl.Series:
@@ -21,7 +21,7 @@ def seeded(values: pl.Series) -> pl.Series:
 
 
 GUILTY = guilty(
-    planted("hash_with_a_seed", names={"windowing.aggregates.holdings:hashes": seeded}),
+    planted("hash_with_a_seed", names={"windowing.engine.aggregates.holdings:hashes": seeded}),
     "deterministic",
     lair=lair(computing(("approx_count_distinct",))),
 )

@@ -12,9 +12,9 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.bags import Bag
-from windowing.aggregates.holdings import bag_of
-from windowing.spec.fields import Aggregate
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of
+from windowing.model.fields import Aggregate
 
 
 def first_of_ties(aggregate: Aggregate, order: str) -> Bag | None:
@@ -25,7 +25,8 @@ def first_of_ties(aggregate: Aggregate, order: str) -> Bag | None:
 
 GUILTY = guilty(
     planted(
-        "last_of_a_tie_is_the_first", names={"windowing.aggregates.plan:bag_of": first_of_ties}
+        "last_of_a_tie_is_the_first",
+        names={"windowing.engine.aggregates.plan:bag_of": first_of_ties},
     ),
     "deterministic",
     lair=lair(computing(("last",))),

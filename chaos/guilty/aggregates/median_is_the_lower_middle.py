@@ -12,8 +12,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.bags import Bag
-from windowing.aggregates.ranks import _ranked
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.ranks import _ranked
 
 
 def lower(bag: Bag, partials: pl.DataFrame) -> list[float | None]:
@@ -23,7 +23,9 @@ def lower(bag: Bag, partials: pl.DataFrame) -> list[float | None]:
 
 
 GUILTY = guilty(
-    planted("median_is_the_lower_middle", names={"windowing.aggregates.ranks:median": lower}),
+    planted(
+        "median_is_the_lower_middle", names={"windowing.engine.aggregates.ranks:median": lower}
+    ),
     "deterministic",
     lair=lair(computing(("median",))),
 )

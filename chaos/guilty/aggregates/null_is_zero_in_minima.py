@@ -12,7 +12,7 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates import Accumulators
+from windowing.engine.aggregates import Accumulators
 
 
 class FillingAccumulators(Accumulators):

@@ -14,8 +14,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.bags import Bag
-from windowing.aggregates.ranks import _ranked
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.ranks import _ranked
 
 
 def rounded_down(bag: Bag, partials: pl.DataFrame, share: Fraction) -> pl.Series:
@@ -29,7 +29,9 @@ def rounded_down(bag: Bag, partials: pl.DataFrame, share: Fraction) -> pl.Series
 
 
 GUILTY = guilty(
-    planted("quantile_rounds_down", names={"windowing.aggregates.ranks:quantile": rounded_down}),
+    planted(
+        "quantile_rounds_down", names={"windowing.engine.aggregates.ranks:quantile": rounded_down}
+    ),
     "deterministic",
     lair=lair(computing(("quantile", "approx_quantile"))),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.sums import SAMPLE, Sums
+from windowing.engine.aggregates.sums import SAMPLE, Sums
 
 
 class PopulationSums(Sums):
@@ -21,7 +21,9 @@ class PopulationSums(Sums):
 
 
 GUILTY = guilty(
-    planted("sample_variance_by_n", names={"windowing.aggregates.plan:Sums": PopulationSums}),
+    planted(
+        "sample_variance_by_n", names={"windowing.engine.aggregates.plan:Sums": PopulationSums}
+    ),
     "deterministic",
     lair=lair(computing(SAMPLE)),
 )

@@ -12,9 +12,9 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.bags import Bag
-from windowing.aggregates.holdings import bag_of
-from windowing.spec.fields import Aggregate
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of
+from windowing.model.fields import Aggregate
 
 
 def as_a_set(aggregate: Aggregate, order: str) -> Bag | None:
@@ -24,7 +24,7 @@ def as_a_set(aggregate: Aggregate, order: str) -> Bag | None:
 
 
 GUILTY = guilty(
-    planted("top_k_without_repeats", names={"windowing.aggregates.plan:bag_of": as_a_set}),
+    planted("top_k_without_repeats", names={"windowing.engine.aggregates.plan:bag_of": as_a_set}),
     "deterministic",
     lair=lair(computing(("top_k",))),
 )

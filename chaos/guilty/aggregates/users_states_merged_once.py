@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.user import UserState
+from windowing.engine.aggregates.user import UserState
 
 
 class PairwiseState(UserState):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import computing, lair
 from chaos.guilty.planted import planted
-from windowing.aggregates.sums import SAMPLE, SPREAD, Sums
+from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
 
 
 class TextbookSums(Sums):
@@ -33,7 +33,9 @@ class TextbookSums(Sums):
 
 
 GUILTY = guilty(
-    planted("variance_of_differences", names={"windowing.aggregates.plan:Sums": TextbookSums}),
+    planted(
+        "variance_of_differences", names={"windowing.engine.aggregates.plan:Sums": TextbookSums}
+    ),
     "deterministic",
     lair=lair(computing(SPREAD)),
 )

@@ -12,9 +12,9 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_n, lair
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan
-from windowing.assign.defined import DefinedAssigner
-from windowing.wids import Flags
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.defined import DefinedAssigner
 
 
 class FirstAssigner(DefinedAssigner):

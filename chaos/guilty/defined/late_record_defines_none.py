@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import defined, lair, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan, Tables
-from windowing.assign.defined import DEFINERS, DefinedAssigner
-from windowing.assign.sliding import Span
+from windowing.engine.windows.assign.assigner import Scan, Tables
+from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
+from windowing.engine.windows.assign.sliding import Span
 
 
 class PunctualAssigner(DefinedAssigner):

@@ -13,9 +13,9 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_rank, lair
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan, Tables
-from windowing.assign.defined import DEFINERS, DefinedAssigner
-from windowing.assign.sliding import Span
+from windowing.engine.windows.assign.assigner import Scan, Tables
+from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
+from windowing.engine.windows.assign.sliding import Span
 
 
 class RankingAssigner(DefinedAssigner):

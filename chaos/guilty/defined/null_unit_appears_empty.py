@@ -12,9 +12,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_pattr, defined, lair, nullable_key, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.emission.defined import DefinedEmitter
-from windowing.progress.reached import Progress
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.defined import DefinedEmitter
 
 
 class SqlEmitter(DefinedEmitter):

@@ -12,11 +12,11 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_rank, lair
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.assign.defined import DEFINERS
-from windowing.emission.defined import DefinedEmitter
-from windowing.progress.reached import Progress
-from windowing.spec.lengths import INT64_MIN
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.defined import DEFINERS
+from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.model.lengths import INT64_MIN
 
 
 class ForgetfulEmitter(DefinedEmitter):

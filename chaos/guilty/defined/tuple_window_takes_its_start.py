@@ -12,10 +12,10 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import defined, lair
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan
-from windowing.assign.defined import DefinedAssigner
-from windowing.assign.sliding import Span
-from windowing.wids import Flags
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.defined import DefinedAssigner
+from windowing.engine.windows.assign.sliding import Span
 
 
 class ClosedAssigner(DefinedAssigner):

@@ -14,11 +14,11 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_tuple, keyed, lair
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan, Tables
-from windowing.assign.defined import DefinedAssigner
-from windowing.assign.sliding import Span
-from windowing.emission.defined import DefinedEmitter
-from windowing.progress.reached import Progress
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Scan, Tables
+from windowing.engine.windows.assign.defined import DefinedAssigner
+from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.emission.defined import DefinedEmitter
 
 
 class KeyedAssigner(DefinedAssigner):

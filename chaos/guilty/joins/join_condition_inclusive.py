@@ -12,8 +12,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import join, lair
 from chaos.guilty.planted import planted
-from windowing.emission.joins import _COMPARE
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.engine.windows.emission.joins import _COMPARE
+from windowing.model.file.pipeline import Pipeline, Query
 
 
 def with_less(pipeline: Pipeline, _: Query) -> bool:
@@ -24,7 +24,7 @@ def with_less(pipeline: Pipeline, _: Query) -> bool:
 GUILTY = guilty(
     planted(
         "join_condition_inclusive",
-        names={"windowing.emission.joins:_COMPARE": {**_COMPARE, "<": pl.Expr.le}},
+        names={"windowing.engine.windows.emission.joins:_COMPARE": {**_COMPARE, "<": pl.Expr.le}},
     ),
     "deterministic",
     lair=lair(join, with_less),

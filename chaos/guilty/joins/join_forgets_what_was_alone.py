@@ -12,10 +12,10 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import join, lair, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.assign.joins import SIDES
-from windowing.emission.joins import JoinEmitter
-from windowing.progress.reached import Progress
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.joins import SIDES
+from windowing.engine.windows.emission.joins import JoinEmitter
 
 
 class TidyEmitter(JoinEmitter):

@@ -12,8 +12,8 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import join, lair
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Assigned, Scan
-from windowing.assign.joins import JoinAssigner
+from windowing.engine.windows.assign.assigner import Assigned, Scan
+from windowing.engine.windows.assign.joins import JoinAssigner
 
 
 class StrictAssigner(JoinAssigner):

@@ -12,8 +12,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import join, lair
 from chaos.guilty.planted import planted
-from windowing.emission.joins import JoinEmitter
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.model.file.pipeline import Pipeline, Query
 
 _NULL = "\x00null"
 

@@ -12,9 +12,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import join, lair
 from chaos.guilty.planted import planted
-from windowing.emission.joins import JoinEmitter
-from windowing.spec.operator import Side
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.operator import Side
 
 
 def of_two_lengths(pipeline: Pipeline, _: Query) -> bool:

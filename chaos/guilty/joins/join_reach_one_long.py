@@ -12,7 +12,7 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import join, lair
 from chaos.guilty.planted import planted
-from windowing.emission.joins import JoinEmitter
+from windowing.engine.windows.emission.joins import JoinEmitter
 
 
 class LongEmitter(JoinEmitter):

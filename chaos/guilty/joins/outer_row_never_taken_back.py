@@ -14,8 +14,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, outer, updates
 from chaos.guilty.planted import planted
-from windowing.emission.joins import JoinEmitter, _Moved
-from windowing.spec.operator import Side
+from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.model.operator import Side
 
 
 class StubbornEmitter(JoinEmitter):

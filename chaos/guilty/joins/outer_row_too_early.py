@@ -12,8 +12,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, outer
 from chaos.guilty.planted import planted
-from windowing.emission.joins import JoinEmitter
-from windowing.spec.operator import Side
+from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.model.operator import Side
 
 
 class HastyEmitter(JoinEmitter):

@@ -11,7 +11,7 @@ import polars as pl
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import PlantedLane, planted
-from windowing.clock import Rows
+from windowing.engine.progress.clock import Rows
 
 
 class EndlessLane(PlantedLane):

@@ -14,9 +14,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, several_queries
 from chaos.guilty.planted import PlantedLane, planted
-from windowing.assign.assigner import Assigned
-from windowing.clock import Rows
-from windowing.progress.reached import Reached
+from windowing.engine.progress.clock import Rows
+from windowing.engine.progress.reached import Reached
+from windowing.engine.windows.assign.assigner import Assigned
 
 
 class OnceLane(PlantedLane):

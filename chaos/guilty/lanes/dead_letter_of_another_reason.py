@@ -12,9 +12,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import dead_letters
-from windowing.spec.pipeline import Query
-from windowing.wids import Flags
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import dead_letters
+from windowing.model.file.pipeline import Query
 
 
 def just_late(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
@@ -27,8 +27,8 @@ GUILTY = guilty(
     planted(
         "dead_letter_of_another_reason",
         names={
-            "windowing.assign.sliding:dead_letters": just_late,
-            "windowing.assign.joins:dead_letters": just_late,
+            "windowing.engine.windows.assign.sliding:dead_letters": just_late,
+            "windowing.engine.windows.assign.joins:dead_letters": just_late,
         },
     ),
     "dead letters",

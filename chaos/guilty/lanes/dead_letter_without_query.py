@@ -13,9 +13,9 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import dead_letters as to_dead_letters
 from chaos.guilty.lairs import lair
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import dead_letters
-from windowing.spec.pipeline import Query
-from windowing.wids import Flags
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import dead_letters
+from windowing.model.file.pipeline import Query
 
 
 def of_nobody(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
@@ -28,8 +28,8 @@ GUILTY = guilty(
     planted(
         "dead_letter_without_query",
         names={
-            "windowing.assign.sliding:dead_letters": of_nobody,
-            "windowing.assign.joins:dead_letters": of_nobody,
+            "windowing.engine.windows.assign.sliding:dead_letters": of_nobody,
+            "windowing.engine.windows.assign.joins:dead_letters": of_nobody,
         },
     ),
     "dead letters",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import PlantedLane, planted
-from windowing.spec.pipeline import Pipeline
-from windowing.wids import Ints
+from windowing.engine.wids import Ints
+from windowing.model.file.pipeline import Pipeline
 
 
 def dense(pipeline: Pipeline) -> bool:

@@ -14,9 +14,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, nullable_key
 from chaos.guilty.planted import PlantedLane, planted
-from windowing.clock import Rows
-from windowing.decode import column
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.engine.input.decode import column
+from windowing.engine.progress.clock import Rows
+from windowing.model.file.pipeline import Pipeline, Query
 
 
 def by_text(pipeline: Pipeline, query: Query) -> bool:

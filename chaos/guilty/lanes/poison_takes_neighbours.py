@@ -12,8 +12,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import lanes_of
 from chaos.simulator.parts import Parts
-from windowing.lane import Lane, LaneState
-from windowing.pack import BAD
+from windowing.engine.input.pack import BAD
+from windowing.engine.lane import Lane, LaneState
 
 
 class FragileLane(Lane):

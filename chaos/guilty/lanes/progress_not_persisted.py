@@ -11,9 +11,9 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import lanes_of
 from chaos.simulator.parts import Parts
-from windowing.lane import Lane, LaneState
-from windowing.progress.reached import Reached
-from windowing.state import StateStore
+from windowing.engine.lane import Lane, LaneState
+from windowing.engine.progress.reached import Reached
+from windowing.engine.state import StateStore
 
 
 class AmnesicLane(Lane):

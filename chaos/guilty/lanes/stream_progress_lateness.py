@@ -18,10 +18,10 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, several_lanes, sliding
 from chaos.guilty.lanes.watermark import WatchingLane, Watermark
 from chaos.simulator.parts import Parts
-from windowing.clock import ClockId, Course, Rows
-from windowing.lane import Lane, LaneState
-from windowing.spec.pipeline import Pipeline
-from windowing.state import StateStore
+from windowing.engine.lane import Lane, LaneState
+from windowing.engine.progress.clock import ClockId, Course, Rows
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
 
 
 class GlobalLane(WatchingLane):

@@ -16,13 +16,13 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, several_lanes, sliding, updates
 from chaos.guilty.lanes.watermark import WatchingLane, Watermark
 from chaos.simulator.parts import Parts
-from windowing import wids
-from windowing.assign.sliding import SlidingAssigner
-from windowing.clock import ClockId, Course, Rows
-from windowing.lane import Lane, LaneState
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.state import StateStore
-from windowing.wids import Flags, Ints
+from windowing.engine import wids
+from windowing.engine.lane import Lane, LaneState
+from windowing.engine.progress.clock import ClockId, Course, Rows
+from windowing.engine.state import StateStore
+from windowing.engine.wids import Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.model.file.pipeline import Pipeline, Query
 
 
 class StreamRetention(SlidingAssigner):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from windowing.lane import Lane
-from windowing.spec.pipeline import Pipeline
-from windowing.wids import NOTHING_YET
+from windowing.engine.lane import Lane
+from windowing.engine.wids import NOTHING_YET
+from windowing.model.file.pipeline import Pipeline
 
 
 @dataclass

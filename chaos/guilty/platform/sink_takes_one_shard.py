@@ -13,7 +13,7 @@ from chaos.guilty.lairs import keyed, lair, several_shards
 from chaos.simulator.job import Job
 from chaos.simulator.parts import Parts
 from chaos.simulator.spelling import Tables
-from windowing.shard import Emission
+from windowing.engine.shard import Emission
 
 
 class LastShardJob(Job):

@@ -15,7 +15,7 @@ from chaos.guilty.lairs import lair, retracting, updates
 from chaos.guilty.planted import Defect
 from chaos.simulator.job import Job
 from chaos.simulator.parts import Parts
-from windowing.output import Emitted
+from windowing.runtime.output import Emitted
 from windowing.spark.sinks.rows import BatchRows
 
 

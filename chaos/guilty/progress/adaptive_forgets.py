@@ -13,9 +13,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_generator
 from chaos.guilty.planted import planted
-from windowing.progress.adaptive import Adaptive
-from windowing.spec import disorder
-from windowing.wids import Ints
+from windowing.engine.progress.adaptive import Adaptive
+from windowing.engine.wids import Ints
+from windowing.model.progress import disorder
 
 
 class FreshAdaptive(Adaptive):

@@ -14,8 +14,8 @@ import polars as pl
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import planted
-from windowing.clock import ClockState, Course, Rows, _AttributeClock
-from windowing.pack import BOUND
+from windowing.engine.input.pack import BOUND
+from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
 
 
 class InclusiveClock(_AttributeClock):

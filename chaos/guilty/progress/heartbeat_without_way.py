@@ -11,9 +11,9 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_generator
 from chaos.guilty.planted import planted
-from windowing.progress.heartbeat import Heartbeat
-from windowing.spec import disorder
-from windowing.wids import Ints, lowered
+from windowing.engine.progress.heartbeat import Heartbeat
+from windowing.engine.wids import Ints, lowered
+from windowing.model.progress import disorder
 
 
 class InstantHeartbeat(Heartbeat):

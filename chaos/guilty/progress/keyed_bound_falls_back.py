@@ -13,8 +13,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import per_key
 from chaos.guilty.planted import planted
-from windowing.clock import Rows, _per_key
-from windowing.wids import NOTHING_YET, Ints
+from windowing.engine.progress.clock import Rows, _per_key
+from windowing.engine.wids import NOTHING_YET, Ints
 
 
 def newest(
@@ -32,7 +32,7 @@ def newest(
 
 
 GUILTY = guilty(
-    planted("keyed_bound_falls_back", names={"windowing.clock:_per_key": newest}),
+    planted("keyed_bound_falls_back", names={"windowing.engine.progress.clock:_per_key": newest}),
     "deterministic",
     "dead letters",
     "conservation",

@@ -14,8 +14,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import per_key
 from chaos.guilty.planted import planted
-from windowing.progress.reached import StreamProgress
-from windowing.spec.pipeline import Pipeline
+from windowing.engine.progress.reached import StreamProgress
+from windowing.model.file.pipeline import Pipeline
 
 
 def in_several_lanes(pipeline: Pipeline) -> bool:
@@ -38,7 +38,10 @@ class FirstLaneProgress(StreamProgress):
 
 
 GUILTY = guilty(
-    planted("keyed_bound_of_one_lane", names={"windowing.clock:StreamProgress": FirstLaneProgress}),
+    planted(
+        "keyed_bound_of_one_lane",
+        names={"windowing.engine.progress.clock:StreamProgress": FirstLaneProgress},
+    ),
     "closing",
     "deterministic",
     lair=in_several_lanes,

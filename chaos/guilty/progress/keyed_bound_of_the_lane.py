@@ -15,9 +15,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_generator
 from chaos.guilty.planted import planted
-from windowing.clock import ClockState, Course, Rows, _AttributeClock
-from windowing.pack import BOUND, BOUND_ON
-from windowing.spec import disorder
+from windowing.engine.input.pack import BOUND, BOUND_ON
+from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
+from windowing.model.progress import disorder
 
 
 class BroadClock(_AttributeClock):

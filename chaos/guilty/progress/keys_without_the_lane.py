@@ -14,8 +14,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import per_key
 from chaos.guilty.planted import planted
-from windowing.progress.reached import StreamProgress
-from windowing.wids import ENDED
+from windowing.engine.progress.reached import StreamProgress
+from windowing.engine.wids import ENDED
 
 
 class KeysProgress(StreamProgress):
@@ -33,7 +33,10 @@ class KeysProgress(StreamProgress):
 
 
 GUILTY = guilty(
-    planted("keys_without_the_lane", names={"windowing.clock:StreamProgress": KeysProgress}),
+    planted(
+        "keys_without_the_lane",
+        names={"windowing.engine.progress.clock:StreamProgress": KeysProgress},
+    ),
     "closing",
     "deterministic",
     lair=per_key,

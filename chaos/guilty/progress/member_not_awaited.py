@@ -13,11 +13,11 @@ import polars as pl
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import planted
-from windowing.decode import column
-from windowing.progress.ordered_per import OrderedPer
-from windowing.spec import disorder
-from windowing.spec.pipeline import Pipeline
-from windowing.wids import NOTHING_YET, Ints
+from windowing.engine.input.decode import column
+from windowing.engine.progress.ordered_per import OrderedPer
+from windowing.engine.wids import NOTHING_YET, Ints
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.progress import disorder
 
 
 def of_members(pipeline: Pipeline) -> bool:

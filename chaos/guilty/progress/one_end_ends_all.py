@@ -14,10 +14,10 @@ import msgspec
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, several_lanes
 from chaos.guilty.planted import PlantedShard, planted
-from windowing.parcel import Parcel
-from windowing.shard import ShardState
-from windowing.state import StateStore
-from windowing.wids import ENDED
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import ShardState
+from windowing.engine.state import StateStore
+from windowing.engine.wids import ENDED
 
 
 class HastyShard(PlantedShard):

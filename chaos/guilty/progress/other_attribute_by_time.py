@@ -14,8 +14,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import another_attribute, lair
 from chaos.guilty.planted import planted
-from windowing.clock import ClockState, Course, Rows, _AttributeClock
-from windowing.pack import DATA
+from windowing.engine.input.pack import DATA
+from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
 
 
 class OneClock(_AttributeClock):

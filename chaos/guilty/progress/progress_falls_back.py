@@ -15,8 +15,8 @@ import polars as pl
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import planted
-from windowing.clock import ClockState, Course, Rows, _AttributeClock
-from windowing.wids import ENDED
+from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
+from windowing.engine.wids import ENDED
 
 
 class NewestClock(_AttributeClock):

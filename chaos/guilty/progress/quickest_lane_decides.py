@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from chaos.guilty.guilt import guilty
 from chaos.simulator.parts import Parts
-from windowing.parcel import Parcel
-from windowing.shard import Shard, ShardState
-from windowing.state import StateStore
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import Shard, ShardState
+from windowing.engine.state import StateStore
 
 
 class HurriedShard(Shard):

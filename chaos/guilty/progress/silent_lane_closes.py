@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import idle
 from chaos.guilty.planted import PlantedShard, planted
-from windowing.idle import left_out
-from windowing.parcel import Parcel
-from windowing.shard import ShardState
-from windowing.state import StateStore
+from windowing.engine.idle import left_out
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import ShardState
+from windowing.engine.state import StateStore
 
 
 class IdleShard(PlantedShard):

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from chaos.guilty.guilt import guilty
 from chaos.simulator.parts import Parts
-from windowing.parcel import Parcel
-from windowing.progress.reached import Reached
-from windowing.shard import Shard, ShardState
-from windowing.state import StateStore
-from windowing.wids import NOTHING_YET
+from windowing.engine.parcel import Parcel
+from windowing.engine.progress.reached import Reached
+from windowing.engine.shard import Shard, ShardState
+from windowing.engine.state import StateStore
+from windowing.engine.wids import NOTHING_YET
 
 
 class ImpatientShard(Shard):

@@ -11,9 +11,9 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_generator
 from chaos.guilty.planted import planted
-from windowing.progress.heartbeat import Heartbeat
-from windowing.spec import disorder
-from windowing.spec.disorder import Delays
+from windowing.engine.progress.heartbeat import Heartbeat
+from windowing.model.progress import disorder
+from windowing.model.progress.disorder import Delays
 
 
 class OnceHeartbeat(Heartbeat):
@@ -25,7 +25,7 @@ class OnceHeartbeat(Heartbeat):
 
 
 GUILTY = guilty(
-    planted("skew_counted_once", names={"windowing.progress:Heartbeat": OnceHeartbeat}),
+    planted("skew_counted_once", names={"windowing.engine.progress:Heartbeat": OnceHeartbeat}),
     "progress",
     "conservation",
     "dead letters",

@@ -12,10 +12,10 @@ import polars as pl
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import planted
-from windowing.progress.slack import SlackTime
-from windowing.spec.disorder import Slack
-from windowing.spec.pipeline import Pipeline
-from windowing.wids import Ints
+from windowing.engine.progress.slack import SlackTime
+from windowing.engine.wids import Ints
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.progress.disorder import Slack
 
 
 def by_slack(pipeline: Pipeline) -> bool:

@@ -12,10 +12,10 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_pattr, lair, nullable_key
 from chaos.guilty.planted import planted
-from windowing.progress.reached import looked_up
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.window import ROW_NUM
-from windowing.wids import Ints
+from windowing.engine.progress.reached import looked_up
+from windowing.engine.wids import Ints
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.windows.window import ROW_NUM
 
 
 def over_rows(_: Pipeline, query: Query) -> bool:
@@ -33,8 +33,8 @@ GUILTY = guilty(
     planted(
         "null_pattr_never_closes",
         names={
-            "windowing.progress.reached:looked_up": by_equality,
-            "windowing.emission.ranked:looked_up": by_equality,
+            "windowing.engine.progress.reached:looked_up": by_equality,
+            "windowing.engine.windows.emission.ranked:looked_up": by_equality,
         },
     ),
     "deterministic",

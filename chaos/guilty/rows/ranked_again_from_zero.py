@@ -13,9 +13,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, ranked_rows
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.emission.ranked import RankedEmitter
-from windowing.wids import Ints
+from windowing.engine.wids import Ints
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.ranked import RankedEmitter
 
 
 class FreshEmitter(RankedEmitter):

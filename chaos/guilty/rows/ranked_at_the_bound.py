@@ -12,12 +12,12 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, ranked_rows
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.assign.ranked import ROWS
-from windowing.emission.ranked import RankedEmitter
-from windowing.emission.sliding import column
-from windowing.progress.reached import Progress
-from windowing.wids import ENDED
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ENDED
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.ranked import ROWS
+from windowing.engine.windows.emission.ranked import RankedEmitter
+from windowing.engine.windows.emission.sliding import column
 
 
 class EagerEmitter(RankedEmitter):

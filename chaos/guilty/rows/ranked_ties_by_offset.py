@@ -13,13 +13,13 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, ranked_rows, several_lanes
 from chaos.guilty.planted import planted
-from windowing import wids
-from windowing.aggregates import Accumulators
-from windowing.assign.assigner import Tables
-from windowing.assign.sliding import PARTIALS
-from windowing.emission.ranked import RankedEmitter
-from windowing.progress.reached import Progress
-from windowing.wids import ON_TIME
+from windowing.engine import wids
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ON_TIME
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.ranked import RankedEmitter
 
 
 class OffsetEmitter(RankedEmitter):

@@ -14,7 +14,7 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, rows_in_log
 from chaos.guilty.planted import planted
-from windowing.clock import ClockState, Course, Rows, _RowClock
+from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
 
 
 class OneClock(_RowClock):

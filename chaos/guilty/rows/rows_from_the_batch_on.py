@@ -13,8 +13,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, rows_in_log
 from chaos.guilty.planted import planted
-from windowing.clock import ClockState, Course, Rows, _RowClock
-from windowing.wids import NOTHING_YET
+from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
+from windowing.engine.wids import NOTHING_YET
 
 
 class BatchClock(_RowClock):

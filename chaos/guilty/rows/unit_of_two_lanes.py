@@ -14,8 +14,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import by_pattr, lair, rows_in_log, several_lanes
 from chaos.guilty.planted import planted
-from windowing.progress.reached import Reached, RowProgress
-from windowing.wids import ENDED
+from windowing.engine.progress.reached import Reached, RowProgress
+from windowing.engine.wids import ENDED
 
 
 class TrustingProgress(RowProgress):
@@ -34,7 +34,9 @@ class TrustingProgress(RowProgress):
 
 
 GUILTY = guilty(
-    planted("unit_of_two_lanes", names={"windowing.clock:RowProgress": TrustingProgress}),
+    planted(
+        "unit_of_two_lanes", names={"windowing.engine.progress.clock:RowProgress": TrustingProgress}
+    ),
     "no error",
     "deterministic",
     lair=lair(rows_in_log, by_pattr, several_lanes),

@@ -12,8 +12,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, with_own_gaps
 from chaos.guilty.planted import planted
-from windowing.chains import GAP
-from windowing.spec.pipeline import Query
+from windowing.engine.windows.chains import GAP
+from windowing.model.file.pipeline import Query
 
 
 def of_all(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
@@ -25,8 +25,8 @@ GUILTY = guilty(
     planted(
         "gap_of_every_key",
         names={
-            "windowing.assign.sessions:with_gap": of_all,
-            "windowing.emission.sessions:with_gap": of_all,
+            "windowing.engine.windows.assign.sessions:with_gap": of_all,
+            "windowing.engine.windows.emission.sessions:with_gap": of_all,
         },
     ),
     "deterministic",

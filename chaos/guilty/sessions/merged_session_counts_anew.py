@@ -10,7 +10,7 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session, updates
 from chaos.guilty.planted import planted
-from windowing.emission.session_course import Piece, _joined, _Session
+from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
 
 
 def forgetful(
@@ -26,7 +26,7 @@ def forgetful(
 GUILTY = guilty(
     planted(
         "merged_session_counts_anew",
-        names={"windowing.emission.session_course:_joined": forgetful},
+        names={"windowing.engine.windows.emission.session_course:_joined": forgetful},
     ),
     "deterministic",
     lair=lair(session, updates),

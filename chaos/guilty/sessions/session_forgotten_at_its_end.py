@@ -12,12 +12,12 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.assign.sessions import PIECES
-from windowing.chains import CHAIN, end
-from windowing.emission.sessions import SessionEmitter
-from windowing.emission.sliding import stamped
-from windowing.progress.reached import Progress
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sessions import PIECES
+from windowing.engine.windows.chains import CHAIN, end
+from windowing.engine.windows.emission.sessions import SessionEmitter
+from windowing.engine.windows.emission.sliding import stamped
 
 
 class TidyEmitter(SessionEmitter):

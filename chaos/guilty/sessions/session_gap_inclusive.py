@@ -14,9 +14,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session
 from chaos.guilty.planted import planted
-from windowing.chains import GAP, chained
-from windowing.emission import session_course
-from windowing.emission.session_course import Piece, _joined, _Session
+from windowing.engine.windows.chains import GAP, chained
+from windowing.engine.windows.emission import session_course
+from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
 
 
 def generously_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -36,8 +36,8 @@ GUILTY = guilty(
     planted(
         "session_gap_inclusive",
         names={
-            "windowing.assign.sessions:chained": generously_chained,
-            "windowing.emission.sessions:chained": generously_chained,
+            "windowing.engine.windows.assign.sessions:chained": generously_chained,
+            "windowing.engine.windows.emission.sessions:chained": generously_chained,
             f"{session_course.__name__}:_joined": generously_joined,
         },
     ),

@@ -12,10 +12,10 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan
-from windowing.assign.sessions import SessionAssigner
-from windowing.assign.sliding import Span
-from windowing.wids import NOTHING_YET, Flags
+from windowing.engine.wids import NOTHING_YET, Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sessions import SessionAssigner
+from windowing.engine.windows.assign.sliding import Span
 
 
 class StrictAssigner(SessionAssigner):

@@ -14,10 +14,10 @@ import numpy as np
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan
-from windowing.assign.sessions import SessionAssigner
-from windowing.assign.sliding import Span
-from windowing.wids import ON_TIME, Flags
+from windowing.engine.wids import ON_TIME, Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sessions import SessionAssigner
+from windowing.engine.windows.assign.sliding import Span
 
 
 class OpenAssigner(SessionAssigner):

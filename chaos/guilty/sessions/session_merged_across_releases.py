@@ -12,11 +12,11 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.assign.sessions import PIECES
-from windowing.emission.sessions import SessionEmitter
-from windowing.progress.reached import Progress
-from windowing.wids import ON_TIME
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ON_TIME
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sessions import PIECES
+from windowing.engine.windows.emission.sessions import SessionEmitter
 
 
 class MeltingEmitter(SessionEmitter):

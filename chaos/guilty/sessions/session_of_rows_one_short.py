@@ -14,8 +14,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session_of_rows
 from chaos.guilty.planted import planted
-from windowing.chains import GAP, chained
-from windowing.emission.session_course import Piece, _joined, _Session
+from windowing.engine.windows.chains import GAP, chained
+from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
 
 
 def closely_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -35,8 +35,8 @@ GUILTY = guilty(
     planted(
         "session_of_rows_one_short",
         names={
-            "windowing.assign.sessions:chained": closely_chained,
-            "windowing.emission.session_course:_joined": closely_joined,
+            "windowing.engine.windows.assign.sessions:chained": closely_chained,
+            "windowing.engine.windows.emission.session_course:_joined": closely_joined,
         },
     ),
     "deterministic",

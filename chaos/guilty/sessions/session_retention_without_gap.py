@@ -12,11 +12,11 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session, updates
 from chaos.guilty.planted import planted
-from windowing import wids
-from windowing.assign.assigner import Scan
-from windowing.assign.sessions import SessionAssigner
-from windowing.assign.sliding import Span
-from windowing.wids import Flags
+from windowing.engine import wids
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sessions import SessionAssigner
+from windowing.engine.windows.assign.sliding import Span
 
 
 class ShortAssigner(SessionAssigner):

@@ -14,8 +14,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session, updates
 from chaos.guilty.planted import planted
-from windowing.emission.sessions import SessionEmitter
-from windowing.wids import NOTHING_YET
+from windowing.engine.wids import NOTHING_YET
+from windowing.engine.windows.emission.sessions import SessionEmitter
 
 
 class InclusiveEmitter(SessionEmitter):

@@ -13,8 +13,8 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import discarding, lair, session, updates
 from chaos.guilty.planted import planted
-from windowing.emission.session_course import Sent
-from windowing.emission.sessions import SessionEmitter
+from windowing.engine.windows.emission.session_course import Sent
+from windowing.engine.windows.emission.sessions import SessionEmitter
 
 
 class KeepingEmitter(SessionEmitter):

@@ -12,7 +12,7 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, session, updates
 from chaos.guilty.planted import planted
-from windowing.emission.sessions import SessionEmitter
+from windowing.engine.windows.emission.sessions import SessionEmitter
 
 
 class SilentEmitter(SessionEmitter):

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, several_queries
 from chaos.guilty.planted import PlantedShard, planted
-from windowing.assign.assigner import Tables
-from windowing.clock import ClockId, clock_of
-from windowing.progress.reached import Progress
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.engine.progress.clock import ClockId, clock_of
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.model.file.pipeline import Pipeline, Query
 
 
 def of_two_clocks(pipeline: Pipeline, _: Query) -> bool:

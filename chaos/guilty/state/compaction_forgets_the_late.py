@@ -10,10 +10,10 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.assign.sliding import PARTIALS
-from windowing.emission.sliding import LATE, SlidingEmitter
-from windowing.progress.reached import Progress
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.sliding import LATE, SlidingEmitter
 
 
 class PunctualEmitter(SlidingEmitter):

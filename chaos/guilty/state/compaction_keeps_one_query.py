@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, several_queries
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.state import StateStore
-from windowing.tables import replace
+from windowing.engine.state import StateStore
+from windowing.engine.tables import replace
+from windowing.engine.windows.assign.assigner import Tables
 
 
 def of_the_first(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
@@ -24,7 +24,7 @@ def of_the_first(store: StateStore, deltas: int, queries: Mapping[str, Tables]) 
 
 
 GUILTY = guilty(
-    planted("compaction_keeps_one_query", names={"windowing.tables:replace": of_the_first}),
+    planted("compaction_keeps_one_query", names={"windowing.engine.tables:replace": of_the_first}),
     "deterministic",
     lair=lair(several_queries),
 )

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.state import StateStore
-from windowing.tables import replace
+from windowing.engine.state import StateStore
+from windowing.engine.tables import replace
+from windowing.engine.windows.assign.assigner import Tables
 
 
 def beside(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
@@ -23,7 +23,7 @@ def beside(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> Non
 
 
 GUILTY = guilty(
-    planted("compaction_keeps_the_deltas", names={"windowing.tables:replace": beside}),
+    planted("compaction_keeps_the_deltas", names={"windowing.engine.tables:replace": beside}),
     "deterministic",
     "exactly once",
 )

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import PlantedShard, planted
-from windowing import tables
-from windowing.assign.assigner import Tables
-from windowing.clock import ClockId
-from windowing.progress.reached import Progress
-from windowing.shard import ShardState
-from windowing.state import StateStore
+from windowing.engine import tables
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress
+from windowing.engine.shard import ShardState
+from windowing.engine.state import StateStore
+from windowing.engine.windows.assign.assigner import Tables
 
 
 class ShortShard(PlantedShard):

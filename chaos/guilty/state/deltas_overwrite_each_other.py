@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from chaos.guilty.guilt import guilty
 from chaos.guilty.planted import planted
-from windowing.parcel import Parcel
-from windowing.state import StateStore
-from windowing.tables import append
+from windowing.engine.parcel import Parcel
+from windowing.engine.state import StateStore
+from windowing.engine.tables import append
 
 
 def always_first(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
@@ -23,6 +23,6 @@ def always_first(store: StateStore, number: int, parcels: Sequence[Parcel]) -> b
 
 
 GUILTY = guilty(
-    planted("deltas_overwrite_each_other", names={"windowing.tables:append": always_first}),
+    planted("deltas_overwrite_each_other", names={"windowing.engine.tables:append": always_first}),
     "deterministic",
 )

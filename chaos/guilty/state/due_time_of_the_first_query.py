@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, several_queries
 from chaos.guilty.planted import PlantedShard, planted
-from windowing.parcel import Parcel
-from windowing.shard import ShardState
-from windowing.state import StateStore
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import ShardState
+from windowing.engine.state import StateStore
 
 
 class OneTimerShard(PlantedShard):

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import keyed, lair, retracting, several_shards, updates
 from chaos.guilty.planted import PlantedShard, planted
-from windowing.clock import ClockId
-from windowing.progress.reached import Progress
-from windowing.shard import Emission, ShardState
-from windowing.state import StateStore
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress
+from windowing.engine.shard import Emission, ShardState
+from windowing.engine.state import StateStore
 
 
 class SparingShard(PlantedShard):

@@ -16,8 +16,8 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import keyed, lair, several_lanes, several_shards
 from chaos.guilty.planted import Defect, PlantedLane, planted
-from windowing.parcel import Parcel, shard_of
-from windowing.state import StateStore
+from windowing.engine.parcel import Parcel, shard_of
+from windowing.engine.state import StateStore
 
 
 def salted(salt: int, keys: pl.DataFrame, shards: int) -> pl.Series:
@@ -30,7 +30,7 @@ class SaltedLane(PlantedLane):
 
     def step(self, store: StateStore, chunks: Sequence[Any]) -> list[Parcel]:  # noqa: D102
         salt = partial(salted, self._partition)
-        with Defect((), (("windowing.parcel:shard_of", salt),)).at_work():
+        with Defect((), (("windowing.engine.parcel:shard_of", salt),)).at_work():
             return super().step(store, chunks)
 
 

@@ -16,9 +16,9 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import keyed, lair, several_shards
 from chaos.guilty.planted import Defect, PlantedLane, planted
 from chaos.guilty.state.hash_of_the_lane import salted
-from windowing.parcel import Parcel
-from windowing.spec.pipeline import Pipeline
-from windowing.state import StateStore
+from windowing.engine.parcel import Parcel
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
 
 
 class SeededLane(PlantedLane):
@@ -32,7 +32,7 @@ class SeededLane(PlantedLane):
 
     def step(self, store: StateStore, chunks: Sequence[Any]) -> list[Parcel]:  # noqa: D102
         salt = partial(salted, self._seed)
-        with Defect((), (("windowing.parcel:shard_of", salt),)).at_work():
+        with Defect((), (("windowing.engine.parcel:shard_of", salt),)).at_work():
             return super().step(store, chunks)
 
 

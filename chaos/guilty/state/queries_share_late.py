@@ -12,8 +12,8 @@ from typing import Any
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding
 from chaos.guilty.planted import Defect, PlantedLane, planted
-from windowing.assign.sliding import SlidingAssigner
-from windowing.spec.pipeline import Pipeline, Query
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.model.file.pipeline import Pipeline, Query
 
 
 def of_another_mode(pipeline: Pipeline, query: Query) -> bool:

@@ -13,10 +13,10 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding, updates
 from chaos.guilty.planted import planted
-from windowing import wids
-from windowing.emission.sliding import SlidingEmitter
-from windowing.progress.reached import Progress
-from windowing.wids import ENDED, Ints
+from windowing.engine import wids
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ENDED, Ints
+from windowing.engine.windows.emission.sliding import SlidingEmitter
 
 
 class PurgingEmitter(SlidingEmitter):

@@ -12,7 +12,7 @@ from typing import Any
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import iso_times
 from chaos.guilty.planted import reading
-from windowing.values import iso_us
+from windowing.engine.input.values import iso_us
 
 
 def without_zone(value: Any) -> int:

@@ -13,10 +13,10 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding
 from chaos.guilty.planted import planted
 from chaos.guilty.windows.shifted import Shifted
-from windowing.assign.assigner import Tables
-from windowing.emission.sliding import SlidingEmitter
-from windowing.progress.reached import Progress
-from windowing.wids import NOTHING_YET
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import NOTHING_YET
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.sliding import SlidingEmitter
 
 
 class HesitantEmitter(SlidingEmitter):

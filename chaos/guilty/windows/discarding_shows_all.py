@@ -12,7 +12,7 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import discarding, lair, sliding, updates
 from chaos.guilty.planted import planted
-from windowing.emission.sliding import _EVER, SlidingEmitter
+from windowing.engine.windows.emission.sliding import _EVER, SlidingEmitter
 
 
 class KeepingEmitter(SlidingEmitter):

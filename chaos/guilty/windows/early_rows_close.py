@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import early, lair, sliding
 from chaos.guilty.planted import PlantedShard, planted
-from windowing.clock import ClockId
-from windowing.progress.reached import Progress, Reached
-from windowing.shard import Emission, ShardState
-from windowing.state import StateStore
-from windowing.wids import NOTHING_YET
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress, Reached
+from windowing.engine.shard import Emission, ShardState
+from windowing.engine.state import StateStore
+from windowing.engine.wids import NOTHING_YET
 
 
 class ClosingShard(PlantedShard):

@@ -15,11 +15,11 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import early, lair, sliding
 from chaos.guilty.planted import Defect, PlantedShard, planted
-from windowing.clock import ClockId
-from windowing.progress.reached import Progress
-from windowing.shard import Emission, ShardState
-from windowing.spec.pipeline import Pipeline
-from windowing.state import StateStore
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress
+from windowing.engine.shard import Emission, ShardState
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
 
 
 class SparingShard(PlantedShard):

@@ -12,7 +12,7 @@ import numpy as np
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding, updates
 from chaos.guilty.planted import planted
-from windowing.wids import Ints, release_us
+from windowing.engine.wids import Ints, release_us
 
 
 def rounded_up(instant_us: Ints, epoch_us: int) -> Ints:
@@ -21,7 +21,9 @@ def rounded_up(instant_us: Ints, epoch_us: int) -> Ints:
 
 
 GUILTY = guilty(
-    planted("epoch_boundary_belongs_to_both", names={"windowing.wids:release_us": rounded_up}),
+    planted(
+        "epoch_boundary_belongs_to_both", names={"windowing.engine.wids:release_us": rounded_up}
+    ),
     "deterministic",
     "closing",
     "no error",

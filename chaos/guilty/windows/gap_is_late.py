@@ -10,10 +10,10 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan
-from windowing.assign.sliding import SlidingAssigner, Span
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.wids import Flags
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+from windowing.model.file.pipeline import Pipeline, Query
 
 
 def with_gaps(_: Pipeline, query: Query) -> bool:

@@ -12,11 +12,11 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, landmark
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.assign.sliding import PARTIALS
-from windowing.emission.landmark import LandmarkEmitter
-from windowing.emission.sliding import column
-from windowing.progress.reached import Progress
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.landmark import LandmarkEmitter
+from windowing.engine.windows.emission.sliding import column
 
 
 class PurgingEmitter(LandmarkEmitter):

@@ -13,10 +13,10 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, landmark
 from chaos.guilty.planted import planted
-from windowing import wids
-from windowing.emission.landmark import LandmarkEmitter
-from windowing.progress.reached import Progress
-from windowing.wids import Ints
+from windowing.engine import wids
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import Ints
+from windowing.engine.windows.emission.landmark import LandmarkEmitter
 
 
 class ShortEmitter(LandmarkEmitter):

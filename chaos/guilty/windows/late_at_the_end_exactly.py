@@ -12,9 +12,9 @@ from dataclasses import replace
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan
-from windowing.assign.sliding import SlidingAssigner, Span
-from windowing.wids import ENDED, NOTHING_YET, Flags
+from windowing.engine.wids import ENDED, NOTHING_YET, Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 
 
 class LenientAssigner(SlidingAssigner):

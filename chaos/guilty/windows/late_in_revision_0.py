@@ -13,8 +13,8 @@ import numpy as np
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding, updates
 from chaos.guilty.planted import planted
-from windowing.assign.sliding import SlidingAssigner
-from windowing.wids import ON_TIME, Flags, Ints
+from windowing.engine.wids import ON_TIME, Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
 
 
 class WelcomingAssigner(SlidingAssigner):

@@ -12,9 +12,9 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding, updates
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Tables
-from windowing.emission.sliding import SlidingEmitter
-from windowing.progress.reached import Progress
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.sliding import SlidingEmitter
 
 
 class CountingEmitter(SlidingEmitter):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding, updates
 from chaos.guilty.planted import planted
-from windowing.assign.sliding import SlidingAssigner
-from windowing.wids import Flags, Ints
+from windowing.engine.wids import Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
 
 
 class ImpatientAssigner(SlidingAssigner):

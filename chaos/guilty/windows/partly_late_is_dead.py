@@ -15,9 +15,9 @@ from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import dead_letters as to_dead_letters
 from chaos.guilty.lairs import lair, overlapping, sliding
 from chaos.guilty.planted import planted
-from windowing import wids
-from windowing.assign.assigner import Assigned, Scan, dead_letters
-from windowing.assign.sliding import SlidingAssigner
+from windowing.engine import wids
+from windowing.engine.windows.assign.assigner import Assigned, Scan, dead_letters
+from windowing.engine.windows.assign.sliding import SlidingAssigner
 
 
 class ReportingAssigner(SlidingAssigner):

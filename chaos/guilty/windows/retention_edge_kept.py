@@ -12,9 +12,9 @@ import numpy as np
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding, updates
 from chaos.guilty.planted import planted
-from windowing import wids
-from windowing.assign.sliding import SlidingAssigner
-from windowing.wids import Flags, Ints
+from windowing.engine import wids
+from windowing.engine.wids import Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
 
 
 class KeepingAssigner(SlidingAssigner):

@@ -17,10 +17,10 @@ import polars as pl
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding, updates
 from chaos.simulator.parts import Parts
-from windowing.parcel import Parcel
-from windowing.shard import Emission, Shard
-from windowing.spec.pipeline import Pipeline
-from windowing.state import StateStore
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import Emission, Shard
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
 
 
 class CountingShard(Shard):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from windowing.progress.reached import Progress
-from windowing.wids import ENDED, NOTHING_YET, Ints
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 
 
 @dataclass(frozen=True)

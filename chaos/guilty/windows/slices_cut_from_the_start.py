@@ -14,10 +14,10 @@ import numpy as np
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding
 from chaos.guilty.planted import planted
-from windowing.assign.assigner import Scan
-from windowing.assign.sliding import SlidingAssigner, Span
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.wids import Flags
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+from windowing.model.file.pipeline import Pipeline, Query
 
 
 def undivided(_: Pipeline, query: Query) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from chaos.guilty.guilt import guilty
 from chaos.guilty.lairs import lair, sliding
 from chaos.guilty.planted import planted
-from windowing.assign.sliding import SlidingAssigner
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.wids import Flags, Ints
+from windowing.engine.wids import Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.model.file.pipeline import Pipeline, Query
 
 
 def aligned_by_start(_: Pipeline, query: Query) -> bool:
