@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from chaos.conform.wid_case import Case
+from conformance.wid.case import Case
 
 CLASSES = (
     *("sliding", "landmark", "tuple_log", "tuple_event_time"),

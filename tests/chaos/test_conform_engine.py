@@ -2,14 +2,14 @@
 
 import pytest
 
-from chaos.conform.wid_case import Case
-from slackwater import conform_engine
+from conformance.drivers import wid_local
+from conformance.wid.case import Case
 from tests.chaos.test_conform_wid import CASES
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_the_engine_gives_what_is_expected(case: Case) -> None:
-    for verdict in conform_engine.judge(case, interleavings=1):
+    for verdict in wid_local.judge(case, interleavings=1):
         assert verdict.difference is None, verdict.line()
 
 
@@ -17,11 +17,11 @@ def test_a_wrong_expectation_is_noticed() -> None:
     case = CASES["worked/01-tumbling"]
     rows = [[*case.expected["rows"][0][:-1], -1], *case.expected["rows"][1:]]
     spoilt = case.model_copy(update={"expected": {**case.expected, "rows": rows}})
-    by_engine = conform_engine.judge(spoilt, interleavings=0)[0]
+    by_engine = wid_local.judge(spoilt, interleavings=0)[0]
     assert by_engine.judged_by == "engine"
     assert "rows: expected" in str(by_engine.difference)
 
 
 def test_the_engine_judges_every_aggregate_that_a_case_asks_for() -> None:
-    verdicts = conform_engine.judge(CASES["sliding/slack_time/001"], interleavings=0)
+    verdicts = wid_local.judge(CASES["sliding/slack_time/001"], interleavings=0)
     assert [verdict.judged_by for verdict in verdicts] == ["engine", "definition"]

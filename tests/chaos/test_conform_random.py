@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chaos.conform import wid
-from chaos.conform.wid_case import Case
-from slackwater import conform_engine
+from conformance.drivers import wid_local
+from conformance.wid import judge as wid
+from conformance.wid.case import Case
 from tests.wid_cases import CLASSES, GENERATORS, random_case
 
 _EXAMPLES = max(settings.default.max_examples // 3, 10) if settings.default else 10
@@ -25,7 +25,7 @@ def expecting(case: Case) -> Case:
 @settings(max_examples=_EXAMPLES)
 @given(seed=st.integers(0, 2**32))
 def test_the_engine_gives_what_is_defined(seed: int) -> None:
-    for verdict in conform_engine.judge(expecting(random_case(seed)), interleavings=1):
+    for verdict in wid_local.judge(expecting(random_case(seed)), interleavings=1):
         assert verdict.difference is None, verdict.line()
 
 

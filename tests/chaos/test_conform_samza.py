@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos.conform import samza
-from chaos.conform.samza_case import Scenario, read_scenarios
-from chaos.conform.wid_case import CaseError
-from slackwater import conform_samza, conform_samza_engine
+from conformance.drivers import samza_local, samza_standalone
+from conformance.samza import judge as samza
+from conformance.samza.case import Scenario, read_scenarios
+from conformance.wid.case import CaseError
 
 FILE = Path(__file__).parents[1] / "data" / "samza" / "scenarios.jsonl"
 SCENARIOS = {scenario.id: scenario for scenario in read_scenarios(FILE)}
@@ -17,7 +17,7 @@ SCENARIOS = {scenario.id: scenario for scenario in read_scenarios(FILE)}
 ASKED = {
     name: question
     for name, scenario in SCENARIOS.items()
-    if (question := conform_samza_engine.asked(scenario)) is not None
+    if (question := samza_local.asked(scenario)) is not None
 }
 
 
@@ -28,7 +28,7 @@ def test_there_are_scenarios() -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
 def test_every_scenario_by_our_operators(scenario: Scenario) -> None:
-    assert conform_samza.judge(scenario, SCENARIOS).difference is None
+    assert samza_standalone.judge(scenario, SCENARIOS).difference is None
 
 
 def test_most_scenarios_of_the_log_can_be_asked_of_a_pipeline() -> None:
@@ -42,7 +42,7 @@ def test_most_scenarios_of_the_log_can_be_asked_of_a_pipeline() -> None:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_a_pipeline_gives_what_the_operator_gives(name: str) -> None:
-    assert conform_samza_engine.judge(ASKED[name], interleavings=1).difference is None
+    assert samza_local.judge(ASKED[name], interleavings=1).difference is None
 
 
 def test_a_row_that_a_pipeline_does_not_give_is_named() -> None:
@@ -51,7 +51,7 @@ def test_a_row_that_a_pipeline_does_not_give_is_named() -> None:
         {**step, "out": step.get("out", [])[1:]} for step in question.scenario.expected["steps"]
     ]
     spoilt = question.scenario.model_copy(update={"expected": {"steps": steps}})
-    difference = conform_samza_engine.judge(replace(question, scenario=spoilt), 0).difference
+    difference = samza_local.judge(replace(question, scenario=spoilt), 0).difference
     assert difference is not None
     assert difference.startswith("run 0, rows: missing [], not expected ['{")
 
@@ -71,13 +71,13 @@ def test_a_changed_field_is_named(name: str, step: int, field: str, value: objec
     spoilt = SCENARIOS[name].model_copy(
         update={"expected": {**SCENARIOS[name].expected, "steps": steps}}
     )
-    difference = samza.judge(spoilt, conform_samza.drive, "operators").difference
+    difference = samza.judge(spoilt, samza_standalone.drive, "operators").difference
     assert difference is not None
     assert difference.startswith(f"step {step}, {field}:")
     final = SCENARIOS[name].model_copy(
         update={"expected": {**SCENARIOS[name].expected, "final": {"progress": -77}}}
     )
-    difference = samza.judge(final, conform_samza.drive, "operators").difference
+    difference = samza.judge(final, samza_standalone.drive, "operators").difference
     assert difference is not None
     assert difference.startswith("final, ")
 

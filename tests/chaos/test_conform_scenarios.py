@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chaos.conform.samza_case import Scenario
-from slackwater import conform_samza, conform_samza_engine
+from conformance.drivers import samza_local, samza_standalone
+from conformance.samza.case import Scenario
 
 _FEW = max(settings.default.max_examples // 3, 15) if settings.default else 15
 _AGGREGATES = ("count", "sum", "min", "max", "first", "last", "collect", "median")
@@ -118,9 +118,9 @@ def _steps(chance: Random, config: Config) -> list[Config]:
 @given(chance=st.randoms(use_true_random=False))
 def test_a_pipeline_gives_what_the_operator_gives(chance: Random) -> None:
     asked = scenario(chance)
-    found = json.loads(json.dumps(conform_samza.drive(asked)))
-    question = conform_samza_engine.asked(asked.model_copy(update={"expected": found}))
+    found = json.loads(json.dumps(samza_standalone.drive(asked)))
+    question = samza_local.asked(asked.model_copy(update={"expected": found}))
     assume(question is not None)
     assert question is not None
-    verdict = conform_samza_engine.judge(question, interleavings=0)
+    verdict = samza_local.judge(question, interleavings=0)
     assert verdict.difference is None, verdict.line()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.conform import wid
-from chaos.conform.wid_case import Case, CaseError
+from conformance.wid import judge as wid
+from conformance.wid.case import Case, CaseError
 
 FILE = Path(__file__).parents[1] / "data" / "wid" / "windows.jsonl"
 CASES = {case.id: case for case in wid.read_cases(FILE)}

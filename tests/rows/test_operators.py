@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.conform.spl_case import OperatorCase, ValidationCase, read_lines
-from slackwater.conform_spl_operators import judge, judge_validation
+from conformance.drivers.spl_operators import judge, judge_validation
+from conformance.spl.case import OperatorCase, ValidationCase, read_lines
 from windowing.engine.rows.operators import (
     Aggregate,
     Join,

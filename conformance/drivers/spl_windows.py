@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chaos.conform import spl
-from chaos.conform.spl_case import Logged, PolicyCase, WindowCase
-from chaos.conform.wid import Verdict
+from conformance.spl import judge as spl
+from conformance.spl.case import Logged, PolicyCase, WindowCase
+from conformance.wid.judge import Verdict
 from windowing.engine.rows import policies
 from windowing.engine.rows.policies import Event, Marker, Profile, Storage, WindowEvent
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from chaos.conform import wid
-from slackwater import conform_engine
+from conformance.drivers import wid_local
+from conformance.wid import judge as wid
 from windowing.engine.input.batches import batches
 
 if TYPE_CHECKING:
-    from chaos.conform.wid_case import Case
+    from conformance.wid.case import Case
     from windowing.engine.input.pack import RawRows
     from windowing.model import Pipeline
     from windowing.runtime.local import Output
@@ -41,21 +41,21 @@ def judge(
     found = iter(_on_spark(accepted, interleavings, run_all))
     for case in cases:
         if refused[case.id]:
-            yield conform_engine.judge(case, interleavings)
+            yield wid_local.judge(case, interleavings)
         else:
             yield [next(found), wid.judge(case, wid.by_definition, "definition", interleavings)]
 
 
 def _on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> list[wid.Verdict]:
     """A verdict for each case, in their order."""
-    parts = [conform_engine.engine_part(case) for case in cases]
+    parts = [wid_local.engine_part(case) for case in cases]
     runs = []
     for part in parts:
         # The orders in which `wid.judge` asks for an evaluation.
         for order in (part, *(wid.shuffled(part, seed) for seed in range(interleavings))):
-            log = list(conform_engine.entries_of(order))
+            log = list(wid_local.entries_of(order))
             rows = max(1, -(-len(log) // _BATCHES))
-            runs.append((conform_engine.pipeline_of(order), list(batches(log, rows))))
+            runs.append((wid_local.pipeline_of(order), list(batches(log, rows))))
     outputs = run_all(runs)
     found = []
     for number, part in enumerate(parts):
@@ -67,4 +67,4 @@ def _on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> lis
 
 
 def _next(given: Iterator[Output], order: Case) -> wid.Expected:
-    return conform_engine.expected_of(order, next(given))
+    return wid_local.expected_of(order, next(given))

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from chaos.bounded_lines import bounded_text
-from chaos.conform.wid_case import CaseError
+from conformance.wid.case import CaseError
 
 
 def case_lines(path: Path) -> Iterator[tuple[int, str]]:

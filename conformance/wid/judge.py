@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaos.conform.case_lines import case_lines, first_of
-from chaos.conform.wid_case import Case, CaseError, events_of, question_of
+from conformance.case_lines import case_lines, first_of
+from conformance.wid.case import Case, CaseError, events_of, question_of
 from windowing.model.errors import WindowError
 from windowing.model.rows import Value
 from windowing.semantics.definition import value_of

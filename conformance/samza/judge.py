@@ -13,8 +13,8 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from chaos.conform.samza_case import Scenario
-from chaos.conform.wid import Verdict
+from conformance.samza.case import Scenario
+from conformance.wid.judge import Verdict
 from windowing.model.operator_rows import (
     Pair,
     Progress,

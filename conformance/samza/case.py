@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from chaos.conform.case_lines import case_lines, first_of
-from chaos.conform.wid_case import CaseError
+from conformance.case_lines import case_lines, first_of
+from conformance.wid.case import CaseError
 from windowing.model.operator import AggregatorSpec, JoinSpec
 from windowing.model.operator_rows import Bound, Record
 

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from chaos.conform.spl_case import Logged, OperatorCase, WindowCase
-from chaos.conform.wid import Verdict
+from conformance.spl.case import Logged, OperatorCase, WindowCase
+from conformance.wid.judge import Verdict
 
 Final = dict[str, list[int]]
 DriveWindow = Callable[[WindowCase, str], tuple[Sequence[Logged], Final]]

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaos.conform.case_lines import case_lines, first_of
-from chaos.conform.wid_case import CaseError
+from conformance.case_lines import case_lines, first_of
+from conformance.wid.case import CaseError
 
 RuleSet = Literal["both", "paper", "osstreams"]
 Logged = dict[str, Any]

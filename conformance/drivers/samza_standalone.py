@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaos.conform import samza
-from chaos.conform.samza_case import Scenario, records_of, spec_of
-from chaos.conform.wid import Verdict
+from conformance.samza import judge as samza
+from conformance.samza.case import Scenario, records_of, spec_of
+from conformance.wid.judge import Verdict
 from windowing.engine.state import MemoryStore
 from windowing.model.operator import AggregatorSpec
 from windowing.model.operator_rows import Pair, WindowRow
@@ -147,8 +147,12 @@ class _Driver:
             return samza.spell_rows(operator.get_result())
         asked = (step["start"], step["end"], step.get("key", ANY))
         if op == "get_messages":
-            side = {"side": step.get("side")} if isinstance(operator, WindowJoin) else {}
-            return [samza.spell_record(r) for r in operator.get_messages(*asked, **side)]
+            found = (
+                operator.get_messages(*asked, side=step.get("side"))
+                if isinstance(operator, WindowJoin)
+                else operator.get_messages(*asked)
+            )
+            return [samza.spell_record(record) for record in found]
         assert isinstance(operator, WindowedAggregator)  # noqa: S101 - joins store no windows
         return samza.spell_windows(operator.get_windows(*asked))
 

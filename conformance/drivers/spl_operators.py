@@ -7,10 +7,10 @@ import operator as compare
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from chaos.conform import spl
-from chaos.conform.spl_case import Logged, OperatorCase, PolicyCase, PortCase, ValidationCase
-from chaos.conform.wid import Verdict
-from slackwater.conform_spl import partition_eviction, policy
+from conformance.drivers.spl_windows import partition_eviction, policy
+from conformance.spl import judge as spl
+from conformance.spl.case import Logged, OperatorCase, PolicyCase, PortCase, ValidationCase
+from conformance.wid.judge import Verdict
 from windowing.engine.rows import operators
 from windowing.engine.rows.operators import Operator, OperatorError, Punctuation, Sent, WindowClause
 from windowing.engine.rows.operators.join import check_join
@@ -121,8 +121,10 @@ class _Drive:
         if case.operator == "Sort":
             order = [operators.Order(one) for one in params.get("order", ["ascending"])]
             return operators.Sort(windows[0], params["sortBy"], self._send, order=order, **common)
+        left, right = windows
         return operators.Join(
-            *windows,
+            left,
+            right,
             combine=_combine,
             send=self._send,
             kind=operators.JoinKind(params.get("algorithm", "inner")),

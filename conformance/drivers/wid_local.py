@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import yaml
 
-from chaos.conform import wid
-from chaos.conform.wid_case import Case, question_of
+from conformance.wid import judge as wid
+from conformance.wid.case import Case, question_of
 from windowing.engine.input.batches import batches
 from windowing.engine.wids import DEFINED
 from windowing.model import Pipeline, WindowError, parse_pipeline
@@ -54,9 +55,8 @@ def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
     part = engine_part(case)
     verdicts = []
     for rows in _BATCH_ROWS:
-        verdict = wid.judge(
-            part, lambda order, rows=rows: by_engine(order, rows), "engine", interleavings
-        )
+        evaluate = partial(by_engine, batch_rows=rows)
+        verdict = wid.judge(part, evaluate, "engine", interleavings)
         verdicts.append(verdict)
     whole = wid.judge(case, wid.by_definition, "definition", interleavings)
     failed = [verdict for verdict in verdicts if verdict.difference is not None]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from chaos.conform.samza import rows_of, spelled
-from chaos.conform.samza_case import Scenario
-from chaos.conform.wid import Verdict
-from slackwater.conform_engine import LogEntry
+from conformance.drivers.wid_local import LogEntry
+from conformance.samza.case import Scenario
+from conformance.samza.judge import rows_of, spelled
+from conformance.wid.judge import Verdict
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 from windowing.model.rows import Row
