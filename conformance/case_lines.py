@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from chaos.bounded_lines import bounded_text
+from chaos.readers.bounded_lines import bounded_text
 from conformance.wid.case import CaseError
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chaos.expectations import QualityReport
+    from chaos.quality import QualityReport
     from jobs.runs import Progress, Run
     from windowing.model import Pipeline
 

@@ -196,9 +196,9 @@ def quality(
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     if output is not None or input_ is not None:
         _quality_of_file(pipeline, output, input_)
-    from chaos.expectations.results import keep
-    from chaos.expectations.run import check
-    from chaos.log import behind, read_topics
+    from chaos.quality.results import keep
+    from chaos.quality.run import check
+    from chaos.readers.log import behind, read_topics
     from infra.layout import Layout
     from jobs.runs.verdicts import Judge, keep_verdict
 
@@ -228,8 +228,8 @@ def quality(
 
 def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> NoReturn:
     """Check what `run` wrote into a file, and build the Data Docs beside it."""
-    from chaos.expectations.run import check_file
-    from chaos.log import read_events
+    from chaos.quality.run import check_file
+    from chaos.readers.log import read_events
     from windowing.model import load_pipeline
 
     if output is None or input_ is None:

@@ -60,7 +60,7 @@ def dead(
 
 
 def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int | None]:
-    from chaos.log import read_events
+    from chaos.readers.log import read_events
     from jobs.dead_letters import in_files
     from windowing.model import load_pipeline
     from windowing.runtime.output import dead_letter_path

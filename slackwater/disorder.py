@@ -349,7 +349,7 @@ class _Log:
 
     def read(self, *, again: bool = False) -> Iterable[Entry]:
         """The log, from its beginning; what a file delivers again only if that is asked for."""
-        from chaos.log import read_events, read_topic
+        from chaos.readers.log import read_events, read_topic
         from windowing.engine.input.batches import checked
 
         if self._path is not None:

@@ -15,7 +15,7 @@ from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
-    from chaos.log import LogRecord
+    from chaos.readers.log import LogRecord
     from windowing.model import Pipeline
     from windowing.model.source import Source
 
@@ -56,7 +56,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a pipeline over a file of events and write its rows and dead letters."""
-    from chaos.log import read_events
+    from chaos.readers.log import read_events
     from windowing.engine.input import batches as cut
     from windowing.model import load_pipeline
     from windowing.runtime.counts import Counts, check_counts
@@ -120,11 +120,11 @@ def verify(
     With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
     run wrote is judged by the run's own copy of the file.
     """
-    from chaos.log import behind
-    from chaos.output import read_files, read_tables
-    from chaos.postgres_output import read_postgres
-    from chaos.verify import verify as compare
-    from chaos.verify import with_records
+    from chaos.readers.log import behind
+    from chaos.readers.output import read_files, read_tables
+    from chaos.readers.postgres import read_postgres
+    from chaos.verdict.verify import verify as compare
+    from chaos.verdict.verify import with_records
     from slackwater.judged import judged
 
     outputs = [table is not None, output is not None, postgres].count(True)
@@ -154,7 +154,7 @@ def verify(
 
 def _log(source: Source, file: Path | None, bootstrap: str | None) -> Iterator[LogRecord]:
     """The whole log: of a file, else of the topic."""
-    from chaos.log import read_events, read_topics
+    from chaos.readers.log import read_events, read_topics
 
     return read_events(file, source) if file else read_topics(broker(bootstrap), source)
 
@@ -221,7 +221,7 @@ def validate(pipeline: PipelineFile) -> None:
     if spec.quality:
         # Takes a second, since it asks Great Expectations for names and arguments.
         try:
-            from chaos.expectations import validate as validate_quality
+            from chaos.quality import validate as validate_quality
         except ModuleNotFoundError as error:
             if (sentence := remedy(error)) is None:
                 raise

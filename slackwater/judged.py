@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chaos.verify import Verdict
+    from chaos.verdict.verify import Verdict
     from jobs.runs import Run
     from windowing.model import Pipeline
 

@@ -14,7 +14,7 @@ from slackwater.files import PipelineFile, broker
 from slackwater.places import check_places
 
 if TYPE_CHECKING:
-    from chaos.log import LogRecord
+    from chaos.readers.log import LogRecord
     from windowing.model.source import Source
 
 _Lanes = dict[int, int]
@@ -78,7 +78,7 @@ def record(
 
 def _read(address: str, source: Source, begins: _Lanes, ends: _Lanes) -> Iterator[LogRecord]:
     """The records of a range; of a join, those of its two topics one after the other."""
-    from chaos.log import read_topic
+    from chaos.readers.log import read_topic
 
     for topic in (part.topic for part in source.parts):
         first, behind = (_of_topic(source, topic, lanes) for lanes in (begins, ends))

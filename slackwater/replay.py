@@ -14,9 +14,9 @@ from slackwater.ending import when_interrupted
 from slackwater.files import Engine
 
 if TYPE_CHECKING:
-    from chaos.contrast import Contrast
-    from chaos.output import Output
+    from chaos.readers.output import Output
     from chaos.replay.run import Range
+    from chaos.verdict.contrast import Contrast
     from windowing.model import Pipeline
 
 _SHOWN = 20
@@ -121,7 +121,7 @@ def _shadow(
     report: Path | None,
 ) -> None:
     from chaos.replay.shadow import shadow, write_shadow
-    from chaos.report_folder import ReportFolderError, claim
+    from chaos.reports.report_folder import ReportFolderError, claim
     from slackwater.single import load_single
 
     if engine is Engine.spark and input_ is not None:
@@ -151,7 +151,7 @@ def _shadow(
 
 
 def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, str | None]) -> Range:
-    from chaos.log import read_events
+    from chaos.readers.log import read_events
     from chaos.replay.run import cut_range, read_range
 
     if input_ is not None:
@@ -167,7 +167,7 @@ def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, st
 
 
 def _locally(pipeline: Pipeline, ranged: Range) -> Output:
-    from chaos.output import output_of
+    from chaos.readers.output import output_of
     from windowing.engine.input import batches as cut
     from windowing.runtime import local
 

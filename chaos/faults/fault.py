@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from chaos.faults.reach import Reach
+    from chaos.control.reach import Reach
     from infra.endpoints import Endpoints
     from infra.proxy import Proxy
     from windowing.model import Pipeline

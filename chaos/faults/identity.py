@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Named, Scene
-from chaos.faults.reach import await_that
-from chaos.log import read_topic
+from chaos.readers.log import read_topic
 from infra.layout import ROOT
 from jobs.mend import newest
 from jobs.owner import OWNER_FILE, REFUSED_FILE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
-from chaos.faults.reach import await_that
 from jobs.runs import committed_offsets
 from jobs.topics import end_offsets
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Poisoned, Scene
 from chaos.faults.poison import HUGE_BYTES, Poison, extremes, poisons
 from jobs.producing import control_of, send_all

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chaos.contrast import Change, Contrast
 from chaos.handover.shared import Shared, Window, agree, letters_lacking, shared
-from chaos.log import LogRecord, read_topics
-from chaos.output import Output, read_tables
-from chaos.postgres_output import read_postgres
+from chaos.readers.log import LogRecord, read_topics
+from chaos.readers.output import Output, read_tables
+from chaos.readers.postgres import read_postgres
 from chaos.replay.production import same_windows
+from chaos.verdict.contrast import Change, Contrast
 from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.life import State

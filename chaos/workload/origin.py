@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from chaos.log import EventsFileError
+from chaos.readers.log import EventsFileError
 from chaos.workload.feed import departed
 from chaos.workload.generated import write_generated
 from chaos.workload.kinds import RECORDS_MAX, Workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from chaos.log import LogError, committed_ends, read_topic
+from chaos.readers.log import LogError, committed_ends, read_topic
 from chaos.workload.kinds import Edge, Workload
 from chaos.workload.records import Sent
 from jobs.topics import offsets_at

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from chaos import checks
-from chaos.checks import Check, Outcome
-from chaos.clean_run import compare_states
 from chaos.faults.fault import Poisoned
 from chaos.history import History, read_history
-from chaos.output import Output, dead_letter_identity, row_identity
-from chaos.verify import verify
+from chaos.readers.output import Output, dead_letter_identity, row_identity
+from chaos.run.clean_run import compare_states
+from chaos.verdict import checks
+from chaos.verdict.checks import Check, Outcome
+from chaos.verdict.verify import verify
 from windowing.model.file.pipeline import parse_pipeline
 from windowing.model.rows import DeadLetter, dead_letter_line
 from windowing.semantics import Counts
@@ -163,7 +163,7 @@ queries: {q: {window: RANGE 10 us SLIDE 10 us WATTR ts, aggregates: {n: count}}}
 
 
 def log_of(*values: bytes) -> list:
-    from chaos.log import LogRecord
+    from chaos.readers.log import LogRecord
 
     records = [LogRecord("t", 0, offset, value, None, None) for offset, value in enumerate(values)]
     return [*records, LogRecord("t", 0, len(values), None, b'{"end":true}', None)]

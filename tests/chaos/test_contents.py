@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from chaos.contents import write_contents
+from chaos.reports.contents import write_contents
 from slackwater.main import app
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chaos.contrast import Change, contrast, instant
-from chaos.output import Identity, row_identity
+from chaos.readers.output import Identity, row_identity
+from chaos.verdict.contrast import Change, contrast, instant
 from windowing.model.rows import Row, row_line
 
 S = 1_000_000

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from matplotlib import image
 
-from chaos.checks import Outcome
-from chaos.contrast import contrast
-from chaos.cuts.plan import CutsPlan, load_cuts_plan, pipeline_of
-from chaos.cuts.report import write_cuts
-from chaos.cuts.run import CutsReport, Emitted, clean_log, run_cuts, shows
-from chaos.log import LogRecord
+from chaos.batch_comparison.plan import CutsPlan, load_cuts_plan, pipeline_of
+from chaos.batch_comparison.report import write_cuts
+from chaos.batch_comparison.run import CutsReport, Emitted, clean_log, run_cuts, shows
 from chaos.plan import kind_of
+from chaos.readers.log import LogRecord
+from chaos.verdict.checks import Outcome
+from chaos.verdict.contrast import contrast
 from windowing.engine.input.batches import batches
 from windowing.model import PipelineError
 from windowing.runtime import local

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.expectations import check
-from chaos.expectations.page_view import PageView, block
+from chaos.quality import check
+from chaos.quality.page_view import PageView, block
 from tests.chaos.test_expectations import HEAD
 from tests.chaos.test_verify import write_tables
 from tests.strategies import Entry

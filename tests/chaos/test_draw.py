@@ -8,7 +8,7 @@ import re
 import pytest
 
 from chaos.simulator.draw.clock import draw_spelling
-from chaos.simulator.parts import Parts
+from chaos.simulator.platform.parts import Parts
 from chaos.simulator.run import draw_case
 from windowing.model.file.pipeline import parse_pipeline
 from windowing.semantics.values import read_iso

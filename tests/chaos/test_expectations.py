@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from chaos.expectations import QualityError, QualityReport, check, read_block, validate
-from chaos.expectations.batches import RunTables, final
-from chaos.expectations.columns import column_names
-from chaos.output import OutputError
+from chaos.quality import QualityError, QualityReport, check, read_block, validate
+from chaos.quality.batches import RunTables, final
+from chaos.quality.columns import column_names
+from chaos.readers.output import OutputError
 from slackwater.main import app
 from tests.chaos.test_verify import Rows, write_tables
 from tests.strategies import Entry
@@ -343,9 +343,9 @@ def test_what_cannot_be_evaluated_has_failed(tmp_path: Path) -> None:
 def test_ours_work_in_a_suite_without_a_pipeline(tmp_path: Path) -> None:
     import great_expectations as gx
 
-    from chaos.expectations.conservation import ExpectRecordsToBeConserved
-    from chaos.expectations.revisions import ExpectRevisionsToRiseWithoutHoles
-    from chaos.expectations.window_set import ExpectWindowSetToMatchDefinition
+    from chaos.quality.conservation import ExpectRecordsToBeConserved
+    from chaos.quality.revisions import ExpectRevisionsToRiseWithoutHoles
+    from chaos.quality.window_set import ExpectWindowSetToMatchDefinition
 
     frame = pd.DataFrame({"id": [1, 1, 2], "pane": ["full", "late", "full"], "revision": [0, 1, 0]})
     wanted = tmp_path / "windows.parquet"
@@ -492,7 +492,7 @@ def test_the_flights_expect_something_of_each_query() -> None:
 
 
 def test_importing_the_package_does_not_import_great_expectations() -> None:
-    code = "import sys, chaos.expectations; sys.exit('great_expectations' in sys.modules)"
+    code = "import sys, chaos.quality; sys.exit('great_expectations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 

@@ -11,10 +11,10 @@ from typing import get_args
 import pytest
 
 from chaos import faults
+from chaos.errors import Unsupported
 from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
 from chaos.faults.catalogue import FAULTS
 from chaos.faults.checkpoint import LoseLastCommit
-from chaos.faults.errors import Unsupported
 from chaos.plan import _LAST, FaultName
 from infra import process
 from infra.endpoints import Endpoints

@@ -9,7 +9,7 @@ import pytest
 from chaos.simulator.case import Case, Failure, Step
 from chaos.simulator.features import ALL, pair_number, pairs_of
 from chaos.simulator.pairs import ILLEGAL, legal, spelled, summary
-from chaos.simulator.parts import Parts
+from chaos.simulator.platform.parts import Parts
 from chaos.simulator.run import draw_case
 from windowing.model import PipelineError, parse_pipeline
 

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.faults.catalogue import FAULTS
-from chaos.first_plan import FirstPlanError, Log, first_plan
-from chaos.fitting import fitting_faults, make_order
-from chaos.forecast import RECOVERY_S, forecast, seconds
 from chaos.plan import load_plan, parse_plan
+from chaos.run.first_plan import FirstPlanError, Log, first_plan
+from chaos.run.fitting import fitting_faults, make_order
+from chaos.run.forecast import RECOVERY_S, forecast, seconds
 from slackwater.main import app
 from tests.chaos.test_own_workload import PLAN, SHOP, event, write
 from windowing.model import PipelineError, load_pipeline

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-import chaos.guilty
-from chaos.guilty import GUILTY, search
-from chaos.guilty.guilt import guilty
-from chaos.guilty.planted import planted
-from chaos.guilty.search import RUNS, Verdict
-from chaos.simulator.parts import Parts
+import chaos.planted_bugs
+from chaos.planted_bugs import GUILTY, search
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import planted
+from chaos.planted_bugs.search import RUNS, Verdict
+from chaos.simulator.platform.parts import Parts
 from chaos.simulator.run import draw_case, run_case
 from chaos.simulator.simulate import simulate
 from slackwater.main import app
@@ -33,7 +33,7 @@ SLOW = {
     *("outer_row_never_taken_back", "reused_identity", "session_forgotten_at_its_end"),
     *("join_forgets_what_was_alone", "unit_of_two_lanes"),
 }
-HOUSE = Path(chaos.guilty.__file__).parent
+HOUSE = Path(chaos.planted_bugs.__file__).parent
 ROOMS = sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
 
 

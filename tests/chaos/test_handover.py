@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaos.contrast import Change
 from chaos.handover.shared import agree, letters_lacking, shared
-from chaos.output import Output, output_of
+from chaos.readers.output import Output, output_of
 from chaos.replay.production import same_windows
+from chaos.verdict.contrast import Change
 from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, parse_pipeline

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.control.reach import LocalReach
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
 from chaos.faults.identity import LostTable, OldCheckpoint, SecondDriver
-from chaos.faults.reach import LocalReach
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from jobs.owner import OWNER_FILE, REFUSED_FILE, Owner

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from chaos.checks import Outcome, merged
-from chaos.faults.reach import LocalReach
+from chaos.control.reach import LocalReach
 from chaos.history import History
-from chaos.judgement import judge
 from chaos.plan import parse_plan
-from chaos.siege import Siege
-from chaos.site import Site
-from chaos.target import Target
+from chaos.run.judgement import judge
+from chaos.run.siege import Siege
+from chaos.run.site import Site
+from chaos.run.target import Target
+from chaos.verdict.checks import Outcome, merged
 from chaos.workload.feed import Feed
 from infra.endpoints import Endpoints
 from infra.layout import Layout
@@ -39,7 +39,7 @@ def test_a_job_without_a_batch_is_unknown(tmp_path: Path, monkeypatch: pytest.Mo
     nothing = Feed([], [], [])
     rng = random.Random(1)
     siege = Siege(parse_plan(PLAN), target, site, History(), 0.0, rng, lambda _: None, nothing)
-    monkeypatch.setattr("chaos.judgement.read_topics", lambda *_: [])
+    monkeypatch.setattr("chaos.run.judgement.read_topics", lambda *_: [])
     found = judge(siege, "127.0.0.1:1")
     assert found.verdict is None
     assert merged(found.checks) is Outcome.unknown

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from chaos.lane_order import LaneOrder
-from chaos.log import EnvelopeError, LogRecord, read_events
+from chaos.readers.lane_order import LaneOrder
+from chaos.readers.log import EnvelopeError, LogRecord, read_events
 from slackwater.main import app
 from windowing.model import parse_pipeline
 

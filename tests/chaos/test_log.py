@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka import KafkaAdminClient, KafkaProducer
 
-from chaos.log import EnvelopeError, LogError, LogRecord, committed_ends, read_events, read_topic
+from chaos.readers.log import (
+    EnvelopeError,
+    LogError,
+    LogRecord,
+    committed_ends,
+    read_events,
+    read_topic,
+)
 
 HEAD = b'{"source":"m","partition":0,"offset":7,'
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from chaos.checks import Outcome
 from chaos.nightly.parts import Part, all_parts, choose
 from chaos.nightly.run import run_parts
 from chaos.nightly.verdicts import PartVerdict, keep, read_verdicts
+from chaos.verdict.checks import Outcome
 from slackwater.main import app
 
 PARTS = all_parts(1, Path("reports"))

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from chaos.fitting import fitting_faults, make_order
-from chaos.log import EventsFileError
 from chaos.plan import kind_of, parse_plan
-from chaos.site import StackKind
+from chaos.readers.log import EventsFileError
+from chaos.run.fitting import fitting_faults, make_order
+from chaos.run.site import StackKind
 from chaos.workload.feed import cut, departed, in_its_lanes
 from chaos.workload.generated import GeneratorError
 from chaos.workload.kinds import RECORDS_MAX, Workload

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from chaos.output import Output
+from chaos.readers.output import Output
 from chaos.replay.run import digest
 from chaos.replay.trials import draw_trials
 from chaos.workload.feed import cut, departed

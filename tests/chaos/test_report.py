@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from chaos.checks import Check, Outcome
 from chaos.history import History
 from chaos.plan import Plan, parse_plan
-from chaos.report import fault_rows, write_report
-from chaos.runner import Report
-from chaos.timeline import lag, progress_days, throughput, timeline
-from chaos.watch import JobFailed, Watch
+from chaos.reports.report import fault_rows, write_report
+from chaos.reports.timeline import lag, progress_days, throughput, timeline
+from chaos.run.runner import Report
+from chaos.run.watch import JobFailed, Watch
+from chaos.verdict.checks import Check, Outcome
 
 PLAN = """\
 name: small
@@ -136,7 +136,7 @@ def test_only_a_batch_that_was_begun_since_shows_a_recovery(tmp_path: Path) -> N
 def test_a_job_that_gives_up_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chaos.watch._ASK_S", 0.0)
+    monkeypatch.setattr("chaos.run.watch._ASK_S", 0.0)
     watch = Watch(tmp_path, History(), began_s=time.time(), dead=lambda: "its driver is FAILED")
     with pytest.raises(JobFailed, match="its driver is FAILED"):
         watch.until(lambda: False, 30.0)

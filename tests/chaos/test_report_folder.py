@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.plan import parse_plan
-from chaos.report_folder import ReportFolderError, claim
-from chaos.runner import Order, run_plans
+from chaos.reports.report_folder import ReportFolderError, claim
+from chaos.run.runner import Order, run_plans
 from infra.layout import Layout
 from slackwater.main import app
 
@@ -108,7 +108,7 @@ def test_a_run_of_plans_deletes_nothing_in_the_folder_of_its_report(
         seen.append(layout)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chaos.runner.site", no_stack)
+    monkeypatch.setattr("chaos.run.runner.site", no_stack)
     before = contents(theirs)
     (tmp_path / "p.yml").write_text(PIPELINE)
     order = Order(parse_plan(PLAN), tmp_path / "plan.yml", theirs, [])

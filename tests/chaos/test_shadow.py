@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from chaos.log import LogRecord
-from chaos.output import Output, output_of
+from chaos.readers.log import LogRecord
+from chaos.readers.output import Output, output_of
 from chaos.replay.production import against_production
 from chaos.replay.run import ReplayError, cut_range
 from chaos.replay.shadow import shadow

@@ -10,11 +10,11 @@ import pytest
 from pandas.testing import assert_frame_equal
 from typer.testing import CliRunner
 
-from chaos.expectations import QualityReport, QualityResult, check, read_block, validate
-from chaos.expectations.batches import RunTables
-from chaos.expectations.block import SHARE_MAX, with_defaults
-from chaos.expectations.file_batches import RunFiles
-from chaos.expectations.results import FILE, LINES_MAX, keep
+from chaos.quality import QualityReport, QualityResult, check, read_block, validate
+from chaos.quality.batches import RunTables
+from chaos.quality.block import SHARE_MAX, with_defaults
+from chaos.quality.file_batches import RunFiles
+from chaos.quality.results import FILE, LINES_MAX, keep
 from jobs.recording import write_events
 from slackwater.main import app
 from tests.chaos.test_verify import write_tables

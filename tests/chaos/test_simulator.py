@@ -11,17 +11,17 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from chaos.guilty import GUILTY
+from chaos.planted_bugs import GUILTY
 from chaos.simulator.case import Case, Event, Failure, FailureKind, Record, Step, record
-from chaos.simulator.checks import Check, clean, judge
 from chaos.simulator.history import History, Line, Metric
-from chaos.simulator.job import Job
-from chaos.simulator.parts import Parts
-from chaos.simulator.refusals import refused
+from chaos.simulator.platform.job import Job
+from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.start import Stand
+from chaos.simulator.platform.state import StateDamaged, StateFiles
 from chaos.simulator.run import draw_case, run_case
 from chaos.simulator.simulate import replay, simulate
-from chaos.simulator.start import Stand
-from chaos.simulator.state import StateDamaged, StateFiles
+from chaos.simulator.verdict.checks import Check, clean, judge
+from chaos.simulator.verdict.refusals import refused
 from slackwater.main import app
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_line

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.site import StackKind, site
+from chaos.run.site import StackKind, site
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import Layout

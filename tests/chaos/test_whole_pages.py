@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from chaos.pages import write_together
+from chaos.reports.pages import write_together
 from windowing.whole_files import WriteError
 
 ROOT = Path(__file__).parents[2]
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from chaos.pages import write_together
+from chaos.reports.pages import write_together
 
 class Dies(str):
     def encode(self):
@@ -26,7 +26,10 @@ class Dies(str):
 
 write_together(Path(sys.argv[1]), {"report.html": "<p>half", "report.json": Dies()})
 """
-WRITERS = ("report.py", "contents.py", "cuts/report.py", "replay/shadow.py", "nightly/verdicts.py")
+WRITERS = (
+    *("reports/report.py", "reports/contents.py", "batch_comparison/report.py"),
+    *("replay/shadow.py", "nightly/verdicts.py"),
+)
 
 
 def test_a_killed_command_leaves_the_old_pages(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from chaos.faults.contained import ContainerReach
+from chaos.control.containers import ContainerReach
 from chaos.faults.fault import Scene
 from infra.containers.stack import ContainerStack
 from windowing.model import load_pipeline

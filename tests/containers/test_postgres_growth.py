@@ -9,8 +9,8 @@ import psycopg
 import pytest
 import yaml
 
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
 from infra.endpoints import Endpoints
 from jobs.deploy import _placed as placed
 from tests.windowing.test_table_growth import ONE, Running, Version

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from chaos.log import LogRecord, read_events
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
+from chaos.readers.log import LogRecord, read_events
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
 from windowing.model import Pipeline, parse_pipeline
 
 if TYPE_CHECKING:

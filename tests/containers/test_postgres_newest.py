@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from deltalake import DeltaTable
 
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
 from jobs.dead_letters import in_postgres, in_tables
 from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches

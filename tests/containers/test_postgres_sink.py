@@ -11,11 +11,11 @@ import pandas as pd
 import psycopg
 import pytest
 
-from chaos.expectations.batches import RunTables
-from chaos.expectations.postgres_batches import PostgresRun
-from chaos.log import read_events
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
+from chaos.quality.batches import RunTables
+from chaos.quality.postgres_batches import PostgresRun
+from chaos.readers.log import read_events
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 
 if TYPE_CHECKING:

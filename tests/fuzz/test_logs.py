@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from chaos.log import LogError
-from chaos.output import OutputError, read_tables
+from chaos.readers.log import LogError
+from chaos.readers.output import OutputError, read_tables
 from slackwater.main import app
 from tests.chaos.test_expectations import OUTCOME, P
 from tests.chaos.test_verify import write_tables

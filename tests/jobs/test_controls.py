@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from chaos.log import LogRecord, read_events, read_topic
+from chaos.readers.log import LogRecord, read_events, read_topic
 from jobs.producing import control_of
 from jobs.recording import Event, event_line, record, write_events
 from jobs.topics import create_topic

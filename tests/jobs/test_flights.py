@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from kafka import KafkaProducer
 
-from chaos.log import LogRecord, read_events, read_topic
+from chaos.readers.log import LogRecord, read_events, read_topic
 from jobs import flights
 from jobs.broker import BrokerError
 from jobs.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.log import read_topic
+from chaos.readers.log import read_topic
 from jobs.heartbeat import HeartbeatError, Seen, beats, delays_of, emit
 from jobs.producing import send_all
 from jobs.topics import create_topic

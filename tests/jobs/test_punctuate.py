@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from chaos.log import read_events, read_topic
+from chaos.readers.log import read_events, read_topic
 from jobs.producing import send_all
 from jobs.punctuate import PunctuateError, punctuated, punctuations, step_of, tightest_bounds
 from jobs.recording import Event, event_line, record

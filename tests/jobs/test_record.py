@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from chaos.envelope import read_line
-from chaos.log import LogRecord, read_events, read_topic
+from chaos.readers.envelope import read_line
+from chaos.readers.log import LogRecord, read_events, read_topic
 from jobs.producing import send_all
 from jobs.recording import Event, event_line
 from jobs.topics import create_topic

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from chaos.log import read_events
+from chaos.readers.log import read_events
 from jobs.punctuate import step_of
 from jobs.recording import record
 from jobs.tune import Scale, TuneError, tune

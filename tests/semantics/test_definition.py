@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.log import LogRecord, read_events
+from chaos.readers.log import LogRecord, read_events
 from tests.strategies import Case, Entry, cases, entry, interleavings
 from windowing.model import load_pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines

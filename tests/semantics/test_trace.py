@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chaos.log import read_events
+from chaos.readers.log import read_events
 from tests.strategies import KINDS, Entry, cases, entry, interleavings
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, load_pipeline, parse_pipeline

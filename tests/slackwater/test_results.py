@@ -15,8 +15,8 @@ import pytest
 from deltalake import write_deltalake
 from typer.testing import CliRunner
 
-from chaos.output import read_tables
-from chaos.verify import verify
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import verify
 from jobs.dead_letters import Letter, by_reason, in_tables
 from slackwater.main import app
 from tests.strategies import Entry, entry

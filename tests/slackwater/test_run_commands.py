@@ -89,7 +89,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 
 def write_tables(run: runs.Run, events: Path) -> None:
     """What the job of a run writes of a log."""
-    from chaos.log import read_events
+    from chaos.readers.log import read_events
 
     pipeline = run.own_pipeline()
     engine, sink = LocalEngine(pipeline), TableSink(pipeline, run.table, run.run)
@@ -215,7 +215,7 @@ def test_the_last_verdicts_are_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch
     write_tables(run, desk.events)
     desk.call("verify", desk.file, "--input", desk.events)
     assert desk.runs()[0]["last_verify"] is None, "of a file that is not the run's topic"
-    from chaos import log
+    from chaos.readers import log
 
     monkeypatch.setattr(log, "read_topics", lambda _, source: log.read_events(desk.events, source))
     desk.call("verify", desk.file)

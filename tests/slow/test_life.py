@@ -16,8 +16,8 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import kill_driver
-from chaos.faults.errors import FaultDidNotApply
 from infra import stack
 from infra.endpoints import Endpoints
 from infra.layout import Layout

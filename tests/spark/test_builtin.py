@@ -38,7 +38,7 @@ LOG = [(4, "a", 1), (14, "a", None), (60, "b", 5), (61, "b", 5), (4, "a", 9), (1
 
 
 def cut(rows: int) -> Iterator[Mapping[int, RawRows]]:
-    from chaos.log import LogRecord
+    from chaos.readers.log import LogRecord
 
     log = [
         LogRecord("t", 0, offset, json.dumps({"ts": ts, "k": k, "v": v}).encode(), None, None)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
-from chaos.log import read_topics
-from chaos.output import read_tables
-from chaos.verify import Verdict, verify
+from chaos.readers.log import read_topics
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import Verdict, verify
 from jobs.owner import OWNER_FILE, REFUSED_FILE, Owner
 from jobs.plans import read_checkpoint
 from jobs.producing import send_all

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from chaos import faults
-from chaos.log import read_topic
-from chaos.output import read_tables
-from chaos.verify import verify
+from chaos.readers.log import read_topic
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import verify
 from infra import stack
 from infra.layout import Layout
 from jobs import flights, runs

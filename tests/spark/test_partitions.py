@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from chaos.log import read_topics
-from chaos.output import read_tables
-from chaos.verify import verify
+from chaos.readers.log import read_topics
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import verify
 from infra import stack
 from infra.endpoints import Endpoints
 from jobs import partitions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chaos.log import read_events
+from chaos.readers.log import read_events
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.runtime.local import run

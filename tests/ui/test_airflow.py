@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import frame_to_be_available_and_switch_to_it
 from selenium.webdriver.support.ui import WebDriverWait
 
-from chaos.expectations import check
+from chaos.quality import check
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from tests.chaos.test_expectations import LOG, OUTCOME, P

@@ -8,7 +8,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from chaos.expectations import check
+from chaos.quality import check
 from tests.chaos.test_expectations import LOG, OUTCOME, P
 from tests.chaos.test_verify import write_tables
 

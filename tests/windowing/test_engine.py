@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from chaos.log import read_events
+from chaos.readers.log import read_events
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
 from windowing.engine.input.batches import batches, checked, interleave
 from windowing.engine.shard import Shard

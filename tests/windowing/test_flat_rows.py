@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from chaos.log import read_events
+from chaos.readers.log import read_events
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, Query, load_pipeline
 from windowing.runtime.local import LocalEngine

@@ -17,10 +17,10 @@ from deltalake import DeltaTable
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chaos.expectations.batches import RunTables
-from chaos.expectations.columns import value_columns
-from chaos.output import OutputError, read_tables
-from chaos.verify import verify
+from chaos.quality.batches import RunTables
+from chaos.quality.columns import value_columns
+from chaos.readers.output import OutputError, read_tables
+from chaos.verdict.verify import verify
 from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, parse_pipeline

@@ -15,8 +15,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaos.output import read_tables
-from chaos.verify import verify
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import verify
 from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, parse_pipeline
