@@ -17,7 +17,7 @@ import polars as pl
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.failures import windowing_error
+from jobs.driver.failures import windowing_error
 from jobs.session import session
 from windowing.engine.input.pack import RawRows
 from windowing.model import Pipeline

@@ -46,7 +46,7 @@ def produce(
 ) -> None:
     """Publish the flights of New York 2013; what a topic holds already is not repeated."""
     from infra import stack
-    from jobs import flights, weather
+    from jobs.datasets import flights, weather
 
     check_places({"--output": output}, {})
     by_topic = {flights.TOPIC: flights.flights()} if data is Data.flights else weather.logs()
@@ -84,7 +84,7 @@ def topics(
 ) -> None:
     """Create the pipeline's topic if it is not there; its partitions are fixed, but for a run."""
     from infra import stack
-    from jobs.topics import create_topics
+    from jobs.brokers.topics import create_topics
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
@@ -100,7 +100,7 @@ def _accept(spec: Pipeline, run: str | None) -> None:
     """Let new partitions join a run, and print what the user's file is to say of them."""
     from infra import stack
     from jobs import runs
-    from jobs.partitions import accept
+    from jobs.checkpoints.partitions import accept
     from jobs.runs.orders import live_run
     from windowing.model.file.joining import spelled
 
@@ -137,8 +137,8 @@ def progress(
 ) -> None:
     """Say how far a run's committed offsets are from a target, and how the run is."""
     from jobs import runs
+    from jobs.brokers.topics import lane_ends
     from jobs.runs.overview import page_now
-    from jobs.topics import lane_ends
     from windowing.model import load_pipeline
 
     target = None if until is None else _offsets(until)
@@ -251,7 +251,7 @@ def plot(
     run: OptionalRun = None,
 ) -> None:
     """Draw a week of the flights' delays, with the windows that late records revised."""
-    from jobs.plot import plot as draw
+    from jobs.tools.plot import plot as draw
 
     check_picture("--png", png, {"the pipeline": pipeline})
     of, _ = chosen(stack_for(pipeline, "kafka"), pipeline, run)

@@ -24,9 +24,10 @@ from infra import elsewhere, outside, stack
 from infra.airflow_api import AirflowApi
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
-from jobs import flights, runs
-from jobs.plot import plot
-from jobs.topics import create_topics
+from jobs import runs
+from jobs.brokers.topics import create_topics
+from jobs.datasets import flights
+from jobs.tools.plot import plot
 from slackwater.console import FAILED, PASSED, UNKNOWN, bar, plain
 from slackwater.stack import report
 from windowing.model import Pipeline, load_pipeline

@@ -206,7 +206,7 @@ def explain(
     for line in lines(spec):
         say(line)
     if picture is not None:
-        from jobs.window_picture import draw_windows
+        from jobs.tools.window_picture import draw_windows
 
         draw_windows(spec, picture)
         say(f"the first windows: {picture}")

@@ -39,7 +39,7 @@ def newest(
     ] = False,
 ) -> None:
     """Give the newest revision of each window: of one run, key fields and values as columns."""
-    from jobs.results import format_of, lines, of_run, write
+    from jobs.tools.results import format_of, lines, of_run, write
     from windowing.runtime.newest import check_named
 
     if output is not None:

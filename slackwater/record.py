@@ -53,8 +53,8 @@ def record(
     ] = None,
 ) -> None:
     """Write the pipeline's topic, or a range of it, into a file: records and control records."""
-    from jobs.recording import write_events
-    from jobs.topics import lane_ends
+    from jobs.brokers.topics import lane_ends
+    from jobs.tools.recording import write_events
     from windowing.model import load_pipeline
 
     check_places({"--output": output}, {"the pipeline": pipeline})
@@ -97,7 +97,7 @@ def _offsets(option: str, text: str | None, source: Source, address: str) -> _La
     Raises:
         BadParameter: neither offsets of lanes that there are, nor a time.
     """
-    from jobs.topics import offsets_at
+    from jobs.brokers.topics import offsets_at
     from windowing.model.lengths import instant_us
 
     if text is None:

@@ -221,7 +221,7 @@ def _offsets(
     text: str | None, bootstrap: str | None = None, topic: str = ""
 ) -> dict[int, int] | None:
     """Offsets per partition from JSON, or from an append time, which a broker has to know."""
-    from jobs.topics import offsets_at
+    from jobs.brokers.topics import offsets_at
     from windowing.model.lengths import instant_us
 
     if text is None:

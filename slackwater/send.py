@@ -27,7 +27,7 @@ def send(
 ) -> None:
     """Send a file of events to the pipeline's topic; what it holds already is not repeated."""
     from chaos.readers.log import read_events
-    from jobs.send_events import send_events
+    from jobs.tools.send_events import send_events
     from windowing.engine.input import batches
     from windowing.model import load_pipeline
 

@@ -13,7 +13,7 @@ from chaos.readers.output import Output, output_of
 from chaos.verdict.checks import Check, Outcome, merged
 from chaos.verdict.contrast import Contrast, contrast
 from chaos.verdict.verify import verify
-from jobs import flights
+from jobs.datasets import flights
 from windowing.model import Pipeline
 from windowing.model.rows import DeadLetter, Row
 

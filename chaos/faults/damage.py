@@ -16,7 +16,7 @@ from typing import Literal
 from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Named, Scene
-from jobs.mend import newest
+from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
 
 What = Literal["delta", "snapshot", "offsets"]

@@ -11,8 +11,8 @@ from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import Named, Scene
 from infra.layout import ROOT, STATE_DIR_VARIABLE
-from jobs.producing import send_all
-from jobs.topics import add_partitions, end_offsets, records_from
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import add_partitions, end_offsets, records_from
 
 _ACCEPT_S = 300.0
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
+from jobs.brokers.topics import end_offsets
 from jobs.runs import committed_offsets
-from jobs.topics import end_offsets
 
 _CAUGHT_UP_S = 300.0
 

@@ -20,8 +20,8 @@ from chaos.replay.production import same_windows
 from chaos.verdict.contrast import Change, Contrast
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.life import State
 from jobs.runs.choice import meant, name_in
+from jobs.runs.life import State
 from jobs.runs.looking import life_of
 from jobs.runs.orders import live_run
 from windowing.model import Pipeline

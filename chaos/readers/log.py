@@ -21,8 +21,8 @@ from kafka.errors import KafkaError
 from chaos.readers.bounded_lines import LINE_BYTES_MAX, LineTooLong, bounded_lines
 from chaos.readers.envelope import read_line
 from chaos.readers.lane_order import LaneOrder
-from jobs.broker import BrokerError, broker_error, hidden_topic
-from jobs.broker import consumer as make_consumer
+from jobs.brokers.broker import BrokerError, broker_error, hidden_topic
+from jobs.brokers.broker import consumer as make_consumer
 from windowing.model.source import Source
 
 CONTROL_HEADER: Final = "slackwater-control"

@@ -24,9 +24,9 @@ from chaos.workload.own_pipeline import own_pipeline
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.life import State
+from jobs.brokers.topics import lane_ends
+from jobs.runs.life import State
 from jobs.runs.orders import live_run
-from jobs.topics import lane_ends
 from windowing.model import Pipeline, load_pipeline
 
 News = Callable[[str], None]

@@ -18,8 +18,8 @@ from chaos.run.site import StackKind
 from chaos.workload.generated import GeneratorError
 from chaos.workload.origin import Origin
 from chaos.workload.records import Sent
-from jobs.broker import BrokerError
-from jobs.flights import AIRPORTS
+from jobs.brokers.broker import BrokerError
+from jobs.datasets.flights import AIRPORTS
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.documents import read_text

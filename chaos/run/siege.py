@@ -17,7 +17,7 @@ from chaos.run.site import News, Site
 from chaos.run.target import Target
 from chaos.run.watch import JobFailed, Watch
 from chaos.workload.feed import Feed, send_body, send_ends, send_reserve
-from jobs.broker import BrokerError
+from jobs.brokers.broker import BrokerError
 from jobs.runs import committed_offsets
 
 

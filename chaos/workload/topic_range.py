@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from chaos.readers.log import LogError, committed_ends, read_topic
 from chaos.workload.kinds import Edge, Workload
 from chaos.workload.records import Sent
-from jobs.topics import offsets_at
+from jobs.brokers.topics import offsets_at
 from windowing.model import Pipeline
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from infra.endpoints import Endpoints
-from jobs.placement import is_version_of, with_place
 from jobs.runs.folder import Run, as_accepted
+from jobs.runs.placement import is_version_of, with_place
 from windowing.model import PipelineError, load_pipeline
 from windowing.model.errors import shown
 

@@ -17,8 +17,8 @@ from chaos.handover import run as handover
 from chaos.handover.run import Even, HandoverError, compare, sides
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.deploy import carry_out, prepare
-from jobs.deployment import Wish
+from jobs.deployment.decision import Wish
+from jobs.deployment.deploy import carry_out, prepare
 from jobs.runs.choice import meant
 from tests.jobs.master import Master, standing_in
 from tests.windowing.test_table_growth import ONE, Running, Version

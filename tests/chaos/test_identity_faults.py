@@ -15,7 +15,7 @@ from chaos.faults.fault import Scene
 from chaos.faults.identity import LostTable, OldCheckpoint, SecondDriver
 from infra.endpoints import Endpoints
 from infra.layout import Layout
-from jobs.owner import OWNER_FILE, REFUSED_FILE, Owner
+from jobs.runs.owner import OWNER_FILE, REFUSED_FILE, Owner
 from windowing.model import load_pipeline
 
 PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"

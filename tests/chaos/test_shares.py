@@ -15,7 +15,7 @@ from chaos.quality.batches import RunTables
 from chaos.quality.block import SHARE_MAX, with_defaults
 from chaos.quality.file_batches import RunFiles
 from chaos.quality.results import FILE, LINES_MAX, keep
-from jobs.recording import write_events
+from jobs.tools.recording import write_events
 from slackwater.main import app
 from tests.chaos.test_verify import write_tables
 from tests.strategies import Entry

@@ -17,9 +17,9 @@ from chaos.workload.own_pipeline import own_pipeline
 from chaos.workload.records import Sent
 from chaos.workload.topic_range import RangeError, read_range
 from infra.endpoints import Endpoints
-from jobs.broker import BrokerError
-from jobs.producing import send_all
-from jobs.topics import create_topic, end_offsets
+from jobs.brokers.broker import BrokerError
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import create_topic, end_offsets
 from tests.chaos.test_faults import Job, scene_of
 from tests.chaos.test_own_workload import SHOP
 from windowing.model import Pipeline, parse_pipeline

@@ -12,7 +12,7 @@ import yaml
 from chaos.readers.postgres import read_postgres
 from chaos.verdict.verify import verify
 from infra.endpoints import Endpoints
-from jobs.deploy import _placed as placed
+from jobs.deployment.deploy import _placed as placed
 from tests.windowing.test_table_growth import ONE, Running, Version
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import TableConflict

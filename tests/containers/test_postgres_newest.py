@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from chaos.readers.postgres import read_postgres
 from chaos.verdict.verify import verify
-from jobs.dead_letters import in_postgres, in_tables
+from jobs.tools.dead_letters import in_postgres, in_tables
 from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, parse_pipeline

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import psycopg
 import pytest
 
-from jobs.agreement import compare
-from jobs.plans import Checkpoint
+from jobs.checkpoints.agreement import compare
+from jobs.checkpoints.plans import Checkpoint
 from tests.windowing.test_sink_tokens import NAMES, PIPELINE, batches, in_the_first_form
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import Kept, Stretch

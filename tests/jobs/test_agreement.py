@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jobs.agreement import Agreement, Topic, compare
-from jobs.plans import Checkpoint
+from jobs.checkpoints.agreement import Agreement, Topic, compare
+from jobs.checkpoints.plans import Checkpoint
 from windowing.runtime.token import Kept, Tables, Token
 
 NAMES = ("q", "dead_letters", "metrics")

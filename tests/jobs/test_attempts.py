@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from jobs.life import DEATHS_MAX, SILENT_DEATHS_MAX, Deaths
 from jobs.runs.attempts import (
     Attempt,
     Attempts,
@@ -15,6 +14,7 @@ from jobs.runs.attempts import (
     forget_attempts,
     read_attempts,
 )
+from jobs.runs.life import DEATHS_MAX, SILENT_DEATHS_MAX, Deaths
 
 ERROR = Deaths(error=1, last="ValueError: no")
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.change import Change, Kind, compare
+from jobs.deployment.change import Change, Kind, compare
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file.joining import with_lanes
 from windowing.model.joined import JoinedLane

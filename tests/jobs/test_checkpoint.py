@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.checkpoint import examine
-from jobs.failures import final_reason, windowing_error
+from jobs.checkpoints.checkpoint import examine
+from jobs.driver.failures import final_reason, windowing_error
 from windowing.model.run_errors import CheckpointDamaged
 from windowing.model.user.user_aggregate import UserAggregateError
 

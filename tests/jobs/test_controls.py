@@ -12,9 +12,9 @@ from kafka import KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from chaos.readers.log import LogRecord, read_events, read_topic
-from jobs.producing import control_of
-from jobs.recording import Event, event_line, record, write_events
-from jobs.topics import create_topic
+from jobs.brokers.producing import control_of
+from jobs.brokers.topics import create_topic
+from jobs.tools.recording import Event, event_line, record, write_events
 from tests.strategies import Entry
 from tests.windowing.test_engine import lines
 from windowing.engine.input.batches import batches

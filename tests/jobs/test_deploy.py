@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from infra.endpoints import Endpoints
-from jobs import deploy, runs
-from jobs.deployment import Refused, Step, Wish
-from jobs.life import State
+from jobs import runs
+from jobs.deployment import deploy
+from jobs.deployment.decision import Refused, Step, Wish
 from jobs.runs.choice import meant
 from jobs.runs.difference import file_differs
+from jobs.runs.life import State
 from jobs.runs.looking import life_of
 from jobs.runs.orders import live_run
 from tests.jobs.master import Master

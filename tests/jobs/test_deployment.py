@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.change import Change, Kind
-from jobs.deployment import Known, Plan, Refused, Step, Wish, plan
+from jobs.deployment.change import Change, Kind
+from jobs.deployment.decision import Known, Plan, Refused, Step, Wish, plan
 
 SAME = Change(Kind.same)
 OTHER = Change(Kind.new_run, ("queries.a.aggregates.s: new, 'sum(v)'",))

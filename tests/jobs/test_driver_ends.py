@@ -11,12 +11,12 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 
 from infra.errors import InfraError
 from jobs import pipeline as program
-from jobs.broker import BrokerError, Refused
-from jobs.life import DEATHS_MAX
-from jobs.owner import REFUSED_FILE
+from jobs.brokers.broker import BrokerError, Refused
+from jobs.brokers.topics import TopicError
 from jobs.runs.attempts import Attempt, read_attempts
 from jobs.runs.folder import FAILURE_FILE
-from jobs.topics import TopicError
+from jobs.runs.life import DEATHS_MAX
+from jobs.runs.owner import REFUSED_FILE
 from tests.jobs.test_failures import IN_FOREACH_BATCH
 from tests.life.machine import FILE, GOOD
 from windowing.model import PipelineError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from psycopg import OperationalError
 
-from jobs.broker import BrokerError
-from jobs.failures import death_of, final_reason, last_words
-from jobs.orphan import ExecutorsLost
+from jobs.brokers.broker import BrokerError
+from jobs.driver.failures import death_of, final_reason, last_words
+from jobs.driver.orphan import ExecutorsLost
 
 # As pyspark 4.2 gives them; cut where they only go on.
 IN_FOREACH_BATCH = """\

@@ -15,11 +15,11 @@ import pytest
 from kafka import KafkaProducer
 
 from chaos.readers.log import LogRecord, read_events, read_topic
-from jobs import flights
-from jobs.broker import BrokerError
-from jobs.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish
-from jobs.poison import POISON
-from jobs.topics import TopicError, create_topic, end_offsets
+from jobs.brokers.broker import BrokerError
+from jobs.brokers.topics import TopicError, create_topic, end_offsets
+from jobs.datasets import flights
+from jobs.datasets.flights import AIRPORTS, FlightsError, Published, events_jsonl, publish
+from jobs.datasets.poison import POISON
 from windowing.whole_files import WriteError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -234,7 +234,7 @@ def wanted(log: pl.DataFrame) -> dict[tuple[int, int], tuple[bytes | None, bytes
 
 KILLED_WHILE_PUBLISHING = """
 import os, signal, sys
-from jobs.flights import publish
+from jobs.datasets.flights import publish
 def progress(done, total):
     if done >= 60_000:
         os.kill(os.getpid(), signal.SIGKILL)

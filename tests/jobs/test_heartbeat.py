@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.readers.log import read_topic
-from jobs.heartbeat import HeartbeatError, Seen, beats, delays_of, emit
-from jobs.producing import send_all
-from jobs.topics import create_topic
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import create_topic
+from jobs.tools.heartbeat import HeartbeatError, Seen, beats, delays_of, emit
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.progress.disorder import Delays
 from windowing.semantics.controls import read_control

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.life import (
+from jobs.runs.life import (
     ALIVE,
     DEATHS_MAX,
     SILENT_DEATHS_MAX,

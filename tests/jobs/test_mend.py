@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.mend import mend, newest
+from jobs.checkpoints.mend import mend, newest
 
 
 class Job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobs.orphan import LOST_S, ExecutorsLost, Orphan
+from jobs.driver.orphan import LOST_S, ExecutorsLost, Orphan
 
 
 class Cluster:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from infra.process import identify
-from jobs.owner import OWNER_FILE, Owner
+from jobs.runs.owner import OWNER_FILE, Owner
 from windowing.model.run_errors import SecondDriver
 
 
@@ -41,7 +41,10 @@ def test_a_second_driver_is_told_who_has_the_run(tmp_path: Path) -> None:
 
 
 def test_a_dead_drivers_run_is_taken_at_once(tmp_path: Path) -> None:
-    program = "import jobs.owner, pathlib, sys; jobs.owner.Owner(pathlib.Path(sys.argv[1])).claim()"
+    program = (
+        "import pathlib, sys; from jobs.runs.owner import Owner; "
+        "Owner(pathlib.Path(sys.argv[1])).claim()"
+    )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
     assert (tmp_path / OWNER_FILE).exists()
     heir, began_s = owner(tmp_path), time.monotonic()

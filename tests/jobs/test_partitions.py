@@ -11,13 +11,13 @@ import pytest
 
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.heartbeat import watching
-from jobs.owner import Owner
-from jobs.partitions import REFUSED_BATCH, PartitionsError, accept, look
-from jobs.recording import Event, record
+from jobs.brokers.topics import TopicError, add_partitions, create_topics, lane_ends
+from jobs.checkpoints.partitions import REFUSED_BATCH, PartitionsError, accept, look
 from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.folder import write_note
-from jobs.topics import TopicError, add_partitions, create_topics, lane_ends
+from jobs.runs.owner import Owner
+from jobs.tools.heartbeat import watching
+from jobs.tools.recording import Event, record
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.file.joining import with_lanes
 from windowing.model.run_errors import UndeclaredPartition
@@ -121,7 +121,7 @@ def test_what_cannot_be_accepted(kafka_broker: str, topic: str, tmp_path: Path) 
     living = Owner(run.folder, beat_s=0.05)
     living.claim()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jobs.partitions.Owner", lambda folder: Owner(folder, 0.05, 0.3))
+        patch.setattr("jobs.checkpoints.partitions.Owner", lambda folder: Owner(folder, 0.05, 0.3))
         with pytest.raises(PartitionsError, match="has a job that is alive"):
             accept(run, spec, kafka_broker)
     living.release()

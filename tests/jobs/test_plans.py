@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.plans import lanes_of, read_checkpoint, rewrite
+from jobs.checkpoints.plans import lanes_of, read_checkpoint, rewrite
 from windowing.model.run_errors import CheckpointDamaged
 from windowing.runtime.token import Stretch, Token
 

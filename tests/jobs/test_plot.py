@@ -8,8 +8,8 @@ import pytest
 from deltalake import write_deltalake
 from matplotlib import image
 
-from jobs import plot as module
-from jobs.plot import PlotError, Plotted, plot
+from jobs.tools import plot as module
+from jobs.tools.plot import PlotError, Plotted, plot
 from windowing.whole_files import WriteError
 
 MONDAY = datetime(2013, 7, 1, tzinfo=UTC)

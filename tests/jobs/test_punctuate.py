@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from chaos.readers.log import read_events, read_topic
-from jobs.producing import send_all
-from jobs.punctuate import PunctuateError, punctuated, punctuations, step_of, tightest_bounds
-from jobs.recording import Event, event_line, record
-from jobs.topics import create_topic
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import create_topic
+from jobs.tools.punctuate import PunctuateError, punctuated, punctuations, step_of, tightest_bounds
+from jobs.tools.recording import Event, event_line, record
 from slackwater.main import app
 from tests.strategies import Case, cases, entry, interleavings
 from windowing.model import Pipeline, parse_pipeline

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from chaos.readers.envelope import read_line
 from chaos.readers.log import LogRecord, read_events, read_topic
-from jobs.producing import send_all
-from jobs.recording import Event, event_line
-from jobs.topics import create_topic
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import create_topic
+from jobs.tools.recording import Event, event_line
 from slackwater.main import app
 from windowing.engine.input.values import BadValue, parse_object
 

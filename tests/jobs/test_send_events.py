@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.readers.log import LogRecord, read_events, read_topic
-from jobs.producing import send_all
+from jobs.brokers.producing import send_all
 from slackwater.main import app
 from windowing.model import load_pipeline
 

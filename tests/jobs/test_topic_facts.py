@@ -6,11 +6,11 @@ import uuid
 
 import pytest
 
-from jobs.broker import BrokerError
-from jobs.producing import send_all
-from jobs.topic_admin import clean_by, delete_topic, topic_id
-from jobs.topic_facts import TopicIds, topics_of
-from jobs.topics import TopicError, create_topic, delete_before
+from jobs.brokers.broker import BrokerError
+from jobs.brokers.producing import send_all
+from jobs.brokers.topic_admin import clean_by, delete_topic, topic_id
+from jobs.brokers.topics import TopicError, create_topic, delete_before
+from jobs.checkpoints.topic_facts import TopicIds, topics_of
 from tests.jobs.test_topics import pipeline
 
 
@@ -48,7 +48,7 @@ def test_a_topic_and_the_one_that_is_made_in_its_place(kafka_broker: str, name: 
 def test_a_dead_broker_is_waited_for_and_then_one_sentence(
     dead_broker: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jobs import topic_facts
+    from jobs.checkpoints import topic_facts
 
     monkeypatch.setattr(topic_facts, "_PATIENCE_S", 0.5)
     source = pipeline(name, 1).source

@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from jobs.broker import BrokerError
-from jobs.topics import Topic, TopicError, create_topics, end_offsets
+from jobs.brokers.broker import BrokerError
+from jobs.brokers.topics import Topic, TopicError, create_topics, end_offsets
 from windowing.model import Pipeline, parse_pipeline
 
 PIPELINE = """

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from chaos.readers.log import read_events
-from jobs.punctuate import step_of
-from jobs.recording import record
-from jobs.tune import Scale, TuneError, tune
-from jobs.tune_windows import UnitError
+from jobs.tools.punctuate import step_of
+from jobs.tools.recording import record
+from jobs.tools.tune import Scale, TuneError, tune
+from jobs.tools.tune_windows import UnitError
 from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from jobs.knee import knee_of
-from jobs.recording import record, write_events
-from jobs.times_in_words import in_words, round_up
-from jobs.tune import tune
-from jobs.tune_plot import picture
+from jobs.tools.knee import knee_of
+from jobs.tools.recording import record, write_events
+from jobs.tools.times_in_words import in_words, round_up
+from jobs.tools.tune import tune
+from jobs.tools.tune_plot import picture
 from slackwater.main import app
 from tests.strategies import Entry, entry
 from windowing.model import Pipeline, parse_pipeline

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs import weather
-from jobs.flights import events_jsonl
+from jobs.datasets import weather
+from jobs.datasets.flights import events_jsonl
 from jobs.runs import committed_offsets
 from windowing.model import load_pipeline
 

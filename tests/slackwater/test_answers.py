@@ -18,8 +18,8 @@ import pytest
 from typer.main import get_command
 
 from chaos.quality.report import QualityReport, QualityResult
-from jobs.life import Life, State
 from jobs.runs import Progress, Run
+from jobs.runs.life import Life, State
 from jobs.runs.overview import Overview
 from jobs.runs.verdicts import Verdict
 from slackwater import answers

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from chaos.readers.output import read_tables
 from chaos.verdict.verify import verify
-from jobs.dead_letters import Letter, by_reason, in_tables
+from jobs.tools.dead_letters import Letter, by_reason, in_tables
 from slackwater.main import app
 from tests.strategies import Entry, entry
 from tests.test_tidy import ROOT
@@ -203,7 +203,7 @@ def test_each_line_of_the_document_reads_the_newest_rows(pipeline: Path) -> None
 
 
 def events(file: Path, log: Sequence[Entry]) -> None:
-    from jobs.recording import write_events
+    from jobs.tools.recording import write_events
 
     write_events(file, log)
 

@@ -83,7 +83,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
             (STATE_DIR_VARIABLE, str(tmp_path / "state")),
         ):
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr("jobs.broker.BOOTSTRAP_S", 0.1)
+        monkeypatch.setattr("jobs.brokers.broker.BOOTSTRAP_S", 0.1)
         yield Desk(cluster, file, events)
 
 
@@ -178,7 +178,7 @@ def test_a_job_that_dies_again_and_again_never_runs(desk: Desk) -> None:
     desk.submit("r1")
     desk.cluster.kill_a_driver()
     folder = runs.find(desk.cluster.endpoints, load_pipeline(desk.file), "r1").folder
-    from jobs.life import Deaths
+    from jobs.runs.life import Deaths
 
     for number in (1, 2, 3):
         attempt = Attempt(folder)

@@ -22,10 +22,10 @@ from infra import stack
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from jobs import runs
-from jobs.life import DEATHS_MAX, State
-from jobs.producing import send_all
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import create_topics
+from jobs.runs.life import DEATHS_MAX, State
 from jobs.runs.looking import life_of, look_at
-from jobs.topics import create_topics
 from tests.life.machine import FILE, GOOD, Runs
 from windowing.model import load_pipeline
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jobs.window_picture import PictureError, draw_windows
+from jobs.tools.window_picture import PictureError, draw_windows
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.explain.evaluation import evaluation_of, growing, partial_bytes
 from windowing.model.explain.first_windows import first_windows

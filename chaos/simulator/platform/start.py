@@ -1,8 +1,9 @@
 """What a job does first: it compares its checkpoint with the tables of its sink.
 
-The judgement is the job's own (`jobs.agreement`), which real runs ask at start; here stands what it
-is told of the simulated platform. A checkpoint that was put back from a copy is behind its tables:
-the batches that they hold are run again as the tables' plans say, and passed over. A table that is
+The judgement is the job's own (`jobs.checkpoints.agreement`), which real runs ask at start; here
+stands what it is told of the simulated platform. A checkpoint that was put back from a copy is
+behind its tables: the batches that they hold are run again as the tables' plans say, and passed
+    over. A table that is
 behind its checkpoint has lost batches: it is named.
 """
 
@@ -12,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.simulator.platform.sink import Ends
-from jobs.agreement import Topic
-from jobs.agreement import compare as agreement
-from jobs.plans import Checkpoint
+from jobs.checkpoints.agreement import Topic
+from jobs.checkpoints.agreement import compare as agreement
+from jobs.checkpoints.plans import Checkpoint
 from windowing.runtime.token import Kept, Stretch, Tables, Token
 
 _TOPIC, _ENDLESS = "simulated", 2**62

@@ -1,4 +1,4 @@
-"""Deploys a pipeline file: gathers what there is, and does what `jobs.deployment` works out."""
+"""Deploys a pipeline file: gathers what there is, and does what `decision` works out."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 import psycopg
 
 from infra.endpoints import Endpoints
-from jobs.change import Change, Kind, compare
-from jobs.deployment import Known, Plan, Step, Wish, plan
-from jobs.life import State
-from jobs.placement import Placement, place, with_place
+from jobs.brokers.topics import offsets_at
+from jobs.deployment.change import Change, Kind, compare
+from jobs.deployment.decision import Known, Plan, Step, Wish, plan
 from jobs.runs.folder import Run, as_accepted, every_run, find, table_of
+from jobs.runs.life import State
 from jobs.runs.looking import life_of
 from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import live_run
+from jobs.runs.placement import Placement, place, with_place
 from jobs.runs.submission import living, submit, take_file
-from jobs.topics import offsets_at
 from windowing.model import Pipeline, PipelineError
 from windowing.model.lengths import instant_us
 from windowing.spark.sinks import postgres

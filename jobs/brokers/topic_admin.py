@@ -10,9 +10,9 @@ from typing import Any
 
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from jobs.broker import BrokerError, described, refusals
-from jobs.broker import admin as admin_client
-from jobs.topics import TopicError
+from jobs.brokers.broker import BrokerError, described, refusals
+from jobs.brokers.broker import admin as admin_client
+from jobs.brokers.topics import TopicError
 
 _GONE_S = 30.0
 """How long a broker may take to carry out what it was told about a topic."""

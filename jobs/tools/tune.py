@@ -19,11 +19,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from jobs.knee import knee_of
-from jobs.punctuate import step_of, tightest_bounds
-from jobs.recording import Recording
-from jobs.times_in_words import round_up
-from jobs.tune_windows import closings, first_rows, grid_of, late_for_some, spans
+from jobs.tools.knee import knee_of
+from jobs.tools.punctuate import step_of, tightest_bounds
+from jobs.tools.recording import Recording
+from jobs.tools.times_in_words import round_up
+from jobs.tools.tune_windows import closings, first_rows, grid_of, late_for_some, spans
 from windowing.engine import wids
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints

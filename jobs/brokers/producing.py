@@ -8,8 +8,8 @@ from typing import Any
 
 from kafka.errors import KafkaError
 
-from jobs.broker import broker_error
-from jobs.broker import producer as make_producer
+from jobs.brokers.broker import broker_error
+from jobs.brokers.broker import producer as make_producer
 from windowing.model.source import CONTROL_HEADER
 
 _NO_CONTROL = b"null"

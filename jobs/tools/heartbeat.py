@@ -21,10 +21,10 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from jobs.broker import BrokerError, broker_error
-from jobs.broker import consumer as make_consumer
-from jobs.producing import control_of, send_all
-from jobs.topics import TopicError, end_offsets
+from jobs.brokers.broker import BrokerError, broker_error
+from jobs.brokers.broker import consumer as make_consumer
+from jobs.brokers.producing import control_of, send_all
+from jobs.brokers.topics import TopicError, end_offsets
 from windowing.engine.input.control import Control, ControlError, read_control
 from windowing.engine.input.values import BadValue, ValueRules, read_value
 from windowing.model import Pipeline

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.mend import newest
+from jobs.checkpoints.mend import newest
 from windowing.model.run_errors import CheckpointDamaged
 from windowing.runtime.token import Stretch, Token
 

@@ -10,7 +10,7 @@ from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import TopicAlreadyExistsError
 
-from jobs.broker import admin, consumer, described, hidden_topic, refusals
+from jobs.brokers.broker import admin, consumer, described, hidden_topic, refusals
 from windowing.model.source import Source
 
 if TYPE_CHECKING:

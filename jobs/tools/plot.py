@@ -14,7 +14,7 @@ from deltalake.exceptions import DeltaError
 from matplotlib import dates
 from matplotlib.figure import Figure
 
-from jobs.picture_file import save
+from jobs.tools.picture_file import save
 
 QUERY = "hourly"
 _WEEK = timedelta(days=7)
@@ -61,7 +61,7 @@ def plot(
 
     Raises:
         PlotError: the table is missing, or has no rows of that run or that week.
-        PictureError, WriteError: of `jobs.picture_file.save`.
+        PictureError, WriteError: of `jobs.tools.picture_file.save`.
     """
     windows = _final(_read(Path(table_dir) / QUERY, run))
     begin = start or _busiest_week(windows)

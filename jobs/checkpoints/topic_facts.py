@@ -10,10 +10,10 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import AuthorizationError, KafkaError
 
-from jobs.agreement import Topic
-from jobs.broker import BrokerError, Refused, broker_error
-from jobs.broker import consumer as make_consumer
-from jobs.topic_admin import admin_client, asking, compacted, ids_of
+from jobs.brokers.broker import BrokerError, Refused, broker_error
+from jobs.brokers.broker import consumer as make_consumer
+from jobs.brokers.topic_admin import admin_client, asking, compacted, ids_of
+from jobs.checkpoints.agreement import Topic
 from windowing.model.source import Source
 
 _PATIENCE_S = 120.0

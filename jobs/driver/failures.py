@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from jobs.life import Deaths
+from jobs.runs.life import Deaths
 from windowing.model import run_errors as errors
 from windowing.model.user.user_aggregate import UserAggregateError
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.producing import control_of, send_all
-from jobs.topics import TopicError, create_topics, last_records
+from jobs.brokers.producing import control_of, send_all
+from jobs.brokers.topics import TopicError, create_topics, last_records
 from windowing.engine.input.batches import Entry
 from windowing.model import Pipeline
 

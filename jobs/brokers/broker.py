@@ -30,7 +30,7 @@ from kafka.errors import (
 from infra.errors import InfraError
 from infra.kafka_settings import KafkaSettings, Tls, settings_for
 from infra.kafka_spelling import for_python
-from jobs.login import log_in
+from jobs.brokers.login import log_in
 
 BOOTSTRAP_S = 10.0
 """How long to look for a broker, in seconds: a killed one is back within six."""

@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from jobs.picture_file import PictureError, format_of, save
+from jobs.tools.picture_file import PictureError, format_of, save
 from windowing.model.explain.evaluation import evaluation_of
 from windowing.model.explain.first_windows import BY_RECORD, example_step, first_windows, speller
 from windowing.model.explain.pipeline import title

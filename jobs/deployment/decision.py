@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from jobs.change import Change, Kind
+from jobs.deployment.change import Change, Kind
 
 _NUMBERED = "r"
 """What proposed names of runs begin with, before their number."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from jobs.picture_file import save
-from jobs.times_in_words import in_words
-from jobs.tune import Cost, Tuning
+from jobs.tools.picture_file import save
+from jobs.tools.times_in_words import in_words
+from jobs.tools.tune import Cost, Tuning
 
 _COLOURS = {"time": "#1f5f8b", "rows": "#d1495b", "punctuation": "#2a9d5c"}
 _SECOND_US = 1_000_000
@@ -25,7 +25,7 @@ def draw(tuning: Tuning, name: str, png: Path) -> None:
         png: the file.
 
     Raises:
-        PictureError, WriteError: of `jobs.picture_file.save`.
+        PictureError, WriteError: of `jobs.tools.picture_file.save`.
     """
     save(picture(tuning, name), png, dpi=110)
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from jobs.placement import is_version_of, with_place
 from jobs.runs.difference import differences
+from jobs.runs.placement import is_version_of, with_place
 from windowing.model import Pipeline
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 import numpy as np
 import polars as pl
 
-from jobs.recording import Event, Recording
+from jobs.tools.recording import Event, Recording
 from windowing.engine.input.batches import Entry
 from windowing.engine.input.decode import column
 from windowing.engine.wids import Ints, lowered

@@ -10,10 +10,10 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
-from jobs.agreement import Agreement, compare
-from jobs.owner import Owner
-from jobs.plans import lanes_of, read_checkpoint, rewrite
-from jobs.topic_facts import TopicIds, topics_of
+from jobs.checkpoints.agreement import Agreement, compare
+from jobs.checkpoints.plans import lanes_of, read_checkpoint, rewrite
+from jobs.checkpoints.topic_facts import TopicIds, topics_of
+from jobs.runs.owner import Owner
 from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import Tables, Token

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from jobs.failures import gone
-from jobs.plans import Checkpoint
+from jobs.checkpoints.plans import Checkpoint
+from jobs.driver.failures import gone
 from windowing.runtime.token import NEW_RUN, Kept, Stretch, Tables, Token, other_topic
 
 _METRICS = "metrics"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from jobs.mend import newest
+from jobs.checkpoints.mend import newest
 from windowing.model.run_errors import CheckpointDamaged
 
 
@@ -30,7 +30,7 @@ def examine(checkpoint: Path) -> None:
 
 def _read_plan(path: Path) -> None:
     # The file itself is as good as new; a whole checkpoint that is older has to be compared with
-    # the tables, which `jobs.agreement` does at the next start.
+    # the tables, which `jobs.checkpoints.agreement` does at the next start.
     cure = "put this very file back, or the checkpoint as a whole, or start a new run to replay"
     try:
         head, *_, ends = path.read_text(encoding="utf-8").splitlines()

@@ -20,9 +20,9 @@ from typing import Any
 import polars as pl
 
 from infra.layout import PACKAGES
-from jobs.poison import POISON
-from jobs.producing import headers, send_all
-from jobs.topics import TopicError, last_records
+from jobs.brokers.producing import headers, send_all
+from jobs.brokers.topics import TopicError, last_records
+from jobs.datasets.poison import POISON
 from windowing.whole_files import whole_file
 
 TOPIC = "flights"

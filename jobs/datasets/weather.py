@@ -1,8 +1,9 @@
 """Departures and the weather of New York 2013: two logs that belong together.
 
 `departures` are the flights with the tail number of the plane and the hour that the weather is
-told by; as in `jobs.flights` the event time is the scheduled departure, and the order of arrival is
-the actual one. `weather` has a record for each airport and hour. Both are partitioned by airport.
+told by; as in `jobs.datasets.flights` the event time is the scheduled departure, and the order of
+arrival is the actual one. `weather` has a record for each airport and hour. Both are partitioned by
+airport.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from infra.layout import PACKAGES
-from jobs.flights import AIRPORTS, END, FlightsError, flight_table, instant_us
+from jobs.datasets.flights import AIRPORTS, END, FlightsError, flight_table, instant_us
 
 DEPARTURES, WEATHER = "departures", "weather"
 
@@ -29,8 +30,8 @@ def departures(first: int | None = None) -> pl.DataFrame:
         first: take only so many flights, the first that departed.
 
     Returns:
-        336,779 rows as `jobs.flights.flights` has them, without poison; of the flights 2,512 have
-        no tail number.
+        336,779 rows as `jobs.datasets.flights.flights` has them, without poison; of the flights
+        2,512 have no tail number.
 
     Raises:
         FlightsError: the package with the data is not installed, or holds something else.

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jobs.brokers.topics import end_offsets
+from jobs.checkpoints.mend import newest
 from jobs.file_run import own_session
-from jobs.mend import newest
-from jobs.owner import Owner
 from jobs.runs import FAILURE_FILE, Run
+from jobs.runs.owner import Owner
 from jobs.state import highest
-from jobs.topics import end_offsets
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.joining import with_lanes

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from infra.kafka_settings import KafkaSettings
-from jobs.broker import BrokerError, await_broker
+from jobs.brokers.broker import BrokerError, await_broker
 
 _TOPICS = re.compile(r"Not authorized to access topics: \[([^\]]+)\]")
 _MARKS = re.compile(
