@@ -12,7 +12,7 @@ from chaos.order_freedom import counter_example, kinds_of
 from slackwater.main import app
 from windowing.model.user.user_aggregate import UserAggregateError
 
-HERE = "tests.windowing.user_classes"
+HERE = "tests.engine.user_classes"
 
 
 @pytest.mark.parametrize("reference", [f"{HERE}:Span", "pipelines.swing:Swing"])

@@ -13,7 +13,7 @@ from chaos.readers.postgres import read_postgres
 from chaos.verdict.verify import verify
 from infra.endpoints import Endpoints
 from jobs.deployment.deploy import _placed as placed
-from tests.windowing.test_table_growth import ONE, Running, Version
+from tests.sinks.test_table_growth import ONE, Running, Version
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import TableConflict
 from windowing.spark.sinks.postgres import PostgresSink

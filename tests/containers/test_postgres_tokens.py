@@ -9,7 +9,7 @@ import pytest
 
 from jobs.checkpoints.agreement import compare
 from jobs.checkpoints.plans import Checkpoint
-from tests.windowing.test_sink_tokens import NAMES, PIPELINE, batches, in_the_first_form
+from tests.sinks.test_sink_tokens import NAMES, PIPELINE, batches, in_the_first_form
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import Kept, Stretch
 from windowing.spark.sinks.postgres import PostgresSink, kept

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from chaos.readers.log import LogError
 from chaos.readers.output import OutputError, read_tables
 from slackwater.main import app
-from tests.chaos.test_expectations import OUTCOME, P
-from tests.chaos.test_verify import write_tables
+from tests.chaos.quality.test_expectations import OUTCOME, P
+from tests.chaos.verdict.test_verify import write_tables
 from tests.fuzz.corpus import every, try_one
 from tests.fuzz.mutations import Recorded, line_files, spoilt
 from windowing.model import PipelineError

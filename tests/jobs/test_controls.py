@@ -15,8 +15,8 @@ from chaos.readers.log import LogRecord, read_events, read_topic
 from jobs.brokers.producing import control_of
 from jobs.brokers.topics import create_topic
 from jobs.tools.recording import Event, event_line, record, write_events
+from tests.engine.test_engine import lines
 from tests.strategies import Entry
-from tests.windowing.test_engine import lines
 from windowing.engine.input.batches import batches
 from windowing.engine.input.control import ControlError, read_control
 from windowing.model import Pipeline, parse_pipeline

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.wid.case import Case, question_of
-from tests.chaos.test_conform_wid import CASES
+from tests.conformance.test_wid import CASES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chaos.test_conform_samza import ASKED
+from tests.conformance.test_samza import ASKED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,8 +13,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from chaos.quality import check
 from infra.endpoints import Endpoints
 from infra.layout import Layout
-from tests.chaos.test_expectations import LOG, OUTCOME, P
-from tests.chaos.test_verify import write_tables
+from tests.chaos.quality.test_expectations import LOG, OUTCOME, P
+from tests.chaos.verdict.test_verify import write_tables
 from tests.ui.conftest import PATIENCE_S, log_in, shows
 
 DAG = "flight_delays"

@@ -9,8 +9,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from chaos.quality import check
-from tests.chaos.test_expectations import LOG, OUTCOME, P
-from tests.chaos.test_verify import write_tables
+from tests.chaos.quality.test_expectations import LOG, OUTCOME, P
+from tests.chaos.verdict.test_verify import write_tables
 
 pytestmark = [
     pytest.mark.ui,
