@@ -27,14 +27,14 @@ from rich.table import Table
 from benchmarks.events import dataset
 from benchmarks.figures import RECORDS
 from benchmarks.paths import WORKLOADS, pipeline_of
-from windowing.frames import from_bytes, to_bytes
-from windowing.lane import Lane
-from windowing.pack import RawRows, pack
-from windowing.parcel import decode_parcel, encode_parcel
-from windowing.shard import Shard
-from windowing.spec import Pipeline
-from windowing.state import MemoryStore
-from windowing.values import ValueRules
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.input.pack import RawRows, pack
+from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import Lane
+from windowing.engine.parcel import decode_parcel, encode_parcel
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
+from windowing.model import Pipeline
 
 # As Spark cuts them for the packer.
 _ARROW_ROWS = 100_000

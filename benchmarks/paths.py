@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
 from benchmarks.events import DELAY_MS_MAX, END_US, LANES
-from windowing.frames import from_bytes
+from windowing.engine.frames import from_bytes
+from windowing.engine.wids import bounds_of
+from windowing.model import Pipeline, parse_pipeline
 from windowing.spark.plan import RAW_SCHEMA, emissions
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.wids import bounds_of
 
 _SCHEMA = f"{RAW_SCHEMA}, ts long, key string, amount long"
 _STORE = "spark.sql.streaming.stateStore"

@@ -27,10 +27,10 @@ from benchmarks.wid_measure import (
     measure,
 )
 from benchmarks.wid_plans import MAX_SPEED, PLANS, Reading
-from jobs.punctuate import tightest_bounds
-from windowing.local import LocalEngine
-from windowing.pack import RawRows
-from windowing.spec import Pipeline, parse_pipeline
+from jobs.tools.punctuate import tightest_bounds
+from windowing.engine.input.pack import RawRows
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import LocalEngine
 
 RANGE_ROWS = 10_000
 SLIDES = (100, 200, 500, 1000, 2000, 5000, 10_000)

@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from benchmarks.wid_data import SECOND_US, Ints, Stream
-from windowing.local import run
-from windowing.pack import RawRows
-from windowing.progress import generator_of
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.engine.input.pack import RawRows
+from windowing.engine.progress import generator_of
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import run
 
 BATCH_ROWS = 40_000
 _NOTHING_YET = np.iinfo(np.int64).min

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from windowing.wids import Ints
+from windowing.engine.wids import Ints
 
 
 class Reading(NamedTuple):

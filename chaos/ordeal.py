@@ -15,28 +15,28 @@ from typing import Final, get_args
 
 from pydantic import ValidationError
 
-from chaos.checks import Check, Outcome
+from chaos.control.reach import LocalReach
+from chaos.errors import FaultDidNotApply
 from chaos.faults.catalogue import FAULTS
-from chaos.faults.errors import FaultDidNotApply
-from chaos.faults.reach import LocalReach
 from chaos.history import History
-from chaos.judgement import judge
 from chaos.plan import CheckName, Expected, Plan, Recovery, Step, least_after
-from chaos.report import write_report
-from chaos.report_folder import claim
-from chaos.runner import Report, commit_here
-from chaos.siege import Siege
-from chaos.site import Site
-from chaos.target import Target
-from chaos.verify import Verdict
-from chaos.watch import JobFailed
+from chaos.reports.report import write_report
+from chaos.reports.report_folder import claim
+from chaos.run.judgement import judge
+from chaos.run.runner import Report, commit_here
+from chaos.run.siege import Siege
+from chaos.run.site import Site
+from chaos.run.target import Target
+from chaos.run.watch import JobFailed
+from chaos.verdict.checks import Check, Outcome
+from chaos.verdict.verify import Verdict
 from chaos.workload.feed import cut, in_its_lanes
 from chaos.workload.kinds import Workload
 from chaos.workload.origin import Origin
 from chaos.workload.own_pipeline import own_pipeline
 from infra import stack
 from infra.layout import Layout
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 _GIVE_UP_US: Final = 300_000_000
 STRIKING: Final = tuple(

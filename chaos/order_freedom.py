@@ -23,9 +23,9 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from windowing.spec.fields import Kind
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
-from windowing.spec.user_aggregate import (
+from windowing.model.fields import Kind
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.user.user_aggregate import (
     BeyondInt64,
     State,
     UserAggregateError,

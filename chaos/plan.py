@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from chaos.workload.kinds import Workload
-from windowing.spec.documents import parse_document, read_text
-from windowing.spec.lengths import duration_us
-from windowing.spec.names import FileName, PlanName
-from windowing.spec.yaml_lines import Path as Place
-from windowing.spec.yaml_lines import load_with_lines
+from windowing.model.file.documents import parse_document, read_text
+from windowing.model.file.yaml_lines import Path as Place
+from windowing.model.file.yaml_lines import load_with_lines
+from windowing.model.lengths import duration_us
+from windowing.model.names import FileName, PlanName
 
 FaultName = Literal[
     "kill_executor",

@@ -77,7 +77,7 @@ class Chaos:
             runs: how many runs, each with another log and other faults.
         """
         from chaos.simulator.simulate import simulate
-        from windowing.spec import load_pipeline
+        from windowing.model import load_pipeline
 
         text = load_pipeline(pipeline).text
         return simulate(runs, self.seed, pipeline_text=text, keep=self._folder)

@@ -13,9 +13,9 @@ from enum import Enum
 from pathlib import Path
 
 from infra.layout import PLANS_VARIABLE
-from windowing.spec import Pipeline, PipelineError, Problem, load_pipeline
-from windowing.spec.schedule import CONTINUOUS
-from windowing.spec.yaml_lines import line_of, load_with_lines
+from windowing.model import Pipeline, PipelineError, Problem, load_pipeline
+from windowing.model.file.yaml_lines import line_of, load_with_lines
+from windowing.model.schedule import CONTINUOUS
 
 SUBMIT = "submit"
 WAIT = "wait_for_progress"

@@ -31,7 +31,7 @@ LOGS = Layout(HOME).logs
 PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
 LOCKS = ("uv", "build", "main", "airflow")
-PACKAGES = ("chaos", "dags", "infra", "jobs", "slackwater", "windowing")
+PACKAGES = ("chaos", "conformance", "dags", "infra", "jobs", "slackwater", "windowing")
 
 
 class SetupError(Exception):

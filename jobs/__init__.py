@@ -1,1 +1,1 @@
-"""What runs on the platform: the producer of the flights, topics, pipelines on Spark, the plot."""
+"""What runs on the platform: programs for Spark, and rooms for all that stands around them."""

@@ -16,14 +16,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
 from jobs.file_run import finish, one_file_a_batch
-from windowing.errors import WindowingError
-from windowing.local import Output
-from windowing.pack import RawRows
-from windowing.spec import Pipeline, Query
-from windowing.spec.disorder import Slack
-from windowing.spec.rows import Row
-from windowing.spec.window import WindowClass
-from windowing.wids import bounds_of
+from windowing.engine.input.pack import RawRows
+from windowing.engine.wids import bounds_of
+from windowing.model import Pipeline, Query
+from windowing.model.progress.disorder import Slack
+from windowing.model.rows import Row
+from windowing.model.run_errors import WindowingError
+from windowing.model.windows.window import WindowClass
+from windowing.runtime.local import Output
 
 _STATE = "spark.sql.streaming.stateStore"
 _SHIPPED = {

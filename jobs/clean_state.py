@@ -20,9 +20,9 @@ from jobs.file_run import own_session
 from jobs.pipeline import kafka_rows
 from jobs.runs import SECRETS_FOLDER
 from jobs.state import as_json, read_state
-from windowing.errors import WindowingError
+from windowing.model import Pipeline, load_pipeline
+from windowing.model.run_errors import WindowingError
 from windowing.spark.plan import emissions
-from windowing.spec import Pipeline, load_pipeline
 
 
 def run_clean(

@@ -17,13 +17,13 @@ import polars as pl
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.failures import windowing_error
+from jobs.driver.failures import windowing_error
 from jobs.session import session
-from windowing.local import Output
-from windowing.pack import RawRows
+from windowing.engine.input.pack import RawRows
+from windowing.model import Pipeline
+from windowing.runtime.local import Output
 from windowing.spark.plan import RAW_SCHEMA, emissions
 from windowing.spark.sinks import MemorySink
-from windowing.spec import Pipeline
 
 _RAW = {
     "partition": pl.Int32,

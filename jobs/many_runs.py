@@ -20,9 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from jobs.file_run import finish, one_file_a_batch, own_session
-from windowing.local import Output
-from windowing.output import Emitted
-from windowing.pack import RawRows
+from windowing.engine.input.pack import RawRows
+from windowing.model import Pipeline
+from windowing.runtime.local import Output
+from windowing.runtime.output import Emitted
 from windowing.spark.sinks import MemorySink
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
@@ -33,7 +34,6 @@ from windowing.spark.stages import (
     packer,
 )
 from windowing.spark.store import MapStateStore
-from windowing.spec import Pipeline
 
 # A key is the pipeline's number times this, and the number of the partition or shard.
 _STRIDE = 1_000_000

@@ -24,29 +24,29 @@ from infra import kafka_settings
 from infra.errors import InfraError
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import for_java
-from jobs.broker import Refused
-from jobs.checkpoint import examine
-from jobs.failures import death_of, final_reason, windowing_error
-from jobs.identity import Identity
-from jobs.kafka_failures import refusal
-from jobs.live import is_live
-from jobs.mend import mend, newest
-from jobs.orphan import Orphan, executors
-from jobs.owner import REFUSED_FILE, Owner
-from jobs.partitions import REFUSED_BATCH, look, pending
+from jobs.brokers.broker import Refused
+from jobs.brokers.topics import TopicError
+from jobs.checkpoints.checkpoint import examine
+from jobs.checkpoints.identity import Identity
+from jobs.checkpoints.mend import mend, newest
+from jobs.checkpoints.partitions import REFUSED_BATCH, look, pending
+from jobs.driver.failures import death_of, final_reason, windowing_error
+from jobs.driver.kafka_failures import refusal
+from jobs.driver.live import is_live
+from jobs.driver.orphan import Orphan, executors
 from jobs.runs.attempts import Attempt, TooManyDeaths
 from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
 from jobs.runs.names import job_name
+from jobs.runs.owner import REFUSED_FILE, Owner
 from jobs.session import PARALLELISM, session
-from jobs.topics import TopicError
-from windowing.errors import SecondDriver, UndeclaredPartition, WindowingError
+from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
+from windowing.model.source import Source
+from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.spark.plan import emissions
 from windowing.spark.raw import raw_rows
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spark.sinks.tokens import TokenOf
-from windowing.spec import Pipeline, PipelineError, load_pipeline
-from windowing.spec.source import Source
-from windowing.spec.user_aggregate import UserAggregateError
 
 # A restart meets these again.
 _FINAL = (

@@ -19,13 +19,13 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from jobs.file_run import own_session
-from windowing.errors import WindowingError
-from windowing.frames import from_bytes
-from windowing.lane import STATE as LANE_STATE
-from windowing.shard import STATE as SHARD_STATE
-from windowing.shard import Shard
-from windowing.spec import Pipeline, load_pipeline
-from windowing.state import MemoryStore
+from windowing.engine.frames import from_bytes
+from windowing.engine.lane import STATE as LANE_STATE
+from windowing.engine.shard import STATE as SHARD_STATE
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
+from windowing.model import Pipeline, load_pipeline
+from windowing.model.run_errors import WindowingError
 
 _LANE, _SHARD = "partition", "shard"
 _HEAD, _LANE_HEAD, _KEYS = "head", "lane", "keys/"

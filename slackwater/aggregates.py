@@ -12,7 +12,7 @@ from slackwater.console import FAILED, say
 
 if TYPE_CHECKING:
     from chaos.order_freedom import CounterExample
-    from windowing.spec.fields import Kind
+    from windowing.model.fields import Kind
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def check_aggregate(
 ) -> None:
     """Search for records on which the merge of a user's aggregate shows its order."""
     from slackwater.limited import limited
-    from windowing.spec.fields import parse_field_type
+    from windowing.model.fields import parse_field_type
 
     reference = reference.removeprefix("python:")
     try:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chaos.expectations import QualityReport
+    from chaos.quality import QualityReport
     from jobs.runs import Progress, Run
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 
 def submission(run: Run, ui: str | None) -> dict[str, Any]:

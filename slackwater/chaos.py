@@ -12,7 +12,7 @@ import typer
 from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, bar, complain, say
 
 if TYPE_CHECKING:
-    from chaos.simulator.parts import Parts
+    from chaos.simulator.platform.parts import Parts
     from chaos.simulator.simulate import Report
 
 chaos = typer.Typer(help="Break a pipeline on purpose, and check its answer.", no_args_is_help=True)
@@ -76,8 +76,8 @@ def contents(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Holds a folder per report.")],
 ) -> None:
     """Write one page that leads to all reports below a folder."""
-    from chaos.contents import write_contents
-    from chaos.report_folder import ReportFolderError
+    from chaos.reports.contents import write_contents
+    from chaos.reports.report_folder import ReportFolderError
 
     try:
         found = write_contents(folder)
@@ -93,7 +93,7 @@ def _simulate(
     # Frames this small gain nothing from threads; polars asks once, when it is loaded.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.simulator.simulate import simulate as run
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     text = None if pipeline is None else load_pipeline(pipeline).text
     # A process of its own costs more than a few runs do.
@@ -122,7 +122,7 @@ def _kept() -> Path:
 def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:
     """Search for every guilty engine, and say which check has found it."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    from chaos.guilty.search import search_all
+    from chaos.planted_bugs.search import search_all
 
     verdicts = []
     for verdict in search_all(seed, runs, jobs or len(os.sched_getaffinity(0))):
@@ -141,8 +141,8 @@ def _replay(file: Path) -> Report:
 
 
 def _parts(name: str) -> Parts:
-    from chaos.guilty import GUILTY
-    from chaos.simulator.parts import Parts
+    from chaos.planted_bugs import GUILTY
+    from chaos.simulator.platform.parts import Parts
 
     real = Parts()
     if name == real.name:

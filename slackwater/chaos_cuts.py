@@ -11,9 +11,9 @@ from slackwater.console import tell
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chaos.cuts.run import CutsReport, Emitted
-    from chaos.log import LogRecord
-    from windowing.local import Output
+    from chaos.batch_comparison.run import CutsReport, Emitted
+    from chaos.readers.log import LogRecord
+    from windowing.runtime.local import Output
 
 
 def run_cuts_plan(file: Path) -> CutsReport:
@@ -26,10 +26,10 @@ def run_cuts_plan(file: Path) -> CutsReport:
         PipelineError: the plan or its pipeline breaks a rule.
         WindowingError: Spark's `window()` cannot say what the pipeline asks for.
     """
-    from chaos.cuts.plan import load_cuts_plan, pipeline_of
-    from chaos.cuts.run import run_cuts
+    from chaos.batch_comparison.plan import load_cuts_plan, pipeline_of
+    from chaos.batch_comparison.run import run_cuts
     from jobs import builtin, file_run
-    from windowing.batches import batches
+    from windowing.engine.input.batches import batches
 
     plan = load_cuts_plan(file)
     pipeline = pipeline_of(plan, file)

@@ -32,9 +32,9 @@ def init(
     ] = None,
 ) -> None:
     """Write a first plan with the faults that make sense for a pipeline; never over a file."""
-    from chaos.first_plan import Log, first_plan
+    from chaos.run.first_plan import Log, first_plan
     from chaos.workload.records import read_records
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     plan = out or Path(f"{spec.name}.chaos.yml")
@@ -63,7 +63,7 @@ def _check(text: str, plan: Path, *, whole: bool) -> None:
         plan: where it will stand.
         whole: look at its records, too, which are in a file.
     """
-    from chaos.fitting import fitting_faults, make_order
+    from chaos.run.fitting import fitting_faults, make_order
 
     # Beside its place, since it names other files from there.
     with tempfile.NamedTemporaryFile("w", dir=plan.parent, suffix=".tmp", encoding="utf-8") as file:

@@ -34,12 +34,12 @@ def nightly(
     list_: Annotated[bool, typer.Option("--list", help="List the parts, and run none.")] = False,
 ) -> None:
     """Run the parts of a night in turn; each says what it came to, and how long it took."""
-    from chaos.checks import Outcome
-    from chaos.contents import write_contents
     from chaos.nightly.parts import all_parts, choose
     from chaos.nightly.run import run_parts
     from chaos.nightly.verdicts import keep
-    from chaos.report_folder import ReportFolderError, claim
+    from chaos.reports.contents import write_contents
+    from chaos.reports.report_folder import ReportFolderError, claim
+    from chaos.verdict.checks import Outcome
 
     reports = work / "reports"
     parts = all_parts(seed, reports)

@@ -21,12 +21,12 @@ from slackwater.ending import when_interrupted
 from slackwater.own_stack import killed_when_interrupted
 
 if TYPE_CHECKING:
-    from chaos.cuts.run import CutsReport
-    from chaos.runner import Order, Report
+    from chaos.batch_comparison.run import CutsReport
+    from chaos.run.runner import Order, Report
     from infra.layout import Layout
 
 StackKind = Literal["local", "containers"]
-"""`chaos.site.StackKind`, which takes a second to import."""
+"""`chaos.run.site.StackKind`, which takes a second to import."""
 
 
 def register(app: typer.Typer) -> None:
@@ -63,8 +63,8 @@ def run(
 
     Several plans of faults share the stack, one after another.
     """
-    from chaos.checks import Outcome, merged
-    from chaos.contents import write_contents
+    from chaos.reports.contents import write_contents
+    from chaos.verdict.checks import Outcome, merged
     from infra import state_folder
     from infra.layout import Layout, default_layout
 
@@ -103,7 +103,7 @@ def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) 
 
 def _claim(folders: Sequence[Path]) -> None:
     """Make the folders of the reports, and see that they are ours to write into."""
-    from chaos.report_folder import ReportFolderError, claim
+    from chaos.reports.report_folder import ReportFolderError, claim
 
     try:
         for folder in [*([folders[0].parent] if len(folders) > 1 else []), *folders]:
@@ -117,9 +117,9 @@ def _read(
     plans: Sequence[Path], folders: Sequence[Path], seed: int, stack: StackKind
 ) -> tuple[list[Order], list[tuple[Path, Path]]]:
     """Read all plans, and see that each can be carried out; gives those of faults, then of cuts."""
-    from chaos.cuts.plan import load_cuts_plan
-    from chaos.fitting import make_order
+    from chaos.batch_comparison.plan import load_cuts_plan
     from chaos.plan import kind_of
+    from chaos.run.fitting import make_order
 
     orders: list[Order] = []
     cuts: list[tuple[Path, Path]] = []
@@ -134,7 +134,7 @@ def _read(
 
 def _foretell(orders: Sequence[Order], cuts: Sequence[tuple[Path, Path]]) -> None:
     """Say what the plans would do; they have been found to fit their pipelines."""
-    from chaos.forecast import forecast
+    from chaos.run.forecast import forecast
 
     for order in orders:
         for line in forecast(order):
@@ -159,8 +159,8 @@ def _run_all(
     stack: StackKind,
 ) -> list[Report | CutsReport]:
     """Run the plans of faults on one stack, then those of cuts, which need none."""
-    from chaos.report import write_report
-    from chaos.runner import run_plans
+    from chaos.reports.report import write_report
+    from chaos.run.runner import run_plans
 
     def done(order: Order, found: Report) -> None:
         _tell(found, write_report(found, order.folder))
@@ -169,7 +169,7 @@ def _run_all(
     if orders:
         found += run_plans(orders, seed=seed, layout=layout, news=tell, kind=stack, done=done)
     for file, folder in cuts:
-        from chaos.cuts.report import write_cuts
+        from chaos.batch_comparison.report import write_cuts
         from slackwater.chaos_cuts import run_cuts_plan
 
         came = run_cuts_plan(file)

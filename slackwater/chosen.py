@@ -12,7 +12,7 @@ from slackwater.console import tell
 if TYPE_CHECKING:
     from infra.endpoints import Endpoints
     from jobs.runs import Run
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 OptionalRun = Annotated[
     str | None,

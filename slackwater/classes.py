@@ -10,7 +10,7 @@ import typer
 from slackwater.limited import LimitReached, limited
 
 if TYPE_CHECKING:
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 WITHIN_S: Final = 60.0
 """What importing them may take, in seconds; a first import of a large library takes some."""
@@ -27,7 +27,7 @@ def check_classes(spec: Pipeline, file: Path) -> None:
         PipelineError: with every class that cannot be used.
         BadParameter: importing them does not end, or ends the process.
     """
-    from windowing.spec.user_code import check_user_code
+    from windowing.model.file.user_code import check_user_code
 
     if all(a.user is None for query in spec.queries for a in query.aggregates):
         return

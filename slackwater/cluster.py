@@ -18,7 +18,7 @@ from slackwater.files import PipelineFile
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +46,7 @@ def produce(
 ) -> None:
     """Publish the flights of New York 2013; what a topic holds already is not repeated."""
     from infra import stack
-    from jobs import flights, weather
+    from jobs.datasets import flights, weather
 
     check_places({"--output": output}, {})
     by_topic = {flights.TOPIC: flights.flights()} if data is Data.flights else weather.logs()
@@ -84,8 +84,8 @@ def topics(
 ) -> None:
     """Create the pipeline's topic if it is not there; its partitions are fixed, but for a run."""
     from infra import stack
-    from jobs.topics import create_topics
-    from windowing.spec import load_pipeline
+    from jobs.brokers.topics import create_topics
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     if accept_partitions:
@@ -100,9 +100,9 @@ def _accept(spec: Pipeline, run: str | None) -> None:
     """Let new partitions join a run, and print what the user's file is to say of them."""
     from infra import stack
     from jobs import runs
-    from jobs.partitions import accept
+    from jobs.checkpoints.partitions import accept
     from jobs.runs.orders import live_run
-    from windowing.spec.joining import spelled
+    from windowing.model.file.joining import spelled
 
     endpoints = stack.endpoints(only=["kafka"])
     found = runs.find(endpoints, spec, run) if run else live_run(endpoints, spec.name)
@@ -137,9 +137,9 @@ def progress(
 ) -> None:
     """Say how far a run's committed offsets are from a target, and how the run is."""
     from jobs import runs
+    from jobs.brokers.topics import lane_ends
     from jobs.runs.overview import page_now
-    from jobs.topics import lane_ends
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     target = None if until is None else _offsets(until)
     endpoints = stack_for(pipeline, "kafka", "spark")
@@ -196,9 +196,9 @@ def quality(
     """Check a run's window outputs with Great Expectations, and build the Data Docs."""
     if output is not None or input_ is not None:
         _quality_of_file(pipeline, output, input_)
-    from chaos.expectations.results import keep
-    from chaos.expectations.run import check
-    from chaos.log import behind, read_topics
+    from chaos.quality.results import keep
+    from chaos.quality.run import check
+    from chaos.readers.log import behind, read_topics
     from infra.layout import Layout
     from jobs.runs.verdicts import Judge, keep_verdict
 
@@ -228,9 +228,9 @@ def quality(
 
 def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> NoReturn:
     """Check what `run` wrote into a file, and build the Data Docs beside it."""
-    from chaos.expectations.run import check_file
-    from chaos.log import read_events
-    from windowing.spec import load_pipeline
+    from chaos.quality.run import check_file
+    from chaos.readers.log import read_events
+    from windowing.model import load_pipeline
 
     if output is None or input_ is None:
         msg = "give --output OUT.jsonl and the --input EVENTS.jsonl that it was made of, both"
@@ -251,7 +251,7 @@ def plot(
     run: OptionalRun = None,
 ) -> None:
     """Draw a week of the flights' delays, with the windows that late records revised."""
-    from jobs.plot import plot as draw
+    from jobs.tools.plot import plot as draw
 
     check_picture("--png", png, {"the pipeline": pipeline})
     of, _ = chosen(stack_for(pipeline, "kafka"), pipeline, run)

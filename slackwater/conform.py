@@ -12,7 +12,7 @@ import typer
 from slackwater.console import FAILED, PASSED, USAGE, complain, say
 
 if TYPE_CHECKING:
-    from chaos.conform.wid import Verdict
+    from conformance.wid.judge import Verdict
 
 
 class Kind(StrEnum):
@@ -83,42 +83,42 @@ def conform(
 
 
 def _spl(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    from chaos.conform.spl_case import WindowCase, read_lines
-    from slackwater import conform_spl
+    from conformance.drivers import spl_windows
+    from conformance.spl.case import WindowCase, read_lines
 
     del by, interleavings  # a scenario is one order of calls
-    yield from map(conform_spl.judge, read_lines(file, WindowCase))
+    yield from map(spl_windows.judge, read_lines(file, WindowCase))
 
 
 def _spl_operators(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    from chaos.conform.spl_case import OperatorCase, read_lines
-    from slackwater import conform_spl_operators
+    from conformance.drivers import spl_operators
+    from conformance.spl.case import OperatorCase, read_lines
 
     del by, interleavings
-    yield from map(conform_spl_operators.judge, read_lines(file, OperatorCase))
+    yield from map(spl_operators.judge, read_lines(file, OperatorCase))
 
 
 def _spl_validation(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    from chaos.conform.spl_case import ValidationCase, read_lines
-    from slackwater import conform_spl_operators
+    from conformance.drivers import spl_operators
+    from conformance.spl.case import ValidationCase, read_lines
 
     del by, interleavings
-    yield from map(conform_spl_operators.judge_validation, read_lines(file, ValidationCase))
+    yield from map(spl_operators.judge_validation, read_lines(file, ValidationCase))
 
 
 def _wid(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    from chaos.conform import wid
+    from conformance.wid import judge as wid
 
     cases = wid.read_cases(file)
     if by is Judged.spark:
+        from conformance.drivers import wid_spark
         from jobs.many_runs import run_all
-        from slackwater import conform_spark
 
-        yield from conform_spark.judge(list(cases), interleavings, run_all)
+        yield from wid_spark.judge(list(cases), interleavings, run_all)
     elif by is Judged.engine:
-        from slackwater import conform_engine
+        from conformance.drivers import wid_local
 
-        yield from (conform_engine.judge(case, interleavings) for case in cases)
+        yield from (wid_local.judge(case, interleavings) for case in cases)
     else:
         for case in cases:
             yield [wid.judge(case, wid.by_definition, "definition", interleavings)]
@@ -126,22 +126,22 @@ def _wid(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
 
 def _samza(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
     """By our operators; and as a pipeline, on the engine asked for, where one can say the same."""
-    from chaos.conform.samza_case import read_scenarios
-    from slackwater import conform_samza, conform_samza_engine
+    from conformance.drivers import samza_local, samza_standalone
+    from conformance.samza.case import read_scenarios
 
     scenarios = {scenario.id: scenario for scenario in read_scenarios(file)}
-    found = ((s.id, conform_samza_engine.asked(s)) for s in scenarios.values())
+    found = ((s.id, samza_local.asked(s)) for s in scenarios.values())
     asked = {name: question for name, question in found if question is not None}
     on_spark: dict[str, Verdict] = {}
     if by is Judged.spark and asked:
         from jobs.many_runs import run_all
 
-        verdicts = conform_samza_engine.judge_on_spark([*asked.values()], interleavings, run_all)
+        verdicts = samza_local.judge_on_spark([*asked.values()], interleavings, run_all)
         on_spark = dict(zip(asked, verdicts, strict=True))
     for name, scenario in scenarios.items():
-        verdicts = [conform_samza.judge(scenario, scenarios)]
+        verdicts = [samza_standalone.judge(scenario, scenarios)]
         if name in on_spark:
             verdicts.append(on_spark[name])
         elif name in asked:
-            verdicts.append(conform_samza_engine.judge(asked[name], interleavings))
+            verdicts.append(samza_local.judge(asked[name], interleavings))
         yield verdicts

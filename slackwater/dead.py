@@ -13,7 +13,7 @@ from slackwater.console import USAGE, bar, complain, say
 from slackwater.files import PipelineFile
 
 if TYPE_CHECKING:
-    from jobs.dead_letters import Letter, Reason
+    from jobs.tools.dead_letters import Letter, Reason
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def dead(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a reason.")] = False,
 ) -> None:
     """Show a run's dead letters by reason: how many, what they were about, what to do."""
-    from jobs.dead_letters import by_reason
+    from jobs.tools.dead_letters import by_reason
 
     if (output is None) != (input_ is None) or (output is not None and run is not None):
         complain("give --output OUT.jsonl with --input EVENTS.jsonl, or neither and a run's name")
@@ -60,10 +60,10 @@ def dead(
 
 
 def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int | None]:
-    from chaos.log import read_events
-    from jobs.dead_letters import in_files
-    from windowing.output import dead_letter_path
-    from windowing.spec import load_pipeline
+    from chaos.readers.log import read_events
+    from jobs.tools.dead_letters import in_files
+    from windowing.model import load_pipeline
+    from windowing.runtime.output import dead_letter_path
 
     spec = load_pipeline(file)
     with bar("reading") as shown:
@@ -72,7 +72,7 @@ def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int
 
 
 def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
-    from jobs.dead_letters import in_postgres, in_tables
+    from jobs.tools.dead_letters import in_postgres, in_tables
 
     found, spec = chosen(stack_for(file), file, run)
     if spec.sink is not None and spec.sink.postgres is not None:

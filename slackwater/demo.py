@@ -17,19 +17,20 @@ from rich.console import Console
 from rich.text import Text
 
 from chaos import faults
-from chaos.log import read_topic
-from chaos.output import Output, read_tables
-from chaos.verify import Verdict, verify
+from chaos.readers.log import read_topic
+from chaos.readers.output import Output, read_tables
+from chaos.verdict.verify import Verdict, verify
 from infra import elsewhere, outside, stack
 from infra.airflow_api import AirflowApi
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
-from jobs import flights, runs
-from jobs.plot import plot
-from jobs.topics import create_topics
+from jobs import runs
+from jobs.brokers.topics import create_topics
+from jobs.datasets import flights
+from jobs.tools.plot import plot
 from slackwater.console import FAILED, PASSED, UNKNOWN, bar, plain
 from slackwater.stack import report
-from windowing.spec import Pipeline, load_pipeline
+from windowing.model import Pipeline, load_pipeline
 
 ROOT = Path(__file__).resolve().parent.parent
 PIPELINE = ROOT / "pipelines" / "flight_delays.yml"

@@ -16,7 +16,7 @@ from slackwater.files import PipelineFile
 
 if TYPE_CHECKING:
     from infra.endpoints import Endpoints
-    from jobs.deploy import Deployment
+    from jobs.deployment.deploy import Deployment
 
 RunName = Annotated[
     str | None,
@@ -72,7 +72,7 @@ def submit(
     A run that lives is attached to, one that was stopped goes on from its checkpoint: if the file
     means what it was begun with. Else nothing is touched, and the ways on are named.
     """
-    from jobs.deploy import carry_out
+    from jobs.deployment.deploy import carry_out
     from jobs.runs import living
     from jobs.runs.overview import page_now
 
@@ -96,9 +96,9 @@ def _prepared(
     beside: bool,
     replace: bool,
 ) -> Deployment:
-    from jobs.deploy import prepare
-    from jobs.deployment import Wish
-    from windowing.spec import load_pipeline
+    from jobs.deployment.decision import Wish
+    from jobs.deployment.deploy import prepare
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)  # before a living job is ended for this one

@@ -20,11 +20,11 @@ from slackwater.files import PipelineFile, broker
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
-    from jobs.heartbeat import Beat
-    from jobs.tune import Cost, Tuning
-    from windowing.batches import Entry
-    from windowing.spec import Pipeline
-    from windowing.spec.disorder import Delays
+    from jobs.tools.heartbeat import Beat
+    from jobs.tools.tune import Cost, Tuning
+    from windowing.engine.input.batches import Entry
+    from windowing.model import Pipeline
+    from windowing.model.progress.disorder import Delays
 
 Input = Annotated[
     Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="Read the log from a file.")
@@ -74,7 +74,7 @@ def heartbeat(
     bootstrap: Bootstrap = None,
 ) -> None:
     """Write bounds into silent partitions, until SIGTERM; one line for each."""
-    from jobs.heartbeat import delays_of, emit
+    from jobs.tools.heartbeat import delays_of, emit
     from slackwater.single import load_single
 
     spec = load_single(pipeline)
@@ -105,7 +105,7 @@ def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> D
     Raises:
         typer.Exit: they contradict each other.
     """
-    from windowing.spec.disorder import Delays
+    from windowing.model.progress.disorder import Delays
 
     if max_delay is None:
         if min_delay is not None or skew is not None:
@@ -150,8 +150,8 @@ def punctuate(
     bootstrap: Bootstrap = None,
 ) -> None:
     """Add to a recorded log the tightest bounds that are true of it."""
-    from jobs.punctuate import punctuated, punctuations, step_of
-    from jobs.recording import record, write_events
+    from jobs.tools.punctuate import punctuated, punctuations, step_of
+    from jobs.tools.recording import record, write_events
     from slackwater.single import load_single
 
     spec = load_single(pipeline)
@@ -182,8 +182,8 @@ def _send(
     spec: Pipeline, bootstrap: str, to: str, log: Iterable[Entry], told: Callable[[int], None]
 ) -> None:
     """Fill a new topic."""
-    from jobs.producing import send_all
-    from jobs.topics import TopicError, create_topic, end_offsets
+    from jobs.brokers.producing import send_all
+    from jobs.brokers.topics import TopicError, create_topic, end_offsets
 
     create_topic(bootstrap, to, spec.source.partitions)
     if any(end_offsets(bootstrap, to).values()):
@@ -215,11 +215,11 @@ def tune(
     bootstrap: Bootstrap = None,
 ) -> None:
     """Read a log, show what slack costs and what it buys, and propose one."""
-    from jobs.recording import record
-    from jobs.tune import tune as weigh
-    from jobs.tune_plot import draw
+    from jobs.tools.recording import record
+    from jobs.tools.tune import tune as weigh
+    from jobs.tools.tune_plot import draw
     from slackwater.single import load_single
-    from windowing.spec.disorder import parse_share
+    from windowing.model.progress.disorder import parse_share
 
     spec = load_single(pipeline)
     try:
@@ -246,8 +246,8 @@ def tune(
 
 def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
     """The lines of a tuning: lags, costs, proposals; the share may have been asked for."""
-    from jobs.times_in_words import in_words
-    from jobs.tune import QUANTILES
+    from jobs.tools.times_in_words import in_words
+    from jobs.tools.tune import QUANTILES
 
     yield f"{found.records} records in windows; lag behind the newest of their lane:"
     for share in QUANTILES:
@@ -266,8 +266,8 @@ def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
 
 def _proposals(found: Tuning, target: str, *, is_asked: bool) -> Iterator[str]:
     """What is proposed: the knee of the curve, and the slack that meets the share."""
-    from jobs.times_in_words import in_words
-    from windowing.spec.lengths import spell_us
+    from jobs.tools.times_in_words import in_words
+    from windowing.model.lengths import spell_us
 
     wanted = f"{target}disorder: {{slack: {spell_us(found.slack_us)}}}"
     in_rows = f"{'or: ':>{len(target)}}disorder: {{slack: {found.slack_rows} rows}}"
@@ -284,8 +284,8 @@ def _proposals(found: Tuning, target: str, *, is_asked: bool) -> Iterator[str]:
 
 
 def _cost_line(cost: Cost) -> str:
-    from jobs.times_in_words import in_words
-    from windowing.spec.lengths import spell_us
+    from jobs.tools.times_in_words import in_words
+    from windowing.model.lengths import spell_us
 
     if cost.slack is None:
         setting = "punctuation"
@@ -339,7 +339,7 @@ class _Log:
     """
 
     def __init__(self, spec: Pipeline, path: Path | None, bootstrap: str | None) -> None:
-        from jobs.topics import end_offsets
+        from jobs.brokers.topics import end_offsets
 
         self._spec, self._path = spec, path
         self.bootstrap = ""
@@ -349,8 +349,8 @@ class _Log:
 
     def read(self, *, again: bool = False) -> Iterable[Entry]:
         """The log, from its beginning; what a file delivers again only if that is asked for."""
-        from chaos.log import read_events, read_topic
-        from windowing.batches import checked
+        from chaos.readers.log import read_events, read_topic
+        from windowing.engine.input.batches import checked
 
         if self._path is not None:
             return checked(read_events(self._path, self._spec.source, again=again), self._spec)
@@ -359,7 +359,7 @@ class _Log:
 
 
 def _length_us(option: str, text: str, minimum_us: int = 0) -> int:
-    from windowing.spec.lengths import duration_us
+    from windowing.model.lengths import duration_us
 
     try:
         return duration_us(text, minimum_us=minimum_us)

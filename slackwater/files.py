@@ -15,9 +15,9 @@ from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
-    from chaos.log import LogRecord
-    from windowing.spec import Pipeline
-    from windowing.spec.source import Source
+    from chaos.readers.log import LogRecord
+    from windowing.model import Pipeline
+    from windowing.model.source import Source
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
@@ -56,11 +56,11 @@ def run(
     ] = None,
 ) -> None:
     """Run a pipeline over a file of events and write its rows and dead letters."""
-    from chaos.log import read_events
-    from windowing import batches as cut
-    from windowing.counts import Counts, check_counts
-    from windowing.output import dead_letter_path, write_output
-    from windowing.spec import load_pipeline
+    from chaos.readers.log import read_events
+    from windowing.engine.input import batches as cut
+    from windowing.model import load_pipeline
+    from windowing.runtime.counts import Counts, check_counts
+    from windowing.runtime.output import dead_letter_path, write_output
 
     inputs = {"the pipeline": pipeline, "--input": input_}
     check_places({"--output": output}, inputs)
@@ -78,7 +78,7 @@ def run(
         if engine is Engine.spark:
             from jobs.file_run import run as run_engine
         else:
-            from windowing.local import run as run_engine
+            from windowing.runtime.local import run as run_engine
         result = run_engine(spec, counted)
     counts = {query.name: result.counts.get(query.name, Counts()) for query in spec.queries}
     for name, found in counts.items():
@@ -120,11 +120,11 @@ def verify(
     With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
     run wrote is judged by the run's own copy of the file.
     """
-    from chaos.log import behind
-    from chaos.output import read_files, read_tables
-    from chaos.postgres_output import read_postgres
-    from chaos.verify import verify as compare
-    from chaos.verify import with_records
+    from chaos.readers.log import behind
+    from chaos.readers.output import read_files, read_tables
+    from chaos.readers.postgres import read_postgres
+    from chaos.verdict.verify import verify as compare
+    from chaos.verdict.verify import with_records
     from slackwater.judged import judged
 
     outputs = [table is not None, output is not None, postgres].count(True)
@@ -154,7 +154,7 @@ def verify(
 
 def _log(source: Source, file: Path | None, bootstrap: str | None) -> Iterator[LogRecord]:
     """The whole log: of a file, else of the topic."""
-    from chaos.log import read_events, read_topics
+    from chaos.readers.log import read_events, read_topics
 
     return read_events(file, source) if file else read_topics(broker(bootstrap), source)
 
@@ -198,15 +198,15 @@ def explain(
     ] = None,
 ) -> None:
     """Say what a pipeline means: lanes, windows, evaluation, state, late records."""
-    from windowing.spec import load_pipeline
-    from windowing.spec.explain import explain as lines
+    from windowing.model import load_pipeline
+    from windowing.model.explain.pipeline import explain as lines
 
     check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
     for line in lines(spec):
         say(line)
     if picture is not None:
-        from jobs.window_picture import draw_windows
+        from jobs.tools.window_picture import draw_windows
 
         draw_windows(spec, picture)
         say(f"the first windows: {picture}")
@@ -214,14 +214,14 @@ def explain(
 
 def validate(pipeline: PipelineFile) -> None:
     """Check a pipeline file; every mistake is named with line, field, rule and example."""
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
     if spec.quality:
         # Takes a second, since it asks Great Expectations for names and arguments.
         try:
-            from chaos.expectations import validate as validate_quality
+            from chaos.quality import validate as validate_quality
         except ModuleNotFoundError as error:
             if (sentence := remedy(error)) is None:
                 raise

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chaos.verify import Verdict
+    from chaos.verdict.verify import Verdict
     from jobs.runs import Run
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def judged(
     from infra import stack
     from jobs.runs.choice import meant
     from slackwater.chosen import warn
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     endpoints = stack.endpoints(only=[], check=False)
     if is_needed:

@@ -13,7 +13,7 @@ from slackwater.files import PipelineFile
 from slackwater.places import check_places
 
 if TYPE_CHECKING:
-    from windowing.spec import Pipeline, Query
+    from windowing.model import Pipeline, Query
 
 
 def register(app: typer.Typer) -> None:
@@ -39,8 +39,8 @@ def newest(
     ] = False,
 ) -> None:
     """Give the newest revision of each window: of one run, key fields and values as columns."""
-    from jobs.results import format_of, lines, of_run, write
-    from windowing.newest import check_named
+    from jobs.tools.results import format_of, lines, of_run, write
+    from windowing.runtime.newest import check_named
 
     if output is not None:
         format_of(output)

@@ -46,7 +46,7 @@ def check_picture(name: str, picture: Path | None, inputs: Mapping[str, Path | N
     """
     check_places({name: picture}, inputs)
     if picture is not None:
-        from jobs.picture_file import format_of
+        from jobs.tools.picture_file import format_of
 
         format_of(picture)
 

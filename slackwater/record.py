@@ -14,8 +14,8 @@ from slackwater.files import PipelineFile, broker
 from slackwater.places import check_places
 
 if TYPE_CHECKING:
-    from chaos.log import LogRecord
-    from windowing.spec.source import Source
+    from chaos.readers.log import LogRecord
+    from windowing.model.source import Source
 
 _Lanes = dict[int, int]
 """Offsets by the numbers of lanes."""
@@ -53,9 +53,9 @@ def record(
     ] = None,
 ) -> None:
     """Write the pipeline's topic, or a range of it, into a file: records and control records."""
-    from jobs.recording import write_events
-    from jobs.topics import lane_ends
-    from windowing.spec import load_pipeline
+    from jobs.brokers.topics import lane_ends
+    from jobs.tools.recording import write_events
+    from windowing.model import load_pipeline
 
     check_places({"--output": output}, {"the pipeline": pipeline})
     if output.exists() and not force:
@@ -78,7 +78,7 @@ def record(
 
 def _read(address: str, source: Source, begins: _Lanes, ends: _Lanes) -> Iterator[LogRecord]:
     """The records of a range; of a join, those of its two topics one after the other."""
-    from chaos.log import read_topic
+    from chaos.readers.log import read_topic
 
     for topic in (part.topic for part in source.parts):
         first, behind = (_of_topic(source, topic, lanes) for lanes in (begins, ends))
@@ -97,8 +97,8 @@ def _offsets(option: str, text: str | None, source: Source, address: str) -> _La
     Raises:
         BadParameter: neither offsets of lanes that there are, nor a time.
     """
-    from jobs.topics import offsets_at
-    from windowing.spec.lengths import instant_us
+    from jobs.brokers.topics import offsets_at
+    from windowing.model.lengths import instant_us
 
     if text is None:
         return {}

@@ -14,10 +14,10 @@ from slackwater.ending import when_interrupted
 from slackwater.files import Engine
 
 if TYPE_CHECKING:
-    from chaos.contrast import Contrast
-    from chaos.output import Output
+    from chaos.readers.output import Output
     from chaos.replay.run import Range
-    from windowing.spec import Pipeline
+    from chaos.verdict.contrast import Contrast
+    from windowing.model import Pipeline
 
 _SHOWN = 20
 
@@ -121,7 +121,7 @@ def _shadow(
     report: Path | None,
 ) -> None:
     from chaos.replay.shadow import shadow, write_shadow
-    from chaos.report_folder import ReportFolderError, claim
+    from chaos.reports.report_folder import ReportFolderError, claim
     from slackwater.single import load_single
 
     if engine is Engine.spark and input_ is not None:
@@ -151,7 +151,7 @@ def _shadow(
 
 
 def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, str | None]) -> Range:
-    from chaos.log import read_events
+    from chaos.readers.log import read_events
     from chaos.replay.run import cut_range, read_range
 
     if input_ is not None:
@@ -167,9 +167,9 @@ def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, st
 
 
 def _locally(pipeline: Pipeline, ranged: Range) -> Output:
-    from chaos.output import output_of
-    from windowing import batches as cut
-    from windowing import local
+    from chaos.readers.output import output_of
+    from windowing.engine.input import batches as cut
+    from windowing.runtime import local
 
     result = local.run(pipeline, cut.batches(cut.checked(ranged.records, pipeline), 50_000))
     return output_of(result.rows, result.dead_letters, pipeline.name)
@@ -203,7 +203,7 @@ def show_contrast(windows: Contrast) -> None:
 def _of_that_name(new_file: Path) -> Path:
     """The file of the pipeline that another one might replace, from where pipelines are kept."""
     from infra.layout import pipeline_folders
-    from windowing.spec import PipelineError, load_pipeline
+    from windowing.model import PipelineError, load_pipeline
 
     name, folders = load_pipeline(new_file).name, pipeline_folders()
     for file in (file for folder in folders for file in sorted(folder.glob("*.yml"))):
@@ -221,8 +221,8 @@ def _offsets(
     text: str | None, bootstrap: str | None = None, topic: str = ""
 ) -> dict[int, int] | None:
     """Offsets per partition from JSON, or from an append time, which a broker has to know."""
-    from jobs.topics import offsets_at
-    from windowing.spec.lengths import instant_us
+    from jobs.brokers.topics import offsets_at
+    from windowing.model.lengths import instant_us
 
     if text is None:
         return None

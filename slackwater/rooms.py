@@ -12,7 +12,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent / "_platform"
 """Of the rooms in an installed package; a checkout has none."""
 
-ROOMS = ("chaos", "dags", "infra", "jobs")
+ROOMS = ("chaos", "conformance", "dags", "infra", "jobs")
 
 
 def open_rooms() -> None:

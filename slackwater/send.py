@@ -26,10 +26,10 @@ def send(
     ] = None,
 ) -> None:
     """Send a file of events to the pipeline's topic; what it holds already is not repeated."""
-    from chaos.log import read_events
-    from jobs.send_events import send_events
-    from windowing import batches
-    from windowing.spec import load_pipeline
+    from chaos.readers.log import read_events
+    from jobs.tools.send_events import send_events
+    from windowing.engine.input import batches
+    from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     entries = batches.checked(read_events(input_, spec.source), spec)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from windowing.spec import Pipeline
+    from windowing.model import Pipeline
 
 
 def load_single(file: Path) -> Pipeline:
@@ -18,7 +18,7 @@ def load_single(file: Path) -> Pipeline:
         PipelineError: the file breaks a rule.
         BadParameter: it is a join.
     """
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     pipeline = load_pipeline(file)
     if pipeline.join is not None:

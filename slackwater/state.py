@@ -46,7 +46,7 @@ def state(
     """Show what lanes and shards keep, of a running or a stopped job."""
     from jobs import state as states
     from jobs.file_run import own_session
-    from windowing.spec import load_pipeline
+    from windowing.model import load_pipeline
 
     if checkpoint is None:
         of, spec = chosen(stack_for(pipeline), pipeline, run)

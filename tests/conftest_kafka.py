@@ -36,7 +36,7 @@ def kafka_broker(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def dead_broker(monkeypatch: pytest.MonkeyPatch) -> str:
     """`host:port` where nothing listens; the wait for it is short."""
-    from jobs import broker
+    from jobs.brokers import broker
 
     monkeypatch.setattr(broker, "BOOTSTRAP_S", 0.3)
     return "127.0.0.1:1"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from windowing.local import Output, run
-from windowing.pack import RawRows
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.engine.input.pack import RawRows
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import Output, run
 
 PAGE = (Path(__file__).parents[1] / "docs" / "coming-from.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

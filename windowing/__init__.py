@@ -1,9 +1,9 @@
 """Slackwater's windowing runtime: a window's result is a pure function of the log.
 
-Read it in the order of one record's way: `spec` (what a pipeline is), `pack` (bytes to columns),
-`lane` (order, progress, lateness), `shard` (windows, epochs, revisions), `local` and `spark`
-(the two engines that drive lanes and shards), and beside them `semantics` (the definition that
-they are checked against).
+Read it in the order of one record's way: `model` (what a pipeline is), `engine` (`input`: bytes to
+columns; `lane`: order, progress, lateness; `shard`: windows, epochs, revisions), `runtime` and
+`spark` (what drives lanes and shards), and beside them `semantics` (the definition that they are
+checked against). `spec`, `local` and `pack` are what users import, and nothing else.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from windowing.operators import ANY, WindowedAggregator, WindowJoin
-    from windowing.rows.operators import Aggregate, Join, Sort
-    from windowing.rows.policies import (
+    from windowing.engine.rows.operators import Aggregate, Join, Sort
+    from windowing.engine.rows.policies import (
         IntervalWindow,
         SlidingWindow,
         TumblingWindow,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
         time,
         tuple_count,
     )
-    from windowing.spec.operator import (
+    from windowing.model.operator import (
         AggregatorSpec,
         EarlyRecords,
         EarlyTicks,
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
         TimeSessions,
         TimeWindows,
     )
-    from windowing.spec.operator_rows import Bound, Pair, Record, WindowRow
+    from windowing.model.operator_rows import Bound, Pair, Record, WindowRow
+    from windowing.operators import ANY, WindowedAggregator, WindowJoin
 
 __all__ = [
     "ANY",
@@ -78,11 +78,11 @@ __all__ = [
 ]
 
 _ROOMS = (
-    "windowing.spec.operator_rows",
-    "windowing.spec.operator",
+    "windowing.model.operator_rows",
+    "windowing.model.operator",
     "windowing.operators",
-    "windowing.rows.policies",
-    "windowing.rows.operators",
+    "windowing.engine.rows.policies",
+    "windowing.engine.rows.operators",
 )
 
 

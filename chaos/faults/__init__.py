@@ -3,11 +3,11 @@
 A fault without evidence proves nothing: the caller's verdict is then *unknown*, never a pass.
 """
 
+from chaos.control.reach import LocalReach, Reach
+from chaos.errors import FaultDidNotApply
 from chaos.faults.catalogue import fault_named
 from chaos.faults.cluster import kill_driver, kill_executor
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Attack, Condition, Fault, Inject, Scene, strike
-from chaos.faults.reach import LocalReach, Reach
 
 __all__ = [
     "Attack",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
 from infra import kafka
 from infra.errors import NotReady

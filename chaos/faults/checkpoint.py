@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
-from chaos.faults.reach import await_that
 
 _DONE_AGAIN_S = 600.0
 

@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.control.reach import LocalReach, Reach, await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
-from chaos.faults.reach import LocalReach, Reach, await_that
 from infra import spark
 from infra.errors import NotReady
 from infra.layout import Layout, default_layout

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Named, Scene
-from chaos.faults.reach import await_that
-from jobs.mend import newest
+from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
 
 What = Literal["delta", "snapshot", "offsets"]

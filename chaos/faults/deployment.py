@@ -13,10 +13,10 @@ from typing import Final
 
 import psutil
 
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import processes
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Deployable, Deployed, Scene
-from chaos.faults.reach import await_that
 from infra.airflow_api import AirflowApi
 from infra.errors import InfraError
 from infra.process import ProcessId, descendants, identify, is_alive

@@ -8,8 +8,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaos.errors import FaultDidNotApply, Unsupported
 from chaos.faults.damage import await_job_error
-from chaos.faults.errors import FaultDidNotApply, Unsupported
 from chaos.faults.fault import Named, Scene
 
 _SPARE_BYTES = 16 << 10

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from chaos.faults.reach import Reach
+    from chaos.control.reach import Reach
     from infra.endpoints import Endpoints
     from infra.proxy import Proxy
+    from windowing.model import Pipeline
     from windowing.semantics import LogEntry
-    from windowing.spec import Pipeline
 
 Inject = Callable[[], tuple[str, str]]
 """Does a fault; gives its name and the evidence that it took effect."""

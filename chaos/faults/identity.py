@@ -15,18 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Named, Scene
-from chaos.faults.reach import await_that
-from chaos.log import read_topic
+from chaos.readers.log import read_topic
 from infra.layout import ROOT
-from jobs.mend import newest
-from jobs.owner import OWNER_FILE, REFUSED_FILE
-from jobs.producing import send_all
+from jobs.brokers.producing import send_all
+from jobs.brokers.topic_admin import clean_by, delete_topic, topic_id
+from jobs.brokers.topics import create_topic, end_offsets, records_from
+from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
-from jobs.topic_admin import clean_by, delete_topic, topic_id
-from jobs.topics import create_topic, end_offsets, records_from
+from jobs.runs.owner import OWNER_FILE, REFUSED_FILE
 
 _GOES_ON_S = 300.0
 _LATER_BATCHES = 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from chaos.errors import FaultDidNotApply
 from chaos.faults.broker import draw_broker, still_answers
 from chaos.faults.cluster import busy_worker
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
 from infra.process import ProcessId
 

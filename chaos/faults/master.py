@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import processes
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
-from chaos.faults.reach import await_that
 from infra import spark_rest
 from infra.ports import answers, port_of
 

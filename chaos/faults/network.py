@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
-from chaos.faults.reach import await_that
 from infra.proxy import Conditions, Proxy
 
 _AGAIN_S = 30.0

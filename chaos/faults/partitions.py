@@ -7,12 +7,12 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Named, Scene
 from infra.layout import ROOT, STATE_DIR_VARIABLE
-from jobs.producing import send_all
-from jobs.topics import add_partitions, end_offsets, records_from
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import add_partitions, end_offsets, records_from
 
 _ACCEPT_S = 300.0
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from windowing.model import Pipeline
+from windowing.model.source import Source
 from windowing.semantics.values import ValueReader
-from windowing.spec import Pipeline
-from windowing.spec.source import Source
 
 HUGE_BYTES: Final = 10_000_000
 """How large the largest of `extremes` are, about."""

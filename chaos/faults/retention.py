@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Named, Scene
-from chaos.log import read_topic
+from chaos.readers.log import read_topic
+from jobs.brokers.topics import delete_before, end_offsets
 from jobs.runs import committed_offsets
-from jobs.topics import delete_before, end_offsets
 
 
 @dataclass

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import NOTICED_S, WORKERS, alive_workers
-from chaos.faults.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
 from chaos.faults.master import living_drivers
-from chaos.faults.reach import await_that
 from infra.ports import answers
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.control.reach import await_that
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
-from chaos.faults.reach import await_that
+from jobs.brokers.topics import end_offsets
 from jobs.runs import committed_offsets
-from jobs.topics import end_offsets
 
 _CAUGHT_UP_S = 300.0
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chaos.faults.errors import FaultDidNotApply
+from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Poisoned, Scene
 from chaos.faults.poison import HUGE_BYTES, Poison, extremes, poisons
-from jobs.producing import control_of, send_all
-from jobs.topics import allow_records_of, end_offsets, records_from
+from jobs.brokers.producing import control_of, send_all
+from jobs.brokers.topics import allow_records_of, end_offsets, records_from
+from windowing.model import Pipeline
 from windowing.semantics.values import ValueReader
-from windowing.spec import Pipeline
 
 Good = Mapping[str, Any]
 """A record that the pipeline takes, by field."""

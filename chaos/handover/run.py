@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chaos.contrast import Change, Contrast
 from chaos.handover.shared import Shared, Window, agree, letters_lacking, shared
-from chaos.log import LogRecord, read_topics
-from chaos.output import Output, read_tables
-from chaos.postgres_output import read_postgres
+from chaos.readers.log import LogRecord, read_topics
+from chaos.readers.output import Output, read_tables
+from chaos.readers.postgres import read_postgres
 from chaos.replay.production import same_windows
+from chaos.verdict.contrast import Change, Contrast
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.life import State
 from jobs.runs.choice import meant, name_in
+from jobs.runs.life import State
 from jobs.runs.looking import life_of
 from jobs.runs.orders import live_run
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 _POLL_S: Final = 0.5
 _GOES_ON: Final = frozenset({State.submitted, State.waiting, State.running, State.restarting})

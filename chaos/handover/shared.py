@@ -6,11 +6,11 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from chaos.contrast import Contrast, contrast
-from chaos.output import Identity, Output
-from windowing.spec.fields import Aggregate
-from windowing.spec.fingerprint import facts_of
-from windowing.spec.pipeline import Pipeline, Query
+from chaos.readers.output import Identity, Output
+from chaos.verdict.contrast import Contrast, contrast
+from windowing.model.fields import Aggregate
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.fingerprint import facts_of
 
 Line = tuple[Identity, str]
 Window = tuple[str, ...]

@@ -44,7 +44,7 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
     spread = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
     seeds = range(seed, seed + _SEEDS)
     return [
-        Part("classes", (*tests, *spread, "tests/windowing"), long),
+        Part("classes", (*tests, *spread, "tests/engine", "tests/runtime", "tests/sinks"), long),
         Part("fuzz", (*tests, *spread, "tests/fuzz"), long),
         *(_simulated(number) for number in seeds),
         Part(

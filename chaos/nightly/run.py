@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from chaos.checks import Outcome
-from chaos.contents import read_report
 from chaos.nightly.parts import Part
 from chaos.nightly.verdicts import PartVerdict
+from chaos.reports.contents import read_report
+from chaos.verdict.checks import Outcome
 
 _CODES = {0: Outcome.passed, 3: Outcome.unknown}
 _ENGINE = (sys.executable, "-m", "infra.containers")

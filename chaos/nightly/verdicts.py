@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from chaos.checks import Outcome
-from chaos.pages import page, write_together
+from chaos.reports.pages import page, write_together
+from chaos.verdict.checks import Outcome
 
 FILE, PAGE = "verdicts.json", "README.md"
 

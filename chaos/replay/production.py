@@ -12,12 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from chaos.log import LogRecord, behind
-from chaos.output import Identity, Output, dead_letter_identity, row_identity
-from chaos.verify import Comparison, compare
+from chaos.readers.log import LogRecord, behind
+from chaos.readers.output import Identity, Output, dead_letter_identity, row_identity
+from chaos.verdict.verify import Comparison, compare
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.rows import dead_letter_line, row_line
 from windowing.semantics import evaluate
-from windowing.spec.pipeline import Pipeline
-from windowing.spec.rows import dead_letter_line, row_line
 
 Offsets = Mapping[int, int]
 Line = tuple[Identity, str]

@@ -15,19 +15,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from chaos.log import LogRecord, behind, committed_ends, read_topic
-from chaos.output import Output, read_tables
+from chaos.readers.log import LogRecord, behind, committed_ends, read_topic
+from chaos.readers.output import Output, read_tables
 from chaos.replay.production import Production, against_production
 from chaos.replay.trials import Trial, draw_trials
-from chaos.verify import Verdict, verify
+from chaos.verdict.verify import Verdict, verify
 from chaos.workload.own_pipeline import own_pipeline
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.life import State
+from jobs.brokers.topics import lane_ends
+from jobs.runs.life import State
 from jobs.runs.orders import live_run
-from jobs.topics import lane_ends
-from windowing.spec import Pipeline, load_pipeline
+from windowing.model import Pipeline, load_pipeline
 
 News = Callable[[str], None]
 Offsets = Mapping[int, int]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaos.contrast import Contrast, contrast
-from chaos.output import Output
-from chaos.pages import page, write_together
+from chaos.readers.output import Output
 from chaos.replay.run import ReplayError
-from windowing.spec import Pipeline
+from chaos.reports.pages import page, write_together
+from chaos.verdict.contrast import Contrast, contrast
+from windowing.model import Pipeline
 
 Reasons = Mapping[str, int]
 

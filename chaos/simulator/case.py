@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from chaos.bounded_lines import bounded_text
+from chaos.readers.bounded_lines import bounded_text
 
 Event = dict[str, Any]
 """One record, in the shape of a line of EVENTS.jsonl."""

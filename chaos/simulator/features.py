@@ -11,7 +11,10 @@ from itertools import combinations
 from typing import Final, get_args
 
 from chaos.simulator.case import Case, FailureKind, Step
-from windowing.spec.disorder import (
+from windowing.model.fields import SIGNATURES
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.join import JoinedSource
+from windowing.model.progress.disorder import (
     Adaptive,
     Disorder,
     Heartbeat,
@@ -20,12 +23,9 @@ from windowing.spec.disorder import (
     Slack,
     SlackRows,
 )
-from windowing.spec.fields import SIGNATURES
-from windowing.spec.join import JoinedSource
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.rules import in_log_order
-from windowing.spec.source import Source
-from windowing.spec.window import ROW_NUM, Window, WindowClass
+from windowing.model.rules import in_log_order
+from windowing.model.source import Source
+from windowing.model.windows.window import ROW_NUM, Window, WindowClass
 
 Feature = tuple[str, str]
 """What it is a feature of, and what it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from chaos.output import Identity
+from chaos.readers.output import Identity
 
 Line = tuple[Identity, str]
 Lines = frozenset[str]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chaos.simulator.case import Case, record
-from chaos.simulator.checks import Finding, judge
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
 from chaos.simulator.features import pairs_of
-from chaos.simulator.parts import OWN, Parts
-from windowing.spec.pipeline import Pipeline, parse_pipeline
+from chaos.simulator.platform.parts import OWN, Parts
+from chaos.simulator.verdict.checks import Finding, judge
+from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from chaos.deaf import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
-from chaos.simulator.checks import CHECKS, Check, Finding
 from chaos.simulator.pairs import summary
-from chaos.simulator.parts import OWN, Parts
+from chaos.simulator.platform.parts import OWN, Parts
 from chaos.simulator.run import Result, draw_case, run_case
 from chaos.simulator.shrink import shrink
+from chaos.simulator.verdict.checks import CHECKS, Check, Finding
 
 KEEP = Path(".slackwater") / "simulated"
 """Where failures are kept, below the working directory."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from chaos.workload.kinds import Workload
 from chaos.workload.records import Sent
-from jobs import flights, weather
-from jobs.producing import send_all
-from jobs.topics import allow_records_of, create_topics
-from windowing.spec import Pipeline
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import allow_records_of, create_topics
+from jobs.datasets import flights, weather
+from windowing.model import Pipeline
 
 _END = b'{"end":true}'
 _TAKEN_BYTES = 900_000

@@ -7,9 +7,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from windowing.spec.errors import shown
-from windowing.spec.lengths import instant_us
-from windowing.spec.names import FileName, TopicName
+from windowing.model.errors import shown
+from windowing.model.lengths import instant_us
+from windowing.model.names import FileName, TopicName
 
 RECORDS_MAX: Final = 1_000_000
 """As many records as a plan sends: they are held in memory, and evaluated by the definition."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from chaos.log import EventsFileError
+from chaos.readers.log import EventsFileError
 from chaos.workload.feed import departed
 from chaos.workload.generated import write_generated
 from chaos.workload.kinds import RECORDS_MAX, Workload
 from chaos.workload.records import Sent, read_records
 from chaos.workload.topic_range import read_range
-from windowing.spec import Pipeline
+from windowing.model import Pipeline
 
 
 @dataclass(frozen=True)

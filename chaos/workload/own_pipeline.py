@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
 
 _KEPT_OF_NAME = 120
 

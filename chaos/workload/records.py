@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaos.bounded_lines import LineTooLong, bounded_lines
-from chaos.log import EnvelopeError, EventsFileError, read_events
+from chaos.readers.bounded_lines import LineTooLong, bounded_lines
+from chaos.readers.log import EnvelopeError, EventsFileError, read_events
+from windowing.model import Pipeline
 from windowing.semantics.controls import read_control
-from windowing.spec import Pipeline
 
 _PLACE = {"source", "partition", "offset"}
 _CONTENT = {"value", "raw", "control"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from chaos.log import LogError, committed_ends, read_topic
+from chaos.readers.log import LogError, committed_ends, read_topic
 from chaos.workload.kinds import Edge, Workload
 from chaos.workload.records import Sent
-from jobs.topics import offsets_at
-from windowing.spec import Pipeline
+from jobs.brokers.topics import offsets_at
+from windowing.model import Pipeline
 
 
 class RangeError(LogError):

@@ -2,7 +2,7 @@
 
 A run is one checkpoint. Its folder holds the checkpoint, a copy of the pipeline file as it was
 submitted, and a note of how; its rows are in the pipeline's table under the run's name. What
-states a run has, and what leads from one to the other, is `jobs.life`.
+states a run has, and what leads from one to the other, is `jobs.runs.life`.
 """
 
 from jobs.runs.folder import (

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jobs.life import Deaths
 from jobs.runs.folder import write_whole
+from jobs.runs.life import Deaths
 
 ATTEMPTS_FILE = "attempts.json"
 """In a run's folder."""

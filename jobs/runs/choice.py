@@ -13,8 +13,8 @@ import yaml
 from infra.endpoints import Endpoints
 from jobs.runs.folder import Run, RunError, find_named, runs_folder
 from jobs.runs.orders import live_run
-from windowing.spec import PipelineError, load_pipeline
-from windowing.spec.documents import read_text
+from windowing.model import PipelineError, load_pipeline
+from windowing.model.file.documents import read_text
 
 
 def meant(endpoints: Endpoints, file: Path, run: str | None = None) -> Run:

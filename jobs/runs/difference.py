@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from infra.endpoints import Endpoints
-from jobs.placement import is_version_of, with_place
 from jobs.runs.folder import Run, as_accepted
-from windowing.spec import PipelineError, load_pipeline
-from windowing.spec.errors import shown
+from jobs.runs.placement import is_version_of, with_place
+from windowing.model import PipelineError, load_pipeline
+from windowing.model.errors import shown
 
 
 def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> list[str] | None:

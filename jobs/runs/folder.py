@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from infra.endpoints import Endpoints
-from windowing.spec import Pipeline, PipelineError, load_pipeline
-from windowing.spec.joining import with_lanes
-from windowing.spec.names import RUN_MAX, check_name
+from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.file.joining import with_lanes
+from windowing.model.names import RUN_MAX, check_name
 
 FAILURE_FILE = "failure.json"
 SECRETS_FOLDER = "kafka"

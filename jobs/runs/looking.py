@@ -10,15 +10,15 @@ from pathlib import Path
 
 from infra import spark_rest
 from infra.endpoints import Endpoints
-from jobs.life import Deaths, Facts, Life, State, life
-from jobs.owner import REFUSED_FILE
 from jobs.runs.attempts import Attempts, read_attempts
 from jobs.runs.folder import Run, failure
+from jobs.runs.life import Deaths, Facts, Life, State, life
 from jobs.runs.names import job_name
 from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import read_order
+from jobs.runs.owner import REFUSED_FILE
 from jobs.runs.waiting import lacks
-from windowing.spec.source import Source
+from windowing.model.source import Source
 
 _LAUNCH = "Launch Command: "
 """The first words that a worker writes into a driver's output, at each start of it."""

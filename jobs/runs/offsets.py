@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from windowing.spec.source import Source
+from windowing.model.source import Source
 
 
 def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[int, dict[int, int]]:

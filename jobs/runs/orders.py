@@ -14,8 +14,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from infra.endpoints import Endpoints
-from jobs.life import Order
 from jobs.runs.folder import NOTE_FILE, Run, every_run, read_run, runs_folder, write_whole
+from jobs.runs.life import Order
 
 LIVE_FILE = "live.json"
 """In the folder of a pipeline's runs."""

@@ -11,18 +11,18 @@ from infra import outside, spark_room
 from infra.endpoints import Endpoints
 from infra.errors import NotReady
 from infra.spark_room import Room
-from jobs.broker import BrokerError
-from jobs.life import Life
+from jobs.brokers.broker import BrokerError
+from jobs.brokers.topics import TopicError, end_offsets
 from jobs.runs.difference import file_differs
 from jobs.runs.folder import Run, RunError, every_run
+from jobs.runs.life import Life
 from jobs.runs.looking import look_at
 from jobs.runs.names import job_name
 from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import live_run
 from jobs.runs.verdicts import Judge, Verdict, last_verdict
-from jobs.topics import TopicError, end_offsets
-from windowing.spec import PipelineError
-from windowing.spec.source import Source
+from windowing.model import PipelineError
+from windowing.model.source import Source
 
 
 @dataclass(frozen=True)

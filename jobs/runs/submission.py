@@ -13,8 +13,6 @@ from infra import spark_rest
 from infra.endpoints import Endpoints
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
-from jobs.life import Order, State
-from jobs.owner import REFUSED_FILE
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
     FAILURE_FILE,
@@ -30,6 +28,7 @@ from jobs.runs.folder import (
     table_of,
     write_note,
 )
+from jobs.runs.life import Order, State
 from jobs.runs.looking import life_of
 from jobs.runs.names import job_name, run_of_job
 from jobs.runs.orders import (
@@ -39,7 +38,8 @@ from jobs.runs.orders import (
     one_at_a_time,
     withdraw_order,
 )
-from windowing.spec import Pipeline
+from jobs.runs.owner import REFUSED_FILE
+from windowing.model import Pipeline
 
 _SCRIPT = "jobs/pipeline.py"
 

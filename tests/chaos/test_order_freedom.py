@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from chaos.order_freedom import counter_example, kinds_of
 from slackwater.main import app
-from windowing.spec.user_aggregate import UserAggregateError
+from windowing.model.user.user_aggregate import UserAggregateError
 
-HERE = "tests.windowing.user_classes"
+HERE = "tests.engine.user_classes"
 
 
 @pytest.mark.parametrize("reference", [f"{HERE}:Span", "pipelines.swing:Swing"])

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from chaos.plan import CheckName, Step, kind_of, load_plan, parse_plan
 from slackwater.main import app
-from windowing.spec.errors import PipelineError
+from windowing.model.errors import PipelineError
 
 FILES = sorted((Path(__file__).parents[2] / "chaos" / "plans").rglob("*.yml"))
 PLANS = [file for file in FILES if file.parent.name != "pipelines" and kind_of(file) == "faults"]

@@ -11,10 +11,10 @@ from typing import Any
 from chaos.simulator.draw import KINDS, Wish, draw_log, draw_pipeline
 from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, NO_UPDATE, ORDER_FREE
 from tests.checkpoints.recording import Recording, arrived
-from windowing.errors import WindowingError
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.run_errors import WindowingError
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
-from windowing.spec import Pipeline, parse_pipeline
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "data" / "pipelines"

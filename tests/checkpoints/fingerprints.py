@@ -16,7 +16,7 @@ from pathlib import Path
 from chaos.simulator.draw import KINDS, Wish, draw_pipeline
 from chaos.simulator.draw.wish import JOIN
 from tests.checkpoints.drawn import files, frozen
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.model import Pipeline, parse_pipeline
 
 FILE = Path(__file__).parent / "fingerprints.jsonl"
 _SEEDS = 150

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from windowing import early, lane, shard, tables
+from windowing.engine import early, lane, shard, tables
 from windowing.operators import due, joined, lanes, partial, window_store
 
 FILE = Path(__file__).parent / "layouts.json"

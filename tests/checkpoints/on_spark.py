@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from tests.checkpoints.drawn import CASES, frozen
 from tests.strategies import entry
-from windowing.batches import batches
-from windowing.local import Output
-from windowing.pack import RawRows
-from windowing.spec import Pipeline, parse_pipeline
+from windowing.engine.input.batches import batches
+from windowing.engine.input.pack import RawRows
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import Output
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.checkpoints import on_spark
 from tests.checkpoints.drawn import recordings
 from tests.checkpoints.recording import SUFFIX
-from windowing import shard
+from windowing.engine import shard
 
 HERE = Path(__file__).parent
 

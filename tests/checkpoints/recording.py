@@ -11,11 +11,11 @@ from typing import Self
 import msgspec
 
 from tests.strategies import Entry, entry
-from windowing.batches import batches, interleave
-from windowing.local import LocalEngine, Output, Snapshot
-from windowing.pack import RawRows
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.rows import dead_letter_lines, row_lines
+from windowing.engine.input.batches import batches, interleave
+from windowing.engine.input.pack import RawRows
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.runtime.local import LocalEngine, Output, Snapshot
 
 SUFFIX = ".msgpack.xz"
 _BATCH_ROWS = 4

@@ -14,14 +14,14 @@ from tests.checkpoints.layouts import FILE as LAYOUTS
 from tests.checkpoints.layouts import layouts
 from tests.checkpoints.record import HERE
 from tests.checkpoints.recording import SUFFIX, Recording, cut, lines, wall_us
-from windowing import lane, shard
-from windowing.errors import CheckpointMismatch
-from windowing.formats import Format, number_of
-from windowing.local import LocalEngine
+from windowing.engine import lane, shard
+from windowing.engine.formats import Format, number_of
+from windowing.engine.state import MemoryStore
+from windowing.model import parse_pipeline
+from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.model.run_errors import CheckpointMismatch
+from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
-from windowing.spec import parse_pipeline
-from windowing.spec.rows import dead_letter_lines, row_lines
-from windowing.state import MemoryStore
 
 FOLDERS = sorted(path for path in HERE.glob("states-*") if path.is_dir())
 STATES = [file for folder in FOLDERS for file in sorted(folder.glob(f"*{SUFFIX}"))]

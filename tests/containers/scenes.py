@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from chaos.faults.contained import ContainerReach
+from chaos.control.containers import ContainerReach
 from chaos.faults.fault import Scene
 from infra.containers.stack import ContainerStack
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 PIPELINE = Path(__file__).parents[2] / "pipelines" / "flight_delays.yml"
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from chaos.control.containers import ContainerReach
 from chaos.faults.broker import KillBroker, PauseBroker
-from chaos.faults.contained import ContainerReach
 from chaos.faults.fault import Attack, Scene
 from chaos.faults.isolation import DisconnectBroker, LosePackets
 from infra.containers.boxes import INTERNAL

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from chaos.checks import Outcome
-from chaos.fitting import make_order
-from chaos.runner import run_plans
+from chaos.run.fitting import make_order
+from chaos.run.runner import run_plans
+from chaos.verdict.checks import Outcome
 from infra.layout import ROOT, Layout
 
 pytestmark = [

@@ -9,14 +9,14 @@ import psycopg
 import pytest
 import yaml
 
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
 from infra.endpoints import Endpoints
-from jobs.deploy import _placed as placed
-from tests.windowing.test_table_growth import ONE, Running, Version
-from windowing.errors import TableConflict
+from jobs.deployment.deploy import _placed as placed
+from tests.sinks.test_table_growth import ONE, Running, Version
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.run_errors import TableConflict
 from windowing.spark.sinks.postgres import PostgresSink
-from windowing.spec import Pipeline, parse_pipeline
 
 pytestmark = pytest.mark.containers
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from chaos.log import read_events
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
+from chaos.readers.log import read_events
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
 from infra.containers.session import Session
 from infra.layout import ROOT
 from tests.containers.conftest import PATIENCE_S, await_postgres
@@ -98,7 +98,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 def write_batches(folder: Path) -> None:
     from jobs import file_run
-    from windowing.batches import batches, checked
+    from windowing.engine.input.batches import batches, checked
 
     (folder / "in").mkdir()
     log = list(checked(read_events(DATA / CASE / "events.jsonl"), with_sink(CASE)))

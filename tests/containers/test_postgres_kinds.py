@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from chaos.log import LogRecord, read_events
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
-from windowing.spec import Pipeline, parse_pipeline
+from chaos.readers.log import LogRecord, read_events
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
+from windowing.model import Pipeline, parse_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -77,7 +77,7 @@ def logged(file: Path, events: Sequence[dict[str, Any]]) -> list[LogRecord]:
 def run(spark: SparkSession, pipeline: Pipeline, log: Sequence[LogRecord], folder: Path) -> None:
     """Into PostgreSQL, two records a batch, every batch written twice."""
     from jobs.file_run import finish, one_file_a_batch
-    from windowing.batches import batches
+    from windowing.engine.input.batches import batches
     from windowing.spark.plan import emissions
     from windowing.spark.sinks import PostgresSink
 

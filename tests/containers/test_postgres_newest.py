@@ -11,16 +11,16 @@ import psycopg
 import pytest
 from deltalake import DeltaTable
 
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
-from jobs.dead_letters import in_postgres, in_tables
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
+from jobs.tools.dead_letters import in_postgres, in_tables
 from tests.strategies import Entry, entry
-from windowing.batches import batches
-from windowing.local import LocalEngine
-from windowing.newest import newest
-from windowing.output import Emitted, tagged
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.newest import newest
+from windowing.runtime.output import Emitted, tagged
 from windowing.spark.sinks import PostgresSink, TableSink
-from windowing.spec import Pipeline, parse_pipeline
 
 pytestmark = pytest.mark.containers
 

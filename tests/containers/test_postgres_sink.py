@@ -11,12 +11,12 @@ import pandas as pd
 import psycopg
 import pytest
 
-from chaos.expectations.batches import RunTables
-from chaos.expectations.postgres_batches import PostgresRun
-from chaos.log import read_events
-from chaos.postgres_output import read_postgres
-from chaos.verify import verify
-from windowing.spec import Pipeline, PipelineError, parse_pipeline
+from chaos.quality.batches import RunTables
+from chaos.quality.postgres_batches import PostgresRun
+from chaos.readers.log import read_events
+from chaos.readers.postgres import read_postgres
+from chaos.verdict.verify import verify
+from windowing.model import Pipeline, PipelineError, parse_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,7 +61,7 @@ def test_a_batch_that_dies_in_its_transaction_is_written_once(
     name: str, spark: SparkSession, postgres: str, tmp_path: Path
 ) -> None:
     from jobs.file_run import finish, one_file_a_batch
-    from windowing.batches import batches, checked
+    from windowing.engine.input.batches import batches, checked
     from windowing.spark.plan import emissions
     from windowing.spark.sinks import PostgresSink, TableSink
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import psycopg
 import pytest
 
-from jobs.agreement import compare
-from jobs.plans import Checkpoint
-from tests.windowing.test_sink_tokens import NAMES, PIPELINE, batches, in_the_first_form
-from windowing.errors import TokenMismatch
+from jobs.checkpoints.agreement import compare
+from jobs.checkpoints.plans import Checkpoint
+from tests.sinks.test_sink_tokens import NAMES, PIPELINE, batches, in_the_first_form
+from windowing.model.run_errors import TokenMismatch
+from windowing.runtime.token import Kept, Stretch
 from windowing.spark.sinks.postgres import PostgresSink, kept
 from windowing.spark.sinks.tokens import token_of_frames
-from windowing.token import Kept, Stretch
 
 pytestmark = pytest.mark.containers
 

@@ -151,7 +151,7 @@ def submit_driver(run, offset):
 
 
 def state_of(note):
-    """As `jobs.life` sees it."""
+    """As `jobs.runs.life` sees it."""
     if order := note.get("order"):
         return ("stopped", None) if order == STOPPED else ("superseded", f"run {order} took over")
     match driver(note)["state"]:

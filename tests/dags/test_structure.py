@@ -235,7 +235,7 @@ def test_the_loader_is_small_and_the_parse_imports_no_engine(pipelines):
     code = (
         "import sys; import dags.pipelines; "
         "print([m for m in sys.modules if m.split('.')[0] in ('pyspark','pyarrow','polars')"
-        " or m.startswith(('windowing.spark','windowing.lane','windowing.shard','jobs'))])"
+        " or m.startswith(('windowing.spark','windowing.runtime','windowing.engine','jobs'))])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False

@@ -6,13 +6,13 @@ from pathlib import Path
 import yaml
 from hypothesis import given, settings
 
-from chaos.cuts.plan import load_cuts_plan
-from chaos.expectations import read_block
+from chaos.batch_comparison.plan import load_cuts_plan
 from chaos.plan import kind_of, load_plan
+from chaos.quality import read_block
 from tests.fuzz.corpus import every, try_one
 from tests.fuzz.mutations import Recorded, yaml_files
-from windowing.spec import PipelineError, load_pipeline
-from windowing.spec.explain import explain
+from windowing.model import PipelineError, load_pipeline
+from windowing.model.explain.pipeline import explain
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "data" / "pipelines"

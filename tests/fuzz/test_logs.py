@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from chaos.log import LogError
-from chaos.output import OutputError, read_tables
+from chaos.readers.log import LogError
+from chaos.readers.output import OutputError, read_tables
 from slackwater.main import app
-from tests.chaos.test_expectations import OUTCOME, P
-from tests.chaos.test_verify import write_tables
+from tests.chaos.quality.test_expectations import OUTCOME, P
+from tests.chaos.verdict.test_verify import write_tables
 from tests.fuzz.corpus import every, try_one
 from tests.fuzz.mutations import Recorded, line_files, spoilt
-from windowing.errors import WindowingError
+from windowing.model import PipelineError
+from windowing.model.run_errors import WindowingError
 from windowing.semantics.definition import IntSumError
-from windowing.semantics.landmark import EndlessLandmarkError
 from windowing.semantics.log import BadLogError
 from windowing.semantics.units import ArrivalOrderError
-from windowing.spec import PipelineError
+from windowing.semantics.windows.landmark import EndlessLandmarkError
 
 RECORDED = sorted((Path(__file__).parents[2] / "tests" / "data" / "pipelines").glob("*/"))
 OURS = (

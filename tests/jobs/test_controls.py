@@ -11,21 +11,21 @@ import pytest
 from kafka import KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from chaos.log import LogRecord, read_events, read_topic
-from jobs.producing import control_of
-from jobs.recording import Event, event_line, record, write_events
-from jobs.topics import create_topic
+from chaos.readers.log import LogRecord, read_events, read_topic
+from jobs.brokers.producing import control_of
+from jobs.brokers.topics import create_topic
+from jobs.tools.recording import Event, event_line, record, write_events
+from tests.engine.test_engine import lines
 from tests.strategies import Entry
-from tests.windowing.test_engine import lines
-from windowing.batches import batches
-from windowing.control import ControlError, read_control
-from windowing.local import run
+from windowing.engine.input.batches import batches
+from windowing.engine.input.control import ControlError, read_control
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.model.source import CONTROL_HEADER
+from windowing.runtime.local import run
 from windowing.semantics import evaluate
 from windowing.semantics.controls import read_control as read_defined
 from windowing.semantics.trace import trace
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.rows import dead_letter_lines, row_lines
-from windowing.spec.source import CONTROL_HEADER
 
 PIPELINE = """
 name: p

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from dags.entities import read_deployments
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.placement import place
+from jobs.runs.placement import place
 from slackwater.main import app
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 PIPELINE = """
 name: tides

@@ -18,10 +18,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.life import SILENT_DEATHS_MAX, State
+from jobs.runs.life import SILENT_DEATHS_MAX, State
 from jobs.runs.names import run_of_job
 from jobs.runs.overview import Overview, overview
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 GOOD, BAD = "ebb", "nowhere"
 """The topic of a file whose job can run, and of one whose job cannot: there is no such topic."""

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from windowing import AggregatorSpec, Bound, JoinSpec, Record, WindowedAggregator, WindowJoin
+from windowing.model.operator import LaneSpec
 from windowing.operators import CallReport
-from windowing.spec.operator import LaneSpec
 
 Entry = Record | Bound
 Operator = WindowedAggregator | WindowJoin

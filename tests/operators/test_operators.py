@@ -18,18 +18,18 @@ from windowing import (
     WindowedAggregator,
     WindowJoin,
 )
+from windowing.model.operator import JoinSpec, RowSessions, TimeSessions
 from windowing.operators.errors import CallRefused, RecordAfterEnd, StoreFull, UnknownLane
-from windowing.semantics import operator_join, operator_sessions, operator_windows
-from windowing.spec.operator import JoinSpec, RowSessions, TimeSessions
+from windowing.semantics.operators import join, sessions, windows
 
 
 def defined(case: Case) -> tuple[list[Any], set[tuple[str, int]]]:
     """The rows in their order, and the refused records."""
     if isinstance(case.spec, JoinSpec):
-        rows, _, refused = operator_join.pairs_of(case.spec, case.log)
+        rows, _, refused = join.pairs_of(case.spec, case.log)
         return list(rows), {(r.lane, r.offset) for r in refused}
     by_session = isinstance(case.spec.windows, TimeSessions | RowSessions)
-    definition = operator_sessions if by_session else operator_windows
+    definition = sessions if by_session else windows
     found, refused = definition.rows_of(case.spec, case.log)
     return list(found), {(r.lane, r.offset) for r in refused}
 
@@ -122,7 +122,7 @@ def test_pairs_by_the_wall_clock_are_the_pairs_of_the_log(data: st.DataObject) -
     feed.operator.timeout(10**6)
     feed.operator.timeout(10**7)
     assert isinstance(case.spec, JoinSpec)
-    every_pair = operator_join.pairs_of(case.spec, case.log)[1]
+    every_pair = join.pairs_of(case.spec, case.log)[1]
     assert len(feed.rows) == len(every_pair)
     assert all(pair in feed.rows for pair in every_pair)
 

@@ -18,7 +18,7 @@ from tests.packaging.environment import ROOT, UV, Environment, build_wheel, make
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-ROOMS = {"chaos", "dags", "infra", "jobs", "slackwater", "windowing"}
+ROOMS = {"chaos", "conformance", "dags", "infra", "jobs", "slackwater", "windowing"}
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import HARD_FLOATS
+from windowing.model.fields import Aggregate
 from windowing.semantics.aggregates import IntSumError, aggregate, exact_sum, rounded
-from windowing.spec.fields import Aggregate
 
 hard = st.sampled_from(HARD_FLOATS) | st.floats(allow_nan=False, allow_infinity=False)
 lists = st.lists(hard, min_size=1, max_size=12)

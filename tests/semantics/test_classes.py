@@ -7,14 +7,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.semantics import landmark, tuples
-from windowing.semantics.controls import Bound, Observation
-from windowing.semantics.generators import generator
-from windowing.semantics.lanes import Lane
-from windowing.semantics.revisions import revisions
-from windowing.semantics.units import Item
-from windowing.semantics.windows import definition_of
-from windowing.spec.disorder import (
+from windowing.model.fields import Aggregate
+from windowing.model.file.pipeline import Query
+from windowing.model.late import Late
+from windowing.model.progress.disorder import (
     Adaptive,
     Delays,
     Disorder,
@@ -24,10 +20,14 @@ from windowing.spec.disorder import (
     Slack,
     SlackRows,
 )
-from windowing.spec.fields import Aggregate
-from windowing.spec.late import Late
-from windowing.spec.pipeline import Query
-from windowing.spec.window import Window, WindowClass
+from windowing.model.windows.window import Window, WindowClass
+from windowing.semantics.controls import Bound, Observation
+from windowing.semantics.generators import generator
+from windowing.semantics.lanes import Lane
+from windowing.semantics.revisions import revisions
+from windowing.semantics.units import Item
+from windowing.semantics.windows import landmark, tuples
+from windowing.semantics.windows.classes import definition_of
 
 values = st.lists(st.integers(-20, 40), min_size=1, max_size=30)
 LENGTHS = st.integers(1, 12)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.log import LogRecord, read_events
+from chaos.readers.log import LogRecord, read_events
 from tests.strategies import Case, Entry, cases, entry, interleavings
+from windowing.model import load_pipeline, parse_pipeline
+from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.semantics import BadLogError, Outcome, evaluate
 from windowing.semantics.aggregates import IntSumError
-from windowing.spec import load_pipeline, parse_pipeline
-from windowing.spec.rows import dead_letter_lines, row_lines
 
 DATA = Path(__file__).parents[1] / "data" / "pipelines"
 CASES = sorted(folder for folder in DATA.iterdir() if folder.is_dir())

@@ -11,9 +11,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windowing.rows.policies import Event, ManualClock, SlidingWindow, TumblingWindow, WindowEvent
-from windowing.semantics.policies import Advance, Insert, Mark, Operation, Shown, evaluate
-from windowing.spec.policy import (
+from windowing.engine.rows.policies import (
+    Event,
+    ManualClock,
+    SlidingWindow,
+    TumblingWindow,
+    WindowEvent,
+)
+from windowing.model.windows.policy import (
     Count,
     Delta,
     Marker,
@@ -25,6 +30,7 @@ from windowing.spec.policy import (
     TupleCount,
     WindowClause,
 )
+from windowing.semantics.windows.policies import Advance, Insert, Mark, Operation, Shown, evaluate
 
 _EXAMPLES = max(settings.default.max_examples * 3, 100) if settings.default else 100
 _SELECTIONS = st.sampled_from([Selection.lru, Selection.lfu, Selection.oldest])

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chaos.log import read_events
+from chaos.readers.log import read_events
 from tests.strategies import KINDS, Entry, cases, entry, interleavings
-from windowing.batches import batches
-from windowing.local import LocalEngine
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
 from windowing.semantics.trace import TraceError, trace
 from windowing.semantics.units import ArrivalOrderError
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 # Eight classes share the time that one would have.

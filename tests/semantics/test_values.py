@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windowing.model import parse_pipeline
 from windowing.semantics.json_objects import DEPTH_MAX, parse_object
 from windowing.semantics.values import Record, ValueReader, read_iso
-from windowing.spec import parse_pipeline
 
 PIPELINE = """
 name: p

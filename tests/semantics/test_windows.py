@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.semantics.sliding import extent, wids
-from windowing.spec.window import Window, WindowClass
+from windowing.model.windows.window import Window, WindowClass
+from windowing.semantics.windows.sliding import extent, wids
 
 
 def sliding(range_us: int, slide_us: int, origin_us: int = 0) -> Window:

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from chaos.expectations.report import QualityReport, QualityResult
-from jobs.life import Life, State
+from chaos.quality.report import QualityReport, QualityResult
 from jobs.runs import Progress, Run
+from jobs.runs.life import Life, State
 from jobs.runs.overview import Overview
 from jobs.runs.verdicts import Verdict
 from slackwater import answers
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = ROOT / "tests" / "dags" / "stand_in.py"

@@ -12,7 +12,7 @@ import pytest
 from slackwater import main
 from slackwater.console import bar, complain, err, plain, say, tell
 from tests.slackwater.pipelines import event, written
-from windowing.errors import BrokenEnvelope, ResultOverflow
+from windowing.model.run_errors import BrokenEnvelope, ResultOverflow
 
 HOSTILE = [
     "\\[/b]",

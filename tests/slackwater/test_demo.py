@@ -13,7 +13,7 @@ from infra import outside
 from infra.endpoints import Endpoints
 from infra.layout import ROOT
 from slackwater.demo import Demo
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 INNER = Endpoints(
     "kafka:9092",

@@ -18,7 +18,7 @@ from infra.daemon import shared_environment
 from infra.errors import InfraError
 from slackwater.init import files
 from slackwater.main import app
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 VARIABLES = ("SLACKWATER_PROJECT", "SLACKWATER_STATE_DIR", "SLACKWATER_PIPELINES")
 VARIABLES += ("SLACKWATER_PLANS", "SLACKWATER_PYTHON", "SLACKWATER_KAFKA_FILE", "PYTHONPATH")

@@ -15,19 +15,19 @@ import pytest
 from deltalake import write_deltalake
 from typer.testing import CliRunner
 
-from chaos.output import read_tables
-from chaos.verify import verify
-from jobs.dead_letters import Letter, by_reason, in_tables
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import verify
+from jobs.tools.dead_letters import Letter, by_reason, in_tables
 from slackwater.main import app
 from tests.strategies import Entry, entry
 from tests.test_tidy import ROOT
-from windowing.batches import batches
-from windowing.local import LocalEngine
-from windowing.output import tagged
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.output import tagged
 from windowing.semantics.values import Reason
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.table import TableSink
-from windowing.spec import Pipeline, parse_pipeline
 
 DOCUMENT = (ROOT / "docs/results.md").read_text(encoding="utf-8")
 TEXT = """
@@ -203,7 +203,7 @@ def test_each_line_of_the_document_reads_the_newest_rows(pipeline: Path) -> None
 
 
 def events(file: Path, log: Sequence[Entry]) -> None:
-    from jobs.recording import write_events
+    from jobs.tools.recording import write_events
 
     write_events(file, log)
 

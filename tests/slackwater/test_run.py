@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 from slackwater import classes
 from slackwater.main import app
 from tests.slackwater.pipelines import written
-from windowing.counts import Counts, RecordsUnaccounted, check_counts
-from windowing.lane import Lane
-from windowing.spec.rows import DeadLetter
+from windowing.engine.lane import Lane
+from windowing.model.rows import DeadLetter
+from windowing.runtime.counts import Counts, RecordsUnaccounted, check_counts
 
 SUMS = """\
 tens: read 6 = applied 4 + outside 0 + dropped 0 + dead 2

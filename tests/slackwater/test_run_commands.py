@@ -21,11 +21,11 @@ from jobs.runs.attempts import Attempt
 from slackwater.main import app
 from tests.life.machine import BAD, FILE, GOOD
 from tests.life.pretended import PretendedCluster
-from windowing.batches import batches, checked
-from windowing.local import LocalEngine
-from windowing.output import tagged
+from windowing.engine.input.batches import batches, checked
+from windowing.model import load_pipeline
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.output import tagged
 from windowing.spark.sinks.table import TableSink
-from windowing.spec import load_pipeline
 
 
 @dataclass
@@ -83,13 +83,13 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
             (STATE_DIR_VARIABLE, str(tmp_path / "state")),
         ):
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr("jobs.broker.BOOTSTRAP_S", 0.1)
+        monkeypatch.setattr("jobs.brokers.broker.BOOTSTRAP_S", 0.1)
         yield Desk(cluster, file, events)
 
 
 def write_tables(run: runs.Run, events: Path) -> None:
     """What the job of a run writes of a log."""
-    from chaos.log import read_events
+    from chaos.readers.log import read_events
 
     pipeline = run.own_pipeline()
     engine, sink = LocalEngine(pipeline), TableSink(pipeline, run.table, run.run)
@@ -178,7 +178,7 @@ def test_a_job_that_dies_again_and_again_never_runs(desk: Desk) -> None:
     desk.submit("r1")
     desk.cluster.kill_a_driver()
     folder = runs.find(desk.cluster.endpoints, load_pipeline(desk.file), "r1").folder
-    from jobs.life import Deaths
+    from jobs.runs.life import Deaths
 
     for number in (1, 2, 3):
         attempt = Attempt(folder)
@@ -215,7 +215,7 @@ def test_the_last_verdicts_are_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch
     write_tables(run, desk.events)
     desk.call("verify", desk.file, "--input", desk.events)
     assert desk.runs()[0]["last_verify"] is None, "of a file that is not the run's topic"
-    from chaos import log
+    from chaos.readers import log
 
     monkeypatch.setattr(log, "read_topics", lambda _, source: log.read_events(desk.events, source))
     desk.call("verify", desk.file)

@@ -16,18 +16,18 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import kill_driver
-from chaos.faults.errors import FaultDidNotApply
 from infra import stack
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from jobs import runs
-from jobs.life import DEATHS_MAX, State
-from jobs.producing import send_all
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import create_topics
+from jobs.runs.life import DEATHS_MAX, State
 from jobs.runs.looking import life_of, look_at
-from jobs.topics import create_topics
 from tests.life.machine import FILE, GOOD, Runs
-from windowing.spec import load_pipeline
+from windowing.model import load_pipeline
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from windowing.batches import batches
-from windowing.errors import WindowingError
-from windowing.pack import RawRows
-from windowing.spec import parse_pipeline
+from windowing.engine.input.batches import batches
+from windowing.engine.input.pack import RawRows
+from windowing.model import parse_pipeline
+from windowing.model.run_errors import WindowingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ LOG = [(4, "a", 1), (14, "a", None), (60, "b", 5), (61, "b", 5), (4, "a", 9), (1
 
 
 def cut(rows: int) -> Iterator[Mapping[int, RawRows]]:
-    from chaos.log import LogRecord
+    from chaos.readers.log import LogRecord
 
     log = [
         LogRecord("t", 0, offset, json.dumps({"ts": ts, "k": k, "v": v}).encode(), None, None)

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from infra import stack
 from infra.layout import STATE_DIR_VARIABLE, Layout
 from infra.spark_size import AT_ONCE_VARIABLE
-from jobs.producing import send_all
+from jobs.brokers.producing import send_all
 from slackwater.main import app
 
 PIPELINE = """

@@ -9,7 +9,7 @@ import pytest
 
 from tests.checkpoints import on_spark
 from tests.checkpoints.record import HERE
-from windowing.spec.rows import row_lines
+from windowing.model.rows import row_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chaos.conform.wid_case import Case, question_of
-from tests.chaos.test_conform_wid import CASES
+from conformance.wid.case import Case, question_of
+from tests.conformance.test_wid import CASES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,12 +30,12 @@ def sample() -> list[Case]:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_sample_of_every_class_on_spark(spark: SparkSession) -> None:
+    from conformance.drivers import wid_spark
     from jobs.many_runs import run_all
-    from slackwater import conform_spark
 
     chosen = sample()
     assert len(chosen) >= 30
-    found = list(conform_spark.judge(chosen, 0, partial(run_all, spark=spark)))
+    found = list(wid_spark.judge(chosen, 0, partial(run_all, spark=spark)))
     assert len(found) == len(chosen)
     for on_spark, by_definition in found:
         assert on_spark.judged_by == "engine on Spark"

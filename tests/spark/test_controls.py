@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.jobs.test_controls import PIPELINE, VARIANTS
+from windowing.model import parse_pipeline
 from windowing.semantics.controls import read_control
-from windowing.spec import parse_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
-from chaos.log import read_topics
-from chaos.output import read_tables
-from chaos.verify import Verdict, verify
-from jobs.owner import OWNER_FILE, REFUSED_FILE, Owner
-from jobs.plans import read_checkpoint
-from jobs.producing import send_all
+from chaos.readers.log import read_topics
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import Verdict, verify
+from jobs.brokers.producing import send_all
+from jobs.brokers.topic_admin import delete_topic
+from jobs.brokers.topics import create_topics, end_offsets
+from jobs.checkpoints.plans import read_checkpoint
 from jobs.runs import FAILURE_FILE
-from jobs.topic_admin import delete_topic
-from jobs.topics import create_topics, end_offsets
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.spec.legacy_fingerprint import legacy_fingerprint
+from jobs.runs.owner import OWNER_FILE, REFUSED_FILE, Owner
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.legacy_fingerprint import legacy_fingerprint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

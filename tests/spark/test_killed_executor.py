@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from chaos import faults
-from chaos.log import read_topic
-from chaos.output import read_tables
-from chaos.verify import verify
+from chaos.readers.log import read_topic
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import verify
 from infra import stack
 from infra.layout import Layout
-from jobs import flights, runs
-from jobs.topics import create_topics, end_offsets
-from windowing.spec import load_pipeline
+from jobs import runs
+from jobs.brokers.topics import create_topics, end_offsets
+from jobs.datasets import flights
+from windowing.model import load_pipeline
 
 PIPELINE = Path(__file__).parent.parent.parent / "pipelines" / "flight_delays.yml"
 PATIENCE_S = 300

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jobs.orphan import executors
+from jobs.driver.orphan import executors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,22 +19,22 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from chaos.log import read_topics
-from chaos.output import read_tables
-from chaos.verify import verify
+from chaos.readers.log import read_topics
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import verify
 from infra import stack
 from infra.endpoints import Endpoints
-from jobs import partitions
-from jobs.partitions import REFUSED_BATCH, PartitionsError, accept
-from jobs.producing import send_all
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import add_partitions, create_topics
+from jobs.checkpoints import partitions
+from jobs.checkpoints.partitions import REFUSED_BATCH, PartitionsError, accept
 from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.folder import write_note
-from jobs.topics import add_partitions, create_topics
 from slackwater.main import app
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.file.joining import with_lanes
+from windowing.model.joined import JoinedLane
 from windowing.semantics.log import BadLogError
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
-from windowing.spec.joined import JoinedLane
-from windowing.spec.joining import with_lanes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chaos.log import read_events
-from windowing.batches import batches, checked, interleave
-from windowing.output import write_output
-from windowing.spec import load_pipeline
+from chaos.readers.log import read_events
+from windowing.engine.input.batches import batches, checked, interleave
+from windowing.model import load_pipeline
+from windowing.runtime.output import write_output
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jobs.results import of_run, write
+from jobs.tools.results import of_run, write
 from tests.slackwater.test_results import DOCUMENT, RECORDS, P, deploy, log_of
 
 if TYPE_CHECKING:

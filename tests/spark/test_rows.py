@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from windowing.frames import to_bytes
-from windowing.lane import Lane
-from windowing.pack import RawRows, pack
-from windowing.shard import Shard
-from windowing.spec import parse_pipeline
-from windowing.state import MemoryStore
-from windowing.values import ValueRules
+from windowing.engine.frames import to_bytes
+from windowing.engine.input.pack import RawRows, pack
+from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import Lane
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
+from windowing.model import parse_pipeline
 
 PIPELINE = """
 name: p

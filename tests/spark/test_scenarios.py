@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chaos.test_conform_samza import ASKED
+from tests.conformance.test_samza import ASKED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_every_scenario_that_a_pipeline_can_ask_on_spark(spark: SparkSession) -> None:
+    from conformance.drivers import samza_local
     from jobs.many_runs import run_all
-    from slackwater import conform_samza_engine
 
     run = partial(run_all, spark=spark)
-    found = conform_samza_engine.judge_on_spark([*ASKED.values()], 0, run)
+    found = samza_local.judge_on_spark([*ASKED.values()], 0, run)
     assert [verdict.case for verdict in found] == [*ASKED]
     for verdict in found:
         assert verdict.judged_by == "engine on Spark"

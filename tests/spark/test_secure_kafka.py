@@ -18,16 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from chaos.log import LogError, read_topic
+from chaos.readers.log import LogError, read_topic
 from infra.kafka_settings import KafkaSettings, settings
 from infra.kafka_spelling import hand_over
 from infra.layout import ROOT
 from infra.ports import free_port
 from infra.spark import connector_jars
-from jobs.broker import BrokerError
-from jobs.producing import send_all
+from jobs.brokers.broker import BrokerError
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import TopicError, create_topic, end_offsets
 from jobs.runs import FAILURE_FILE, SECRETS_FOLDER
-from jobs.topics import TopicError, create_topic, end_offsets
 from tests.secure_broker import PASSWORD, USER, SecureBroker, given, secure_kafka
 
 __all__ = ["secure_kafka"]

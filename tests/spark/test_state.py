@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chaos.log import read_events
-from windowing.batches import batches, checked
-from windowing.errors import CheckpointMismatch
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
+from chaos.readers.log import read_events
+from windowing.engine.input.batches import batches, checked
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.run_errors import CheckpointMismatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chaos.log import read_events
-from windowing.batches import batches
-from windowing.local import run
-from windowing.spec import Pipeline, load_pipeline, parse_pipeline
+from chaos.readers.log import read_events
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.runtime.local import run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -105,7 +105,7 @@ def test_the_example_of_the_page_runs_as_written(spark: SparkSession, shop: Pipe
 
 @pytest.mark.spark
 def test_what_cannot_work_is_said_before_it_starts(spark: SparkSession, shop: Pipeline) -> None:
-    from windowing.errors import BadRecords
+    from windowing.model.run_errors import BadRecords
     from windowing.spark import SETTINGS, windowed
 
     records = whole("records")
@@ -126,7 +126,7 @@ def test_what_cannot_work_is_said_before_it_starts(spark: SparkSession, shop: Pi
 
 
 def test_columns_of_one_name_must_be_of_one_type() -> None:
-    from windowing.errors import BadRecords
+    from windowing.model.run_errors import BadRecords
     from windowing.spark.flat_rows import FlatRows
 
     text = (PROJECT / "pipelines" / "orders.yml").read_text()

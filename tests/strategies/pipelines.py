@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chaos.simulator.draw import Wish, draw_log, draw_pipeline
 from chaos.simulator.draw.wish import JOIN
 from tests.strategies.logs import Case
-from windowing.spec import parse_pipeline
+from windowing.model import parse_pipeline
 
 _RANDOM = st.randoms(use_true_random=False, note_method_calls=False)
 

@@ -10,11 +10,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import frame_to_be_available_and_switch_to_it
 from selenium.webdriver.support.ui import WebDriverWait
 
-from chaos.expectations import check
+from chaos.quality import check
 from infra.endpoints import Endpoints
 from infra.layout import Layout
-from tests.chaos.test_expectations import LOG, OUTCOME, P
-from tests.chaos.test_verify import write_tables
+from tests.chaos.quality.test_expectations import LOG, OUTCOME, P
+from tests.chaos.verdict.test_verify import write_tables
 from tests.ui.conftest import PATIENCE_S, log_in, shows
 
 DAG = "flight_delays"

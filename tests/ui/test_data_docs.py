@@ -8,9 +8,9 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from chaos.expectations import check
-from tests.chaos.test_expectations import LOG, OUTCOME, P
-from tests.chaos.test_verify import write_tables
+from chaos.quality import check
+from tests.chaos.quality.test_expectations import LOG, OUTCOME, P
+from tests.chaos.verdict.test_verify import write_tables
 
 pytestmark = [
     pytest.mark.ui,

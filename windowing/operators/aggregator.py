@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from windowing.engine.state import StateStore
+from windowing.model.operator import AggregatorSpec, RowSessions, TimeSessions
+from windowing.model.operator_rows import Progress, Record, WindowRow, WindowView
 from windowing.operators.sessions import SessionsBody
 from windowing.operators.shell import Operator
 from windowing.operators.windows import WindowsBody
-from windowing.spec.operator import AggregatorSpec, RowSessions, TimeSessions
-from windowing.spec.operator_rows import Progress, Record, WindowRow, WindowView
-from windowing.state import StateStore
 
 
 class AnyKey:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from windowing.engine.state import StateStore
+from windowing.model.operator import Side
+from windowing.model.operator_rows import Place, Progress
 from windowing.operators import keys
-from windowing.spec.operator import Side
-from windowing.spec.operator_rows import Place, Progress
-from windowing.state import StateStore
 
 _PREFIX = "alone/"
 # Behind every hexadecimal digit.

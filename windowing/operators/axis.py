@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from windowing.engine.state import StateStore
+from windowing.model.operator import AggregatorSpec, RowSessions, RowWindows
+from windowing.model.operator_rows import Place, Progress, Record, place_of
 from windowing.operators import keys
-from windowing.spec.operator import AggregatorSpec, RowSessions, RowWindows
-from windowing.spec.operator_rows import Place, Progress, Record, place_of
-from windowing.state import StateStore
 
 _COUNT = "rows"
 _UNRANKED = "unranked/"

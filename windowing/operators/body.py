@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from windowing.engine.state import StateStore
+from windowing.model.operator import AggregatorSpec, EarlyTicks
+from windowing.model.operator_rows import Place, Progress, Record
 from windowing.operators import keys
 from windowing.operators.axis import Axis, axis_of, message_place
 from windowing.operators.emission import Emission
 from windowing.operators.errors import NoMessageStore
 from windowing.operators.message_store import MessageStore
 from windowing.operators.ticks import Ticks
-from windowing.spec.operator import AggregatorSpec, EarlyTicks
-from windowing.spec.operator_rows import Place, Progress, Record
-from windowing.state import StateStore
 
 R_co = TypeVar("R_co", covariant=True)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from windowing.state import StateStore
+from windowing.engine.state import StateStore
 
 
 class Draft:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from windowing.engine.state import StateStore
+from windowing.model.operator_rows import Progress
 from windowing.operators import keys
-from windowing.spec.operator_rows import Progress
-from windowing.state import StateStore
 
 _PREFIX = "due/"
 

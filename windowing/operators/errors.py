@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from windowing.errors import OffsetGap, WindowingError
+from windowing.model.run_errors import OffsetGap, WindowingError
 
 
 class CallRefused(WindowingError):

@@ -15,6 +15,9 @@ from itertools import chain
 
 import msgspec
 
+from windowing.engine.state import StateStore
+from windowing.model.operator import JoinSpec, Side
+from windowing.model.operator_rows import Pair, Progress, Record
 from windowing.operators import keys
 from windowing.operators.aggregator import ANY, AnyKey
 from windowing.operators.alone import AloneIndex
@@ -24,9 +27,6 @@ from windowing.operators.session_join import chains, connected
 from windowing.operators.shell import Operator
 from windowing.operators.ticks import Ticks
 from windowing.operators.windows import release_of
-from windowing.spec.operator import JoinSpec, Side
-from windowing.spec.operator_rows import Pair, Progress, Record
-from windowing.state import StateStore
 
 _OTHER: dict[Side, Side] = {"left": "right", "right": "left"}
 _SIDES: tuple[Side, Side] = ("left", "right")

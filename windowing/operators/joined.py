@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from windowing.model.operator import JoinSpec
+from windowing.model.operator_rows import Pair, Place, Progress, Record, place_of
 from windowing.operators import keys
-from windowing.spec.operator import JoinSpec
-from windowing.spec.operator_rows import Pair, Place, Progress, Record, place_of
 
 
 class Joined(msgspec.Struct, array_like=True):

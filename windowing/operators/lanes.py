@@ -1,6 +1,7 @@
 """The lanes of an operator: which offset comes next, and how far each one has got.
 
-Progress is judged by the record's own lane and only then moved by it, as in `windowing.lane`; what
+Progress is judged by the record's own lane and only then moved by it, as in
+`windowing.engine.lane`; what
 is here besides is the dense offsets of standalone use: a replay is passed over, a gap is an error.
 """
 
@@ -11,11 +12,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from windowing.formats import Format, as_it_is
+from windowing.engine.formats import Format, as_it_is
+from windowing.engine.state import StateStore
+from windowing.model.operator import LaneSpec
+from windowing.model.operator_rows import Bound, Progress, Record
 from windowing.operators.errors import DenseOffsetGap, RecordAfterEnd, UnknownLane
-from windowing.spec.operator import LaneSpec
-from windowing.spec.operator_rows import Bound, Progress, Record
-from windowing.state import StateStore
 
 _NAME = "lanes"
 

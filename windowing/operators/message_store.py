@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from windowing.engine.state import StateStore
 from windowing.operators import keys
-from windowing.state import StateStore
 
 T = TypeVar("T")
 

@@ -1,8 +1,8 @@
 """Partial states of one window, a record at a time: lifted, merged in any order, read at the end.
 
-`windowing.aggregates` does the same for frames of millions of records; an operator that is asked
-after every record keeps a few plain values per window instead. Values are integers, so that all of
-it is exact. Holistic aggregates keep the places of their records and read the message store.
+`windowing.engine.aggregates` does the same for frames of millions of records; an operator that is
+asked after every record keeps a few plain values per window instead. Values are integers, so that
+all of it is exact. Holistic aggregates keep the places of their records and read the message store.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from windowing.spec.operator import AggregateName
-from windowing.spec.operator_rows import Place, Value
+from windowing.model.operator import AggregateName
+from windowing.model.operator_rows import Place, Value
 
 State = Any
 """Of one aggregate, as msgpack has it: None, an integer, text, or a list of these."""

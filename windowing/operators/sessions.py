@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 import msgspec
 
+from windowing.engine.state import StateStore
+from windowing.model.operator import AggregatorSpec, EarlyTicks, RowSessions, TimeSessions
+from windowing.model.operator_rows import Progress, Record, WindowRow
 from windowing.operators import keys
 from windowing.operators.body import AggregatorParts
 from windowing.operators.due import Due, DueIndex
 from windowing.operators.partial import FOLDS, Partial, lift, merge, places_of
 from windowing.operators.window_store import Held, WindowStore
 from windowing.operators.windows import release_of
-from windowing.spec.operator import AggregatorSpec, EarlyTicks, RowSessions, TimeSessions
-from windowing.spec.operator_rows import Progress, Record, WindowRow
-from windowing.state import StateStore
 
 _LATE = "late/"
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from windowing.engine.state import MemoryStore, StateStore
+from windowing.model.operator import AggregatorSpec, JoinSpec
+from windowing.model.operator_rows import Bound, Progress, Reason, Record, Refusal
 from windowing.operators.body import Body
 from windowing.operators.draft import Draft
 from windowing.operators.errors import SelectorDisabled, StoreFull
 from windowing.operators.lanes import Lanes
-from windowing.spec.operator import AggregatorSpec, JoinSpec
-from windowing.spec.operator_rows import Bound, Progress, Reason, Record, Refusal
-from windowing.state import MemoryStore, StateStore
 
 R = TypeVar("R")
 B = TypeVar("B", bound="Body[Any]")

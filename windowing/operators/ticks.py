@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from windowing.state import StateStore
+from windowing.engine.state import StateStore
 
 _NAME = "ticks"
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from windowing.engine.state import StateStore
+from windowing.model.operator import AggregatorSpec, RowWindows, TimeWindows
+from windowing.model.operator_rows import Place, Progress, Record, WindowRow, place_of
 from windowing.operators import keys
 from windowing.operators.axis import Positioned
 from windowing.operators.body import AggregatorParts
 from windowing.operators.due import Due, DueIndex
 from windowing.operators.partial import FOLDS, Partial, lift, merge, places_of
 from windowing.operators.window_store import UNTIL_TICK, Held, WindowStore
-from windowing.spec.operator import AggregatorSpec, RowWindows, TimeWindows
-from windowing.spec.operator_rows import Place, Progress, Record, WindowRow, place_of
-from windowing.state import StateStore
 
 
 def starts_of(windows: TimeWindows | RowWindows, at: int) -> range:

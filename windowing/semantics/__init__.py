@@ -1,7 +1,7 @@
 """The definition: what the rows of a pipeline are, given the log. Slow, obvious, the oracle.
 
 It reads the whole log at once and says for every window what it holds, with no state, no slices
-and no order of evaluation. It imports `windowing.spec` and nothing of the engine, so that the two
+and no order of evaluation. It imports `windowing.model` and nothing of the engine, so that the two
 cannot share a bug. Read `definition` first; each rule it uses has a file of its own.
 """
 

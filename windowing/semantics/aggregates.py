@@ -7,11 +7,11 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from math import ceil, inf
 
+from windowing.model.fields import Aggregate, Kind
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.rows import Scalar, Value
+from windowing.model.user import user_aggregate
 from windowing.semantics.sketches import distinct_estimate, middle_of_bin
-from windowing.spec import user_aggregate
-from windowing.spec.fields import Aggregate, Kind
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
-from windowing.spec.rows import Scalar, Value
 
 _SUBNORMAL_BITS = 1074
 """Every finite double is a whole multiple of 2^-1074."""

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from windowing.model.file.pipeline import Query
+from windowing.model.rows import Scalar
+from windowing.model.rules import in_log_order
+from windowing.model.windows.window import WindowClass
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.revisions import key_of, part_of, revisions, units_of
-from windowing.semantics.tuples import numbered
 from windowing.semantics.units import Item, Shown
-from windowing.spec.pipeline import Query
-from windowing.spec.rows import Scalar
-from windowing.spec.rules import in_log_order
-from windowing.spec.window import WindowClass
+from windowing.semantics.windows.tuples import numbered
 
 Line = dict[str, Any]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.progress.disorder import Heartbeat
 from windowing.semantics.json_objects import parse_object
-from windowing.spec.disorder import Heartbeat
-from windowing.spec.lengths import INT64_MAX, INT64_MIN
 
 
 @dataclass(frozen=True)

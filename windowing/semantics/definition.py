@@ -13,18 +13,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from windowing.semantics import joins
+from windowing.model.fields import Aggregate, Kind
+from windowing.model.file.pipeline import Pipeline, Query, Source
+from windowing.model.join import JoinedSource
+from windowing.model.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival
 from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.units import Item, Shown
 from windowing.semantics.view import Views
-from windowing.semantics.windows import definition_of
-from windowing.spec.fields import Aggregate, Kind
-from windowing.spec.join import JoinedSource
-from windowing.spec.pipeline import Pipeline, Query, Source
-from windowing.spec.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
+from windowing.semantics.windows import joins
+from windowing.semantics.windows.classes import definition_of
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from windowing.semantics import sliding
+from windowing.model.file.pipeline import Query
+from windowing.model.windows.window import WindowClass
 from windowing.semantics.lanes import Lane
 from windowing.semantics.lateness import Verdict, is_late, judge
 from windowing.semantics.revisions import revisions, units_of
 from windowing.semantics.units import Item, Unit
-from windowing.semantics.windows import definition_of
-from windowing.spec.pipeline import Query
-from windowing.spec.window import WindowClass
+from windowing.semantics.windows import sliding
+from windowing.semantics.windows.classes import definition_of
 
 Place = tuple[str, int, int]
 _OF_ROWS = WindowClass.TUPLE

@@ -12,8 +12,7 @@ from bisect import bisect_right, insort
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from windowing.semantics.controls import Observation, reached
-from windowing.spec.disorder import (
+from windowing.model.progress.disorder import (
     Adaptive,
     Disorder,
     Heartbeat,
@@ -21,7 +20,8 @@ from windowing.spec.disorder import (
     Slack,
     SlackRows,
 )
-from windowing.spec.rows import Scalar
+from windowing.model.rows import Scalar
+from windowing.semantics.controls import Observation, reached
 
 Fields = Mapping[str, Scalar]
 Generator = Callable[[int, Fields], int | None]

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from windowing.model.progress.disorder import Disorder, Heartbeat, OrderedPer, progress_attr
+from windowing.model.rows import Scalar
 from windowing.semantics.controls import Bound, Control, Observation
 from windowing.semantics.generators import Fields, Generator, generator, observed_bound
 from windowing.semantics.log import LogEntry
 from windowing.semantics.values import Reason, Record, Refused, ValueReader
-from windowing.spec.disorder import Disorder, Heartbeat, OrderedPer, progress_attr
-from windowing.spec.rows import Scalar
 
 Progress = int | float
 """Microseconds, or one of the infinities. Python compares ints with them exactly."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from windowing.model.file.pipeline import Query
 from windowing.semantics.lanes import Progress
-from windowing.spec.pipeline import Query
 
 Verdict = int | Literal["on_time", "refused"]
 

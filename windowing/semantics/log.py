@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from windowing.spec.pipeline import Source
+from windowing.model.file.pipeline import Source
 
 
 class BadLogError(ValueError):

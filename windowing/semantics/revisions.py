@@ -17,14 +17,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from windowing.semantics import sessions
+from windowing.model.file.pipeline import Query
+from windowing.model.rows import Key, Scalar
+from windowing.model.rules import PER_KEY, in_log_order
+from windowing.model.windows.window import Window, WindowClass
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Shown, Unit, group_of
-from windowing.semantics.windows import definition_of
-from windowing.spec.pipeline import Query
-from windowing.spec.rows import Key, Scalar
-from windowing.spec.rules import PER_KEY, in_log_order
-from windowing.spec.window import Window, WindowClass
+from windowing.semantics.windows import sessions
+from windowing.semantics.windows.classes import definition_of
 
 
 @dataclass

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from windowing.semantics import sliding
+from windowing.model.file.pipeline import Query
+from windowing.model.progress.disorder import Disorder
+from windowing.model.rows import Scalar
+from windowing.model.windows.window import ROW_NUM, Window, WindowClass
 from windowing.semantics.controls import Control
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
 from windowing.semantics.units import Item, Lateness, Shown
-from windowing.semantics.windows import definition_of
-from windowing.spec.disorder import Disorder
-from windowing.spec.pipeline import Query
-from windowing.spec.rows import Scalar
-from windowing.spec.window import ROW_NUM, Window, WindowClass
+from windowing.semantics.windows import sliding
+from windowing.semantics.windows.classes import definition_of
 
 OutsideReason = Literal["before_origin", "gap"]
 

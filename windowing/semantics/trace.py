@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.progress.disorder import progress_attr
 from windowing.semantics.awaited import Awaited, Line, spelled
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Arrival, Progress, follow
@@ -16,8 +18,6 @@ from windowing.semantics.log import LogEntry
 from windowing.semantics.units import Shown
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import Views, attribute_of, items_of, lanes_of
-from windowing.spec.disorder import progress_attr
-from windowing.spec.pipeline import Pipeline, Query
 
 
 class TraceError(ValueError):

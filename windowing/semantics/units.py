@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from windowing.model.file.pipeline import Query
+from windowing.model.rows import Key, Scalar
 from windowing.semantics.lanes import Progress
-from windowing.spec.pipeline import Query
-from windowing.spec.rows import Key, Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from windowing.model.file.pipeline import Pipeline, Query, Source
+from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.lanes import Arrival, Lane, follow, place_of
 from windowing.semantics.log import LogEntry, split_lanes
 from windowing.semantics.units import Item
 from windowing.semantics.values import Record, ValueReader
-from windowing.spec.pipeline import Pipeline, Query, Source
-from windowing.spec.window import ROW_NUM
 
 
 @dataclass(frozen=True)

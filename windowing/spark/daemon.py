@@ -20,7 +20,7 @@ import pyarrow as pa  # noqa: F401
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
-import windowing.spec  # noqa: F401
+import windowing.model  # noqa: F401
 
 if __name__ == "__main__":
     manager()

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from windowing.errors import BadRecords
-from windowing.output import Emitted
+from windowing.model import Pipeline, Query
+from windowing.model.run_errors import BadRecords
+from windowing.runtime.output import Emitted
 from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows, schemas
-from windowing.spec import Pipeline, Query
 
 PLACE = ("query", "window_id", "window_start", "window_end")
 SENT = ("pane", "revision", "op", "absorbed_by", "records", "offsets")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from windowing.model import Pipeline
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
     EMISSION_SCHEMA,
@@ -13,7 +14,6 @@ from windowing.spark.stages import (
     ShardStage,
     packer,
 )
-from windowing.spec import Pipeline
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _STATE = "spark.sql.streaming.stateStore"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
-from windowing.errors import BadRecords
-from windowing.spec.source import CONTROL_HEADER, Source
+from windowing.model.run_errors import BadRecords
+from windowing.model.source import CONTROL_HEADER, Source
 
 _LOG_APPEND_TIME = 1
 _NEEDED = ("partition", "offset", "value")

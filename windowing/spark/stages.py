@@ -12,16 +12,16 @@ import polars as pl
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from windowing.frames import from_bytes, to_bytes
-from windowing.lane import Lane, check_lane
-from windowing.output import tagged
-from windowing.pack import RawRows, pack
-from windowing.parcel import decode_parcel, encode_parcel
-from windowing.shard import Shard
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.input.pack import RawRows, pack
+from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import Lane, check_lane
+from windowing.engine.parcel import decode_parcel, encode_parcel
+from windowing.engine.shard import Shard
+from windowing.engine.state import StateStore
+from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.output import tagged
 from windowing.spark.store import MapStateStore
-from windowing.spec import Pipeline, parse_pipeline
-from windowing.state import StateStore
-from windowing.values import ValueRules
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
 CHUNK_SCHEMA = "partition int, chunk binary"

@@ -18,11 +18,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from windowing.errors import BadRecords
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.run_errors import BadRecords
 from windowing.spark.flat_rows import FlatRows, spark_type
 from windowing.spark.plan import SETTINGS, emissions
 from windowing.spark.raw import raw_rows
-from windowing.spec import Pipeline, parse_pipeline
 
 _NEEDED: Final = tuple(
     name
@@ -39,7 +39,7 @@ def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
             format) of each record, and where they are there `topic`, `headers` or `control`,
             `timestamp` and `timestampType` or `append_us`: what Spark's Kafka source gives, with
             `includeHeaders`. In any order within a batch; offsets of a partition rise with batches.
-        pipeline: as read by `windowing.spec.load_pipeline`. Its `sink`, `schedule` and `quality`
+        pipeline: as read by `windowing.model.load_pipeline`. Its `sink`, `schedule` and `quality`
             mean nothing here.
 
     Returns:
@@ -59,7 +59,7 @@ def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
             without `SETTINGS`, or two queries have a column of one name and different types.
     """
     if not records.isStreaming:
-        msg = "the records are no stream: use readStream, or LocalEngine of windowing.local"
+        msg = "the records are no stream: use readStream, or LocalEngine of windowing.runtime.local"
         raise BadRecords(msg)
     _check_settings(records.sparkSession)
     flat = FlatRows(pipeline)

@@ -6,10 +6,10 @@ import random
 from dataclasses import dataclass
 
 from chaos.simulator.draw.clock import UNIT_US
-from windowing.spec.disorder import Disorder, Slack
-from windowing.spec.join import JoinedSource
-from windowing.spec.pipeline import Pipeline, Query
-from windowing.spec.window import ROW_NUM, Window, WindowClass
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.join import JoinedSource
+from windowing.model.progress.disorder import Disorder, Slack
+from windowing.model.windows.window import ROW_NUM, Window, WindowClass
 
 _YEAR_1 = -62_135_596_800_000_000
 _YEAR_9999 = 253_402_300_799_000_000

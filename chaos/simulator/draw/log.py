@@ -11,11 +11,11 @@ from chaos.simulator.draw.axis import Axis, number_axes, time_axis
 from chaos.simulator.draw.clock import draw_spelling
 from chaos.simulator.draw.values import draw_field, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
-from windowing.spec.disorder import Heartbeat, OrderedPer, Punctuation
-from windowing.spec.pipeline import Pipeline
-from windowing.spec.rules import in_log_order
-from windowing.spec.source import Source
-from windowing.spec.window import WindowClass
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.progress.disorder import Heartbeat, OrderedPer, Punctuation
+from windowing.model.rules import in_log_order
+from windowing.model.source import Source
+from windowing.model.windows.window import WindowClass
 
 Lanes = tuple[tuple[Event, ...], ...]
 

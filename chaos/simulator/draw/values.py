@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any, Final
 
-from windowing.spec.fields import FieldType
-from windowing.spec.source import Source
+from windowing.model.fields import FieldType
+from windowing.model.source import Source
 
 HARD_FLOATS: Final = (
     *(0.0, -0.0, 0.1, 0.2, 0.3, -0.1, 1.0, -1.0, 3.0, 1e16, -1e16, 2.0**53, 2.0**53 + 2),

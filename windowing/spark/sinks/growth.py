@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from windowing.errors import TableConflict
+from windowing.model.run_errors import TableConflict
 
 KEY = "key"
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from windowing.counts import count
-from windowing.frames import from_bytes
-from windowing.local import Output
-from windowing.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, dead_letters_of, rows_of
+from windowing.engine.frames import from_bytes
+from windowing.model import Pipeline
+from windowing.runtime.counts import count
+from windowing.runtime.local import Output
+from windowing.runtime.output import (
+    DEAD_LETTER,
+    EARLY,
+    METRIC,
+    RESULT,
+    Emitted,
+    dead_letters_of,
+    rows_of,
+)
+from windowing.runtime.token import Token, admit
 from windowing.spark.sinks.tokens import Frames, TokenOf, token_of_batch
-from windowing.spec import Pipeline
-from windowing.token import Token, admit
 
 if TYPE_CHECKING:  # rows are made and judged without Spark, too
     from pyspark.sql import DataFrame

@@ -21,7 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from psycopg import sql
 
-from windowing.errors import TableConflict
+from windowing.model import Pipeline
+from windowing.model.run_errors import TableConflict
+from windowing.runtime.token import Kept, Tables, Token, admit
 from windowing.spark.sinks import postgres_growth as growth
 from windowing.spark.sinks.growth import refusal
 from windowing.spark.sinks.postgres_views import (
@@ -40,8 +42,6 @@ from windowing.spark.sinks.tokens import (
     token_rows,
     tokens_of,
 )
-from windowing.spec import Pipeline
-from windowing.token import Kept, Tables, Token, admit
 
 if TYPE_CHECKING:  # rows are made and judged without Spark, too
     from pyspark.sql import DataFrame

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import psycopg
 from psycopg import sql
 
-from windowing.spec import Pipeline, Query
+from windowing.model import Pipeline, Query
 
 COMMITS = "commits"
 
@@ -33,8 +33,8 @@ def view_names(pipeline: Pipeline) -> list[str]:
 def _queries(pipeline: Pipeline) -> dict[str, Query]:
     """The queries that have a view, by its name.
 
-    Those without a newest row have none (see `windowing.newest`), nor have those whose view would
-    have the name of another query's table, or one that is too long.
+    Those without a newest row have none (see `windowing.runtime.newest`), nor have those whose view
+    would have the name of another query's table, or one that is too long.
     """
     taken = {query.name for query in pipeline.queries}
     named = {query.name + _SUFFIX: query for query in pipeline.queries}

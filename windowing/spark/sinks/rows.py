@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import polars as pl
 import pyarrow as pa
 
-from windowing.classes import extents
-from windowing.frames import from_bytes
-from windowing.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
-from windowing.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
-from windowing.spec import Pipeline, Query
-from windowing.spec.fields import ValueType, value_type
-from windowing.spec.lengths import INT64_MAX
+from windowing.engine.frames import from_bytes
+from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
+from windowing.engine.windows.classes import extents
+from windowing.model import Pipeline, Query
+from windowing.model.fields import ValueType, value_type
+from windowing.model.lengths import INT64_MAX
+from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
 LAG = "lag_us"

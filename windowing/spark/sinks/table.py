@@ -21,6 +21,8 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
+from windowing.model import Pipeline
+from windowing.runtime.token import Kept, Tables, Token, admit, due
 from windowing.spark.sinks.growth import additions, check, conformed
 from windowing.spark.sinks.rows import BatchRows, schemas
 from windowing.spark.sinks.tokens import (
@@ -32,8 +34,6 @@ from windowing.spark.sinks.tokens import (
     token_rows,
     tokens_of,
 )
-from windowing.spec import Pipeline
-from windowing.token import Kept, Tables, Token, admit, due
 
 if TYPE_CHECKING:  # rows are made and judged without Spark, too
     from pyspark.sql import DataFrame

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from windowing.frames import from_bytes
-from windowing.output import METRIC, Emitted
-from windowing.spec import Pipeline
-from windowing.token import Stretch, Token
+from windowing.engine.frames import from_bytes
+from windowing.model import Pipeline
+from windowing.runtime.output import METRIC, Emitted
+from windowing.runtime.token import Stretch, Token
 
 TOKENS = "tokens"
 

@@ -1,0 +1,126 @@
+"""Runs both cuts on both engines, and judges what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from chaos.batch_comparison.plan import CutsPlan, Flights
+from chaos.readers.log import LogRecord
+from chaos.readers.output import Output, output_of
+from chaos.verdict.checks import Check, Outcome, merged
+from chaos.verdict.contrast import Contrast, contrast
+from chaos.verdict.verify import verify
+from jobs.datasets import flights
+from windowing.model import Pipeline
+from windowing.model.rows import DeadLetter, Row
+
+Emitted = tuple[Sequence[Row], Sequence[DeadLetter]]
+Engine = Callable[[Sequence[LogRecord], int], Emitted]
+"""From a log and a number of records a batch to all rows and dead letters."""
+News = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class CutsReport:
+    """What both engines made of both cuts.
+
+    Attributes:
+        plan: what was run.
+        command: runs it again.
+        records: in the log.
+        spark, ours: the windows of the first cut beside those of the second.
+        checks: whether there is a difference to be shown, and whether ours has none.
+    """
+
+    plan: CutsPlan
+    command: str
+    records: int
+    spark: Contrast
+    ours: Contrast
+    checks: tuple[Check, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the checks come to together."""
+        return merged(self.checks)
+
+
+def run_cuts(
+    plan: CutsPlan,
+    pipeline: Pipeline,
+    *,
+    spark: Engine,
+    ours: Engine,
+    command: str,
+    news: News = lambda _: None,
+) -> CutsReport:
+    """Run a plan of cuts.
+
+    Args:
+        plan: the plan.
+        pipeline: what both engines compute.
+        spark: Spark's own `window()`.
+        ours: our runtime.
+        command: what runs this again, for the report.
+        news: told what happens.
+
+    Raises:
+        FlightsError: the data set is missing.
+    """
+    log = clean_log(plan.workload, pipeline.source.topic)
+    outputs = {}
+    for title, engine in (("Spark's window()", spark), ("slackwater", ours)):
+        for rows in plan.cuts:
+            rows_found, dead = engine(log, rows)
+            outputs[title, rows] = output_of(rows_found, dead, f"{title}, {rows} records a batch")
+            news(f"{outputs[title, rows].name}: {len(outputs[title, rows].rows):,} rows")
+    first, second = plan.cuts
+    names = (f"{first} records a batch", f"{second} records a batch")
+    contrasts = {
+        title: contrast(outputs[title, first].rows, outputs[title, second].rows, names=names)
+        for title, _ in outputs
+    }
+    found = contrasts["Spark's window()"], contrasts["slackwater"]
+    defined = {rows: outputs["slackwater", rows] for rows in plan.cuts}
+    checks = (shows(found[0]), holds(found[1]), as_defined(pipeline, log, defined))
+    return CutsReport(plan, command, len(log), *found, checks)
+
+
+def clean_log(workload: Flights, topic: str) -> list[LogRecord]:
+    """The flights in the order of arrival, without poison and ends; windows still open stay so."""
+    log = flights.flights(workload.flights)
+    kept = log.filter(pl.col("control").is_null() & pl.col("reason").is_null())
+    columns = kept.select("partition", "offset", "value", "append_us").iter_rows()
+    return [
+        LogRecord(topic, partition, offset, value.encode(), None, append_us)
+        for partition, offset, value, append_us in columns
+    ]
+
+
+def shows(spark: Contrast) -> Check:
+    """Spark's windows differ between the cuts; where they do not, nothing is shown."""
+    outcome = Outcome.passed if spark.differing else Outcome.unknown
+    return Check("spark_depends_on_batches", outcome, spark.summary())
+
+
+def holds(ours: Contrast) -> Check:
+    """Our windows are the same in both cuts, and there are some."""
+    evidence = tuple(line for pair in ours.differing[:1] for line in (*pair.before, *pair.after))
+    outcome = Outcome.passed if ours.pairs else Outcome.unknown
+    if ours.differing:
+        outcome = Outcome.failed
+    return Check("ours_does_not", outcome, ours.summary(), evidence)
+
+
+def as_defined(
+    pipeline: Pipeline, log: Sequence[LogRecord], outputs: Mapping[int, Output]
+) -> Check:
+    """Both of our outputs are what the definition makes of the log, byte for byte."""
+    verdicts = {rows: verify(pipeline, log, output) for rows, output in outputs.items()}
+    bad = [verdict for verdict in verdicts.values() if not verdict.ok]
+    detail = "; ".join(f"{n} a batch: {v.lines()[-1]}" for n, v in verdicts.items())
+    evidence = tuple(bad[0].lines()) if bad else ()
+    return Check("as_defined", Outcome.failed if bad else Outcome.passed, detail, evidence)

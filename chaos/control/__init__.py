@@ -1,0 +1,1 @@
+"""What reaches the parts of a stack, of processes or of containers."""

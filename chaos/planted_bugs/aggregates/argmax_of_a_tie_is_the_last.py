@@ -1,0 +1,34 @@
+"""`argmax` that takes, of equal values, the last in canonical order.
+
+Defect: the order of ties falls with the value.
+How one gets it: a sort that is reversed as a whole.
+Expected: values differ where the largest stands twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of
+from windowing.model.fields import Aggregate
+
+
+def reversed_as_a_whole(aggregate: Aggregate, order: str) -> Bag | None:
+    """The bag of an aggregate, in which the place falls with the value."""
+    bag = bag_of(aggregate, order)
+    falls = bag is not None and aggregate.function == "argmax"
+    return replace(bag, falling=4) if bag is not None and falls else bag
+
+
+GUILTY = guilty(
+    planted(
+        "argmax_of_a_tie_is_the_last",
+        names={"windowing.engine.aggregates.plan:bag_of": reversed_as_a_whole},
+    ),
+    "deterministic",
+    lair=lair(computing(("argmax",))),
+)

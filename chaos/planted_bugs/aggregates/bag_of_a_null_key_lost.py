@@ -1,0 +1,48 @@
+"""Aggregates that keep values, of which the null key has none.
+
+Defect: merged values are joined to their keys by equality.
+How one gets it: SQL's `NULL = NULL`.
+Expected: values of the null key are null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair, nullable_key
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates import Accumulators
+
+_BAGS = ("first", "last", "collect", "median", "quantile", "count_distinct", "top_k")
+
+
+class EqualAccumulators(Accumulators):
+    """Loses the bags of null keys."""
+
+    def merge(  # noqa: D102
+        self,
+        partials: pl.DataFrame,
+        by: Sequence[str],
+        *extra: pl.Expr,
+        among: Sequence[str] = (),
+    ) -> pl.DataFrame:
+        merged = super().merge(partials, by, *extra, among=among)
+        keys = [pl.col(name).is_null() for name in by if name.startswith("=")]
+        if not keys:
+            return merged
+        lost = pl.any_horizontal(keys)
+        return merged.with_columns(
+            pl.when(lost).then(None).otherwise(pl.col(name)).alias(name)
+            for name in self._held
+            if name in merged.columns
+        )
+
+
+GUILTY = guilty(
+    planted("bag_of_a_null_key_lost", EqualAccumulators),
+    "deterministic",
+    lair=lair(computing(_BAGS), nullable_key),
+)

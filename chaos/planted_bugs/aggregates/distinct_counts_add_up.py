@@ -1,0 +1,31 @@
+"""Distinct values that are counted in each part and added up.
+
+Defect: a value that is in two parts counts twice.
+How one gets it: merging counts where sets have to be merged.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.bags import COUNT, Bag
+from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state
+
+
+def added_up(bag: Bag, partials: pl.DataFrame) -> list[int | None]:
+    """How many entries each bag has had."""
+    counts = bag.entries(partials).group_by(_ROW).agg(pl.col(COUNT).sum().alias(VALUE))
+    return _per_state(partials, counts).to_list()
+
+
+GUILTY = guilty(
+    planted(
+        "distinct_counts_add_up", names={"windowing.engine.aggregates.ranks:distinct": added_up}
+    ),
+    "deterministic",
+    lair=lair(computing(("count_distinct",))),
+)

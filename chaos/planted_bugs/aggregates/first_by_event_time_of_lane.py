@@ -1,0 +1,36 @@
+"""`first` that is the first record of the first lane.
+
+Defect: the time is no part of what is compared across lanes.
+How one gets it: each lane knows its first, and the merge takes the one of the smallest partition.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair, several_lanes
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of
+from windowing.model.fields import Aggregate
+
+
+def by_lane(aggregate: Aggregate, order: str) -> Bag | None:
+    """The bag of an aggregate, of which the lane decides before the time."""
+    bag = bag_of(aggregate, order)
+    if bag is None or aggregate.function != "first":
+        return bag
+    at, place, value = bag.entry
+    # The entry's columns are compared in their order.
+    return replace(bag, entry=(place, at, value))
+
+
+GUILTY = guilty(
+    planted(
+        "first_by_event_time_of_lane", names={"windowing.engine.aggregates.plan:bag_of": by_lane}
+    ),
+    "deterministic",
+    lair=lair(computing(("first",)), several_lanes),
+)

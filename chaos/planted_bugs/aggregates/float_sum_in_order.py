@@ -1,0 +1,49 @@
+"""Floating-point sums added up in the order of arrival.
+
+Defect: addition of doubles is not associative, so a sum depends on chunks, lanes and merges.
+How one gets it: `sum` of every engine that we know.
+Expected: a sum or mean differs in its last bits; a batch that is run again differs from itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates.plan import Values
+from windowing.model.fields import Aggregate
+
+
+class PlainSums(Accumulators):
+    """Keeps one double for the sum of a float field."""
+
+    def _lift_field(self, field: str, kind: str, values: pl.Series) -> list[pl.Series]:
+        columns = super()._lift_field(field, kind, values)
+        if kind == "float":
+            columns.append(values.fill_null(0.0).alias(f"{field}#plain"))
+        return columns
+
+    def _merged(self, name: str) -> pl.Expr:
+        return pl.col(name).sum() if name.endswith("#plain") else super()._merged(name)
+
+    def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
+        field, function = aggregate.field, aggregate.function
+        if field is None or self._fields[field] != "float" or function not in ("sum", "mean"):
+            return super()._result(aggregate, partials)
+        total = partials[f"{field}#plain"].to_numpy()
+        counts = partials[f"{field}#n"].to_numpy()
+        value = total / np.maximum(counts, 1) if function == "mean" else total
+        null = pl.Series(aggregate.name, value + 0.0, dtype=pl.Float64)
+        return null.to_frame().select(pl.when(pl.Series(counts > 0)).then(pl.first())).to_series()
+
+
+GUILTY = guilty(
+    planted("float_sum_in_order", PlainSums),
+    "deterministic",
+    "repeatable",
+    lair=lair(computing(("sum", "mean"), "float")),
+)

@@ -1,0 +1,27 @@
+"""Approximate numbers of distinct values whose hash has another seed in every batch.
+
+Defect: a value that comes in two batches is two values.
+How one gets it: `hash()`, whose seed is drawn when a process starts.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.sketches import hashes
+
+
+def seeded(values: pl.Series) -> pl.Series:
+    """A hash of each value, by a seed that is the batch's size."""
+    return hashes(values) ^ len(values)
+
+
+GUILTY = guilty(
+    planted("hash_with_a_seed", names={"windowing.engine.aggregates.holdings:hashes": seeded}),
+    "deterministic",
+    lair=lair(computing(("approx_count_distinct",))),
+)

@@ -1,0 +1,35 @@
+"""Sums of integers that are added up as doubles.
+
+Defect: what is beyond 2^53 loses its last digits.
+How one gets it: one numeric type for all aggregates.
+Expected: sums differ.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates.plan import Values
+from windowing.model.fields import Aggregate
+
+
+class DoubleAccumulators(Accumulators):
+    """Has doubles only."""
+
+    def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
+        values = super()._result(aggregate, partials)
+        if aggregate.function != "sum" or self._fields[str(aggregate.field)] != "int":
+            return values
+        exact = pl.Series(aggregate.name, values, dtype=pl.Int64)
+        return exact.cast(pl.Float64).cast(pl.Int64, strict=False)
+
+
+GUILTY = guilty(
+    planted("int_sum_by_double", DoubleAccumulators),
+    "deterministic",
+    lair=lair(computing(("sum",), "int")),
+)

@@ -1,0 +1,33 @@
+"""`last` that takes, of records at the same time, the first in canonical order.
+
+Defect: a tie is broken as for `first`.
+How one gets it: `>` where `>=` is meant, in a loop over records in order.
+Expected: values differ where times are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of
+from windowing.model.fields import Aggregate
+
+
+def first_of_ties(aggregate: Aggregate, order: str) -> Bag | None:
+    """The bag of an aggregate, in which the place falls with the time only."""
+    bag = bag_of(aggregate, order)
+    return replace(bag, falling=1) if bag is not None and aggregate.function == "last" else bag
+
+
+GUILTY = guilty(
+    planted(
+        "last_of_a_tie_is_the_first",
+        names={"windowing.engine.aggregates.plan:bag_of": first_of_ties},
+    ),
+    "deterministic",
+    lair=lair(computing(("last",))),
+)

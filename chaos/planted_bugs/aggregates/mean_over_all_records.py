@@ -1,0 +1,33 @@
+"""Means that divide by the number of records, null ones among them.
+
+Defect: sum / count(*) for sum / count(field).
+How one gets it: one counter for all aggregates of a window.
+Expected: means differ where a value is null.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates.plan import Values
+from windowing.model.fields import Aggregate
+
+
+class CountingAccumulators(Accumulators):
+    """Counts records."""
+
+    def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
+        if aggregate.function == "mean":
+            partials = partials.with_columns(pl.col("records").alias(f"{aggregate.field}#n"))
+        return super()._result(aggregate, partials)
+
+
+GUILTY = guilty(
+    planted("mean_over_all_records", CountingAccumulators),
+    "deterministic",
+    lair=lair(computing(("mean",))),
+)

@@ -1,0 +1,31 @@
+"""Medians of an even number of values that are the lower of the two in the middle.
+
+Defect: the upper one is not looked at.
+How one gets it: `sorted(values)[n // 2]`, or the quantile of one half.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.ranks import _ranked
+
+
+def lower(bag: Bag, partials: pl.DataFrame) -> list[float | None]:
+    """The middle value, or the lower of two."""
+    found = _ranked(bag, partials, lambda count: (count + 1) // 2).to_list()
+    return [None if value is None else float(value) for value in found]
+
+
+GUILTY = guilty(
+    planted(
+        "median_is_the_lower_middle", names={"windowing.engine.aggregates.ranks:median": lower}
+    ),
+    "deterministic",
+    lair=lair(computing(("median",))),
+)

@@ -1,0 +1,32 @@
+"""Minima and maxima that take null for zero.
+
+Defect: a null counts as 0 in `min` and `max`.
+How one gets it: columns that cannot be null, filled before they are aggregated.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates import Accumulators
+
+
+class FillingAccumulators(Accumulators):
+    """Fills what is missing."""
+
+    def _lift_field(self, field: str, kind: str, values: pl.Series) -> list[pl.Series]:
+        return [
+            column.fill_null(0) if column.name.endswith(("#min", "#max")) else column
+            for column in super()._lift_field(field, kind, values)
+        ]
+
+
+GUILTY = guilty(
+    planted("null_is_zero_in_minima", FillingAccumulators),
+    "deterministic",
+    lair=lair(computing(("min", "max"))),
+)

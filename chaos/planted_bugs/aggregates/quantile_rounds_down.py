@@ -1,0 +1,37 @@
+"""Quantiles whose rank is rounded down.
+
+Defect: the value at floor(q n) for that at ceil(q n).
+How one gets it: `int(q * n)` as an index.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.ranks import _ranked
+
+
+def rounded_down(bag: Bag, partials: pl.DataFrame, share: Fraction) -> pl.Series:
+    """The quantile of each bag, by a rank that is rounded down."""
+
+    def rank(count: pl.Expr) -> pl.Expr:
+        below = count * share.numerator // share.denominator
+        return pl.max_horizontal(below, pl.lit(1, dtype=pl.Int64))
+
+    return _ranked(bag, partials, rank)
+
+
+GUILTY = guilty(
+    planted(
+        "quantile_rounds_down", names={"windowing.engine.aggregates.ranks:quantile": rounded_down}
+    ),
+    "deterministic",
+    lair=lair(computing(("quantile", "approx_quantile"))),
+)

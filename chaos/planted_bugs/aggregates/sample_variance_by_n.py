@@ -1,0 +1,29 @@
+"""Variances of a sample that divide by n, not by n - 1.
+
+Defect: the population's formula under the sample's name.
+How one gets it: `numpy.var`, whose default is the population's.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.sums import SAMPLE, Sums
+
+
+class PopulationSums(Sums):
+    """Knows the population only."""
+
+    def spread(self, function: str) -> list[float | None]:  # noqa: D102
+        return super().spread(f"{function}_pop" if function in SAMPLE else function)
+
+
+GUILTY = guilty(
+    planted(
+        "sample_variance_by_n", names={"windowing.engine.aggregates.plan:Sums": PopulationSums}
+    ),
+    "deterministic",
+    lair=lair(computing(SAMPLE)),
+)

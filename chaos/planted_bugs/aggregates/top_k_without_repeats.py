@@ -1,0 +1,30 @@
+"""`top_k` in which equal values stand once.
+
+Defect: a set for a bag.
+How one gets it: a sorted set as the state.
+Expected: values differ where a large one occurs twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of
+from windowing.model.fields import Aggregate
+
+
+def as_a_set(aggregate: Aggregate, order: str) -> Bag | None:
+    """The bag of an aggregate, without how often a value occurs."""
+    bag = bag_of(aggregate, order)
+    return replace(bag, counted=False) if bag is not None and aggregate.function == "top_k" else bag
+
+
+GUILTY = guilty(
+    planted("top_k_without_repeats", names={"windowing.engine.aggregates.plan:bag_of": as_a_set}),
+    "deterministic",
+    lair=lair(computing(("top_k",))),
+)

@@ -1,0 +1,30 @@
+"""Users' aggregates of which, where there are several states, the last is left out.
+
+Defect: a merge of three or more states forgets one.
+How one gets it: pairwise merging of an odd number.
+Expected: values differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.aggregates.user import UserState
+
+
+class PairwiseState(UserState):
+    """Merges in pairs, and leaves what has none."""
+
+    def _merged(self, states: Sequence[bytes]) -> bytes:
+        even = states if len(states) == 1 else states[: len(states) - len(states) % 2]
+        return super()._merged(even)
+
+
+GUILTY = guilty(
+    planted("users_states_merged_once", PairwiseState),
+    "deterministic",
+    lair=lair(computing(("python",))),
+)

@@ -1,0 +1,31 @@
+"""Windows that records define, whose base is lost at a punctuation.
+
+Defect: what counted before the punctuation is dropped, and not carried into what comes behind it.
+How one gets it: the punctuation step as it is printed in Li et al., section 4.4.
+Expected: windows after a punctuation hold too little.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import defined, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.engine.windows.emission.sliding import column
+
+
+class PrintedEmitter(DefinedEmitter):
+    """Drops what begins before the punctuation."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        partials = tables[PARTIALS]
+        behind = pl.col("w_first") > column(self._gone(partials, after))
+        return super().retained({**tables, PARTIALS: partials.filter(behind)}, after)
+
+
+GUILTY = guilty(planted("base_bin_dropped", PrintedEmitter), "deterministic", lair=lair(defined))

@@ -1,0 +1,29 @@
+"""Slide by n tuples where the first of n records defines a window, not the n-th.
+
+Defect: `i mod n = 0` for `(i + 1) mod n = 0`.
+How one gets it: counting from 1 on one side, from 0 on the other.
+Expected: other windows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import by_n, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.defined import DefinedAssigner
+
+
+class FirstAssigner(DefinedAssigner):
+    """Sees each record with the number of the one before it."""
+
+    def _definers(self, scan: Scan) -> Flags:
+        if scan.numbers is None:
+            return super()._definers(scan)
+        return super()._definers(replace(scan, numbers=scan.numbers - 1))
+
+
+GUILTY = guilty(planted("first_of_n_defines", FirstAssigner), "deterministic", lair=lair(by_n))

@@ -1,0 +1,31 @@
+"""Windows that records define, but for the late ones, which define none.
+
+Defect: a late record counts where there is a window, and makes none.
+How one gets it: windows are made in the path of what is on time.
+Expected: late revisions are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import defined, lair, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.assign.assigner import Scan, Tables
+from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
+from windowing.engine.windows.assign.sliding import Span
+
+
+class PunctualAssigner(DefinedAssigner):
+    """Has definers on time alone."""
+
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        return super()._tables(scan, spans) | {DEFINERS: super()._tables(scan, spans[:1])[DEFINERS]}
+
+
+GUILTY = guilty(
+    planted("late_record_defines_none", PunctualAssigner),
+    "deterministic",
+    lair=lair(defined, updates),
+)

@@ -1,0 +1,31 @@
+"""Slide by n in rank order, where late records have a rank as well.
+
+Defect: a record that came after its position had closed is counted there.
+How one gets it: ranks over all that is stored.
+Expected: other windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import by_rank, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.assign.assigner import Scan, Tables
+from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
+from windowing.engine.windows.assign.sliding import Span
+
+
+class RankingAssigner(DefinedAssigner):
+    """Ranks all that counts anywhere."""
+
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        all_ = [replace(span, first=scan.values) for span in spans]
+        return super()._tables(scan, spans) | {DEFINERS: super()._tables(scan, all_)[DEFINERS]}
+
+
+GUILTY = guilty(
+    planted("late_records_are_ranked", RankingAssigner), "deterministic", lair=lair(by_rank)
+)

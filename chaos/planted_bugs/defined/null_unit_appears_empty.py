@@ -1,0 +1,34 @@
+"""Windows that a late record defines, and that hold nothing on time where PATTR is null.
+
+Defect: what is on time is joined to the windows that appear by PATTR, and null equals nothing.
+How one gets it: a join that follows SQL.
+Expected: late rows of the null unit hold too little.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import by_pattr, defined, lair, nullable_key, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.defined import DefinedEmitter
+
+
+class SqlEmitter(DefinedEmitter):
+    """Knows no unit without a name."""
+
+    def _appearing(
+        self, tables: Tables, windows: pl.DataFrame, before: Progress, after: Progress
+    ) -> pl.DataFrame:
+        held = super()._appearing(tables, windows, before, after)
+        return held.drop_nulls(self._unit) if self._unit else held
+
+
+GUILTY = guilty(
+    planted("null_unit_appears_empty", SqlEmitter),
+    "deterministic",
+    lair=lair(defined, updates, by_pattr, nullable_key),
+)

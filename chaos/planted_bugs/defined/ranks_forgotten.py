@@ -1,0 +1,30 @@
+"""Slide by n in rank order that forgets, at compaction, how many records it has passed.
+
+Defect: positions behind progress are let go, and not counted on.
+How one gets it: purging by time what is a counter.
+Expected: other windows after a compaction.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import by_rank, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.defined import DEFINERS
+from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.model.lengths import INT64_MIN
+
+
+class ForgetfulEmitter(DefinedEmitter):
+    """Lets the count go with the positions."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        kept = super().retained(tables, after)
+        return kept | {DEFINERS: kept[DEFINERS].filter(pl.col("w_first") != INT64_MIN)}
+
+
+GUILTY = guilty(planted("ranks_forgotten", ForgetfulEmitter), "deterministic", lair=lair(by_rank))

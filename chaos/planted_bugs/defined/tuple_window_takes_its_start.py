@@ -1,0 +1,31 @@
+"""Windows that records define and that hold what lies exactly at their start.
+
+Defect: `w - R <= a` for `w - R < a`.
+How one gets it: the half-open windows of other classes, which are open at the other end.
+Expected: windows hold more than the definition's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import defined, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.defined import DefinedAssigner
+from windowing.engine.windows.assign.sliding import Span
+
+
+class ClosedAssigner(DefinedAssigner):
+    """Counts a record one position longer."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        outside, (on_time, *late) = super()._spans(scan)
+        return outside, [replace(on_time, last=on_time.last + 1), *late]
+
+
+GUILTY = guilty(
+    planted("tuple_window_takes_its_start", ClosedAssigner), "deterministic", lair=lair(defined)
+)

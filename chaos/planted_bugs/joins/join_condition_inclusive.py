@@ -1,0 +1,31 @@
+"""A join whose `<` lets equal values through.
+
+Defect: `<=` for `<` in a condition.
+How one gets it: one character in a table of operators.
+Expected: pairs that the definition does not have.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import _COMPARE
+from windowing.model.file.pipeline import Pipeline, Query
+
+
+def with_less(pipeline: Pipeline, _: Query) -> bool:
+    """A condition compares by `<`."""
+    return pipeline.join is not None and any(c.operator == "<" for c in pipeline.join.where)
+
+
+GUILTY = guilty(
+    planted(
+        "join_condition_inclusive",
+        names={"windowing.engine.windows.emission.joins:_COMPARE": {**_COMPARE, "<": pl.Expr.le}},
+    ),
+    "deterministic",
+    lair=lair(join, with_less),
+)

@@ -1,0 +1,35 @@
+"""A join that keeps records for one reach, as if nothing that comes later could ask for them.
+
+Defect: a late partner comes after its partner was let go.
+How one gets it: the watermark, less the window, is all that state is kept for.
+Expected: late pairs are missing, or rows are not taken back.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.joins import SIDES
+from windowing.engine.windows.emission.joins import JoinEmitter
+
+
+class TidyEmitter(JoinEmitter):
+    """Keeps what a record on time may still find."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        kept, until = super().retained(tables, after), int(after.of(tables["left"])[0])
+        longest = max((reach or 0 for reach in self._reach.values()), default=0)
+        near = pl.max_horizontal(pl.col("at") + longest, "instant") >= until
+        return {side: kept[side].filter(near) for side in SIDES}
+
+
+GUILTY = guilty(
+    planted("join_forgets_what_was_alone", TidyEmitter),
+    "deterministic",
+    lair=lair(join, updates),
+)

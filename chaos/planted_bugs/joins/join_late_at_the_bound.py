@@ -1,0 +1,33 @@
+"""A record exactly at its lane's progress is late for a join.
+
+Defect: `P >= ts` for `P > ts`.
+How one gets it: a bound that is read as "up to and with".
+Expected: records on time are late: other revisions, or dead letters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.assign.assigner import Assigned, Scan
+from windowing.engine.windows.assign.joins import JoinAssigner
+
+
+class StrictAssigner(JoinAssigner):
+    """Sees such a record with a progress that is one too far."""
+
+    def assign(self, scan: Scan) -> Assigned:  # noqa: D102
+        late = scan.progress_us == scan.values
+        return super().assign(replace(scan, progress_us=scan.progress_us + late))
+
+
+GUILTY = guilty(
+    planted("join_late_at_the_bound", StrictAssigner),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=lair(join),
+)

@@ -1,0 +1,25 @@
+"""A join that looks for partners among the records of the same batch only.
+
+Defect: what came in earlier batches is not probed by what is new on the left.
+How one gets it: a stream-stream join as a join of two micro-batches.
+Expected: pairs are missing, other ones with other cuts.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+
+
+class BatchEmitter(JoinEmitter):
+    """Probes the new ones."""
+
+    def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
+        return self._match(moved.new("left"), moved.new("right"))
+
+
+GUILTY = guilty(planted("join_new_misses_old", BatchEmitter), "deterministic", lair=lair(join))

@@ -1,0 +1,41 @@
+"""A join in which a null key equals a null key.
+
+Defect: records without a key find each other.
+How one gets it: a hash join over columns in which null is a value.
+Expected: pairs with null keys, which the definition does not have.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.model.file.pipeline import Pipeline, Query
+
+_NULL = "\x00null"
+
+
+def of_equal_keys(pipeline: Pipeline, _: Query) -> bool:
+    """Something must be equal."""
+    return pipeline.join is not None and bool(pipeline.join.equal)
+
+
+class NullEmitter(JoinEmitter):
+    """Gives null a name while it looks for partners."""
+
+    def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+        text = [name for name in self._equal if left.schema[name] == pl.String]
+        named = [side.with_columns(pl.col(text).fill_null(_NULL)) for side in (left, right)]
+        pairs = super()._match(*named)
+        back = [pl.when(pl.col(n) == _NULL).then(None).otherwise(pl.col(n)).alias(n) for n in text]
+        return pairs.with_columns(back)
+
+
+GUILTY = guilty(
+    planted("join_null_matches_null", NullEmitter),
+    "deterministic",
+    lair=lair(join, of_equal_keys),
+)

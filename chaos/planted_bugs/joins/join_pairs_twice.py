@@ -1,0 +1,26 @@
+"""A join that finds the pairs of two new records from both sides.
+
+Defect: new left against all right, and all left against new right: what is new on both is twice.
+How one gets it: symmetric hash joins that insert both sides before they probe.
+Expected: an identity stands twice.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+
+
+class SymmetricEmitter(JoinEmitter):
+    """Probes from both sides."""
+
+    def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
+        again = self._match(moved.new("left"), moved.new("right"))
+        return pl.concat([super()._new_pairs(moved), again])
+
+
+GUILTY = guilty(planted("join_pairs_twice", SymmetricEmitter), "exactly once", lair=lair(join))

@@ -1,0 +1,43 @@
+"""A join that looks back on each side as far as the other side's window says.
+
+Defect: the windows of left and right are taken for each other.
+How one gets it: "the left window" is on left records, or what these look into: both are said.
+Expected: pairs are missing or too many where the windows differ.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.operator import Side
+
+
+def of_two_lengths(pipeline: Pipeline, _: Query) -> bool:
+    """The two windows differ."""
+    sides = pipeline.join
+    return sides is not None and sides.left.window_us != sides.right.window_us
+
+
+class CrossedEmitter(JoinEmitter):
+    """Takes left for right."""
+
+    def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+        true = self._reach
+        crossed: dict[Side, int | None] = {"left": true["right"], "right": true["left"]}
+        self._reach = crossed
+        try:
+            return super()._match(left, right)
+        finally:
+            self._reach = true
+
+
+GUILTY = guilty(
+    planted("join_reach_of_the_other_side", CrossedEmitter),
+    "deterministic",
+    lair=lair(join, of_two_lengths),
+)

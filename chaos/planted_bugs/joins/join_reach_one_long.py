@@ -1,0 +1,32 @@
+"""A join whose windows end one instant behind the distance that they allow, looking ahead.
+
+Defect: a right record one instant beyond the left one's window is a partner.
+How one gets it: `window + 1`, as for the instant at which a record is alone.
+Expected: pairs that the definition does not have.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter
+
+
+class LongEmitter(JoinEmitter):
+    """Looks one microsecond further ahead."""
+
+    def _bounds(self) -> list[pl.Expr]:
+        true = self._reach
+        if true["left"] is None:
+            return super()._bounds()
+        self._reach = {**true, "left": true["left"] + 1}
+        try:
+            return super()._bounds()
+        finally:
+            self._reach = true
+
+
+GUILTY = guilty(planted("join_reach_one_long", LongEmitter), "deterministic", lair=lair(join))

@@ -1,0 +1,32 @@
+"""A join whose windows end one instant before the distance that they allow, looking back.
+
+Defect: `<` for `<=`: a right record exactly a window before a left one is no partner.
+How one gets it: half-open windows everywhere else.
+Expected: pairs are missing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter
+
+
+class ShortEmitter(JoinEmitter):
+    """Looks one microsecond less far back."""
+
+    def _bounds(self) -> list[pl.Expr]:
+        true = self._reach
+        if true["right"] is None:
+            return super()._bounds()
+        self._reach = {**true, "right": true["right"] - 1}
+        try:
+            return super()._bounds()
+        finally:
+            self._reach = true
+
+
+GUILTY = guilty(planted("join_reach_one_short", ShortEmitter), "deterministic", lair=lair(join))

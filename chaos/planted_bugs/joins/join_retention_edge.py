@@ -1,0 +1,33 @@
+"""A join that refuses a late record exactly a retention behind its lane's progress.
+
+Defect: `ts <= P - retention` for `ts < P - retention`.
+How one gets it: one character.
+Expected: a dead letter in place of pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.assign.assigner import Assigned, Scan
+from windowing.engine.windows.assign.joins import JoinAssigner
+
+
+class ShortAssigner(JoinAssigner):
+    """Sees a record at the edge as one behind it."""
+
+    def assign(self, scan: Scan) -> Assigned:  # noqa: D102
+        behind = scan.progress_us - scan.values == (self._query.retention_us or 0)
+        late = behind & (scan.progress_us > scan.values)
+        return super().assign(replace(scan, progress_us=scan.progress_us + late))
+
+
+GUILTY = guilty(
+    planted("join_retention_edge", ShortAssigner),
+    "dead letters",
+    "conservation",
+    lair=lair(join, updates),
+)

@@ -1,0 +1,32 @@
+"""An outer join that asks only the newest batch whether a record had a partner.
+
+Defect: a record that was paired in an earlier batch is sent alone when its time is up.
+How one gets it: "unmatched" is a flag of the batch, not of the state.
+Expected: rows of records alone that have a partner.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, outer
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.model.operator import Side
+
+
+class ForgetfulEmitter(JoinEmitter):
+    """Knows the new pairs only."""
+
+    def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
+        place = [f"{side}:partition", f"{side}:offset"]
+        due = pl.col("due").is_between(moved.since, moved.until, closed="right")
+        records = moved.sides[side].with_columns(due=self._due_alone(side, f"{side}:"))
+        alone = records.filter(due).join(pairs.select(place), on=place, how="anti")
+        return [self._row(alone, retracts=False)]
+
+
+GUILTY = guilty(
+    planted("outer_row_although_paired", ForgetfulEmitter), "deterministic", lair=lair(outer)
+)

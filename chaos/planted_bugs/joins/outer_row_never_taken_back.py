@@ -1,0 +1,33 @@
+"""An outer join that leaves the row of a record alone when a late partner comes.
+
+Defect: no row is taken back.
+How one gets it: outer rows are final once the watermark has passed them; late pairs come anyway.
+Expected: rows with `op: retract` are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, outer, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.model.operator import Side
+
+
+class StubbornEmitter(JoinEmitter):
+    """Takes nothing back."""
+
+    def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
+        sent: Sequence[pl.DataFrame] = super()._alone(side, moved, pairs)
+        return [sent[0]]
+
+
+GUILTY = guilty(
+    planted("outer_row_never_taken_back", StubbornEmitter),
+    "deterministic",
+    lair=lair(outer, updates),
+)

@@ -1,0 +1,31 @@
+"""An outer join that sends a record alone while a partner on time may still come.
+
+Defect: a record waits for its window, and not for what lies exactly at its end.
+How one gets it: `ts + window` for the instant after it.
+Expected: rows of records alone that the definition does not have, taken back at once.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, outer
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.model.operator import Side
+
+
+class HastyEmitter(JoinEmitter):
+    """Waits one microsecond less."""
+
+    def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
+        if not self._reach[side]:
+            return super()._due_alone(side, prefix)
+        due, instant = super()._due_alone(side, prefix), pl.col(f"{prefix}instant")
+        return pl.when(due > instant).then(due - 1).otherwise(due)
+
+
+GUILTY = guilty(
+    planted("outer_row_too_early", HastyEmitter), "deterministic", "closing", lair=lair(outer)
+)

@@ -1,0 +1,37 @@
+"""A lane that knows what came in earlier batches, and not what comes twice in one.
+
+Defect: a chunk that is delivered twice within a batch counts twice.
+How one gets it: duplicates are looked for in the state, which is written at the batch's end.
+Expected: more records are counted than an independent reader sees.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import lanes_of
+from chaos.simulator.platform.parts import Parts
+from windowing.engine.lane import Lane, LaneState
+from windowing.model.file.pipeline import Pipeline
+
+
+def with_holes(pipeline: Pipeline) -> bool:
+    """Offsets may have holes: of others, one that comes twice would be an error."""
+    return not pipeline.source.dense
+
+
+class CredulousLane(Lane):
+    """Compares with the last batch only."""
+
+    def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
+        return chunk.filter(pl.col("offset") > state.last_offset)
+
+
+GUILTY = guilty(
+    Parts("chunk_applied_twice", lanes=lanes_of(CredulousLane)),
+    "conservation",
+    "deterministic",
+    "dead letters",
+    lair=with_holes,
+)

@@ -1,0 +1,36 @@
+"""Dead letters of records beyond retention that say "late".
+
+Defect: one reason for all that comes too late.
+How one gets it: a counter of late records, and a topic for them.
+Expected: a dead letter differs.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import dead_letters
+from windowing.model.file.pipeline import Query
+
+
+def just_late(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
+    """Dead letters that are all late."""
+    late = pl.lit("late", dtype=pl.String)
+    return dead_letters(query, data, refused, partition).with_columns(reason=late)
+
+
+GUILTY = guilty(
+    planted(
+        "dead_letter_of_another_reason",
+        names={
+            "windowing.engine.windows.assign.sliding:dead_letters": just_late,
+            "windowing.engine.windows.assign.joins:dead_letters": just_late,
+        },
+    ),
+    "dead letters",
+    lair=lair(updates),
+)

@@ -1,0 +1,37 @@
+"""Dead letters that say which record, and not which query has refused it.
+
+Defect: `query` is null, as of values that nobody can read.
+How one gets it: one dead-letter topic for the whole job.
+Expected: dead letters differ; where two queries refuse a record, one stands twice.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import dead_letters as to_dead_letters
+from chaos.planted_bugs.lairs import lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import dead_letters
+from windowing.model.file.pipeline import Query
+
+
+def of_nobody(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
+    """Dead letters of no query."""
+    nobody = pl.lit(None, dtype=pl.String)
+    return dead_letters(query, data, refused, partition).with_columns(query=nobody)
+
+
+GUILTY = guilty(
+    planted(
+        "dead_letter_without_query",
+        names={
+            "windowing.engine.windows.assign.sliding:dead_letters": of_nobody,
+            "windowing.engine.windows.assign.joins:dead_letters": of_nobody,
+        },
+    ),
+    "dead letters",
+    lair=lair(to_dead_letters),
+)

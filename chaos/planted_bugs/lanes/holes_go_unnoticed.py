@@ -1,0 +1,30 @@
+"""A lane that reads on behind a hole, although its source is declared dense.
+
+Defect: offsets are compared for "larger", never for "next".
+How one gets it: a check for redelivery alone.
+Expected: rows where the definition refuses the log.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import PlantedLane, planted
+from windowing.engine.wids import Ints
+from windowing.model.file.pipeline import Pipeline
+
+
+def dense(pipeline: Pipeline) -> bool:
+    """Offsets follow one another."""
+    return pipeline.source.dense
+
+
+class PorousLane(PlantedLane):
+    """Refuses no hole."""
+
+    def _refuse_holes(self, offsets: Ints, last_offset: int) -> None:
+        del offsets, last_offset
+
+
+GUILTY = guilty(
+    planted("holes_go_unnoticed", lane=PorousLane), "no error", "deterministic", lair=dense
+)

@@ -1,0 +1,41 @@
+"""Records without a key that are grouped with those whose key is the empty text.
+
+Defect: null is read as "".
+How one gets it: formats, or languages, that have no null.
+Expected: two groups are one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, nullable_key
+from chaos.planted_bugs.planted import PlantedLane, planted
+from windowing.engine.input.decode import column
+from windowing.engine.progress.clock import Rows
+from windowing.model.file.pipeline import Pipeline, Query
+
+
+def by_text(pipeline: Pipeline, query: Query) -> bool:
+    """A text that may be null is a key."""
+    fields = pipeline.source.fields
+    return any(f in fields and str(fields[f]) == "string?" for f in query.key)
+
+
+class FillingLane(PlantedLane):
+    """Has no null texts."""
+
+    def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
+        rows, fields = super()._sorted_out(chunk, ended), self._source.fields
+        texts = [column(name) for name, type_ in fields.items() if type_.kind == "string"]
+        return replace(rows, data=rows.data.with_columns(pl.col(texts).fill_null("")))
+
+
+GUILTY = guilty(
+    planted("null_key_is_empty_text", lane=FillingLane),
+    "deterministic",
+    lair=lair(nullable_key, by_text),
+)

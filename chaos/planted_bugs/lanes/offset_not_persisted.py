@@ -1,0 +1,32 @@
+"""A lane that does not keep its last offset.
+
+Defect: records that are sent again are applied again.
+How one gets it: trusting a source that delivers at least once.
+Expected: more records are counted than an independent reader sees, and windows hold them twice.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import lanes_of
+from chaos.simulator.platform.parts import Parts
+from windowing.engine.lane import Lane, LaneState
+from windowing.engine.state import StateStore
+
+
+class ForgetfulLane(Lane):
+    """Takes every offset for a new one."""
+
+    def _load(self, store: StateStore) -> LaneState:
+        state = super()._load(store)
+        state.last_offset = -1
+        return state
+
+
+GUILTY = guilty(
+    Parts("offset_not_persisted", lanes=lanes_of(ForgetfulLane)),
+    "conservation",
+    "deterministic",
+    "exactly once",
+    "dead letters",
+)

@@ -1,0 +1,35 @@
+"""A lane that gives up a batch's rest at the first value that it cannot read.
+
+Defect: one poison record takes the good ones behind it with it.
+How one gets it: one `try` around the loop instead of one inside it.
+Expected: records are missing from the counts and from the windows.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import lanes_of
+from chaos.simulator.platform.parts import Parts
+from windowing.engine.input.pack import BAD
+from windowing.engine.lane import Lane, LaneState
+
+
+class FragileLane(Lane):
+    """Stops at poison, and goes on behind the batch."""
+
+    def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
+        fresh = super()._fresh(chunk, state)
+        return fresh.filter((pl.col("kind") == BAD).cum_sum().shift(1, fill_value=0) == 0)
+
+
+GUILTY = guilty(
+    Parts("poison_takes_neighbours", lanes=lanes_of(FragileLane)),
+    "conservation",
+    "deterministic",
+    "dead letters",
+    "progress",
+    # A sum that leaves 64 bits, by the definition, does not without the neighbours.
+    "no error",
+)

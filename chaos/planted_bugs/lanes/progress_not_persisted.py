@@ -1,0 +1,39 @@
+"""A lane that forgets its progress when it is restarted.
+
+Defect: offsets are part of the checkpoint, and the progress is not. After a restart nothing is late
+until the lane has caught up.
+How one gets it: watermark generators without state, as Flink's are.
+Expected: lanes go back, and late records stand in revision 0.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import lanes_of
+from chaos.simulator.platform.parts import Parts
+from windowing.engine.lane import Lane, LaneState
+from windowing.engine.progress.reached import Reached
+from windowing.engine.state import StateStore
+
+
+class AmnesicLane(Lane):
+    """Knows its progress only as long as the process lives."""
+
+    _loaded = False
+
+    def _load(self, store: StateStore) -> LaneState:
+        state = super()._load(store)
+        if not self._loaded:
+            for clock in state.clocks.values():
+                clock.reached = Reached()
+        self._loaded = True
+        return state
+
+
+GUILTY = guilty(
+    Parts("progress_not_persisted", lanes=lanes_of(AmnesicLane)),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+)

@@ -1,0 +1,52 @@
+"""Lateness judged by the progress of the whole stream, not by the lane's own.
+
+Defect: whether a record is late depends on how far the other partitions were when it came, and so
+on batches and interleaving.
+How one gets it: a global watermark, as Spark (apache/spark#56043) and Flink have it.
+Expected: records late by the definition stand in revision 0, and the counts differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, several_lanes, sliding
+from chaos.planted_bugs.lanes.watermark import WatchingLane, Watermark
+from chaos.simulator.platform.parts import Parts
+from windowing.engine.lane import Lane, LaneState
+from windowing.engine.progress.clock import ClockId, Course, Rows
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
+
+
+class GlobalLane(WatchingLane):
+    """Judges by the watermark as of the batch's begin."""
+
+    def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
+        course = super()._run(clock, rows, state, store)
+        if clock != self._clock_ids[0]:
+            return course
+        stood_us = self.watermark.stands_us
+        self.tell(self._partition, course.reached.progress_us)
+        return replace(course, progress_us=np.full_like(course.progress_us, stood_us))
+
+
+def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
+    """Lanes that share a watermark."""
+    watermark = Watermark(partitions=pipeline.source.partitions)
+    return partial(GlobalLane, pipeline, watermark)
+
+
+GUILTY = guilty(
+    Parts("stream_progress_lateness", lanes=lanes),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    "repeatable",
+    lair=lair(sliding, several_lanes),
+)

@@ -1,0 +1,76 @@
+"""Retention judged by the progress of the whole stream, not by the lane's own.
+
+Defect: a record too late to be kept is kept if the other partitions are slow enough.
+How one gets it: state that is purged by the global watermark, and taken while it is there.
+Expected: late revisions that the definition does not have, in place of dead letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, several_lanes, sliding, updates
+from chaos.planted_bugs.lanes.watermark import WatchingLane, Watermark
+from chaos.simulator.platform.parts import Parts
+from windowing.engine import wids
+from windowing.engine.lane import Lane, LaneState
+from windowing.engine.progress.clock import ClockId, Course, Rows
+from windowing.engine.state import StateStore
+from windowing.engine.wids import Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.model.file.pipeline import Pipeline, Query
+
+
+class StreamRetention(SlidingAssigner):
+    """Lets go of what is older than the watermark less the retention."""
+
+    def __init__(self, query: Query, pipeline: Pipeline, lane: RetentionLane) -> None:
+        super().__init__(query, pipeline)
+        self._lane = lane
+
+    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
+        _, _, release = super()._waiting(progress_us, first, last_late)
+        stood = np.full_like(progress_us, self._lane.stood_us)
+        kept = wids.lowered(np.minimum(stood, progress_us), self._query.retention_us or 0)
+        first_late = np.maximum(first, wids.slide_of(self._query.window, kept))
+        return first_late <= last_late, first_late, release
+
+
+class RetentionLane(WatchingLane):
+    """Tells its assigners where the watermark stood when the batch began."""
+
+    stood_us = 0
+
+    def __init__(self, pipeline: Pipeline, watermark: Watermark, partition: int) -> None:
+        super().__init__(pipeline, watermark, partition)
+        for query in pipeline.queries:
+            if type(self._assigners[query.name]) is SlidingAssigner:
+                self._assigners[query.name] = StreamRetention(query, pipeline, self)
+
+    def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
+        course = super()._run(clock, rows, state, store)
+        if clock != self._clock_ids[0]:
+            return course
+        self.stood_us = self.watermark.stands_us
+        self.tell(self._partition, course.reached.progress_us)
+        return course
+
+
+def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
+    """Lanes that share a watermark."""
+    watermark = Watermark(partitions=pipeline.source.partitions)
+    return partial(RetentionLane, pipeline, watermark)
+
+
+GUILTY = guilty(
+    Parts("stream_progress_retention", lanes=lanes),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    "repeatable",
+    lair=lair(sliding, updates, several_lanes),
+)

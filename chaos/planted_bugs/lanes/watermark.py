@@ -1,0 +1,41 @@
+"""The stream's progress as Spark has it: one watermark for all lanes, moved between batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from windowing.engine.lane import Lane
+from windowing.engine.wids import NOTHING_YET
+from windowing.model.file.pipeline import Pipeline
+
+
+@dataclass
+class Watermark:
+    """What all lanes of a job share, and should not.
+
+    Attributes:
+        lanes: per partition, the progress of its lane as far as anybody has said.
+    """
+
+    lanes: dict[int, int] = field(default_factory=dict)
+    partitions: int = 1
+
+    @property
+    def stands_us(self) -> int:
+        """The stream's progress as of now, which depends on who was quicker."""
+        if len(self.lanes) < self.partitions:
+            return NOTHING_YET
+        return min(self.lanes.values())
+
+
+class WatchingLane(Lane):
+    """A lane that tells a watermark how far it is."""
+
+    def __init__(self, pipeline: Pipeline, watermark: Watermark, partition: int) -> None:
+        super().__init__(pipeline, partition)
+        self.watermark = watermark
+
+    def tell(self, partition: int, progress_us: int) -> None:
+        """Move the watermark."""
+        held = self.watermark.lanes.get(partition, NOTHING_YET)
+        self.watermark.lanes[partition] = max(held, progress_us)

@@ -1,0 +1,28 @@
+"""A job that commits a batch and writes its rows afterwards.
+
+Defect: the commit entry is written before the sink. What a job had in hand when it died is never
+written.
+How one gets it: consumer offsets that are committed on a timer (`enable.auto.commit`).
+Expected: rows are lost.
+"""
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.simulator.platform.job import Job, Tables
+from chaos.simulator.platform.parts import Parts
+
+
+class HastyJob(Job):
+    """Commits first."""
+
+    def conclude(  # noqa: D102
+        self, batch: int, attempt: int, tables: Tables, *, state_first: bool
+    ) -> None:
+        del state_first
+        self.commit_states()
+        self.commits = batch + 1
+        self.write_sink(batch, self.token(batch, attempt), tables)
+
+
+GUILTY = guilty(
+    Parts("commit_before_sink", job=HastyJob), "deterministic", "dead letters", "conservation"
+)

@@ -1,0 +1,24 @@
+"""A sink that appends dead letters, and rows only once.
+
+Defect: the token guards the rows; dead letters are "only" for people.
+How one gets it: a logger.
+Expected: a dead letter stands twice.
+"""
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.simulator.platform.job import DEAD
+from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.sink import Item, Sink
+
+
+class LoggingSink(Sink):
+    """Logs dead letters."""
+
+    def write(self, table: str, token: int, items: list[Item]) -> None:  # noqa: D102
+        if table == DEAD:
+            self.tables[table] += items
+            return
+        super().write(table, token, items)
+
+
+GUILTY = guilty(Parts("dead_letters_per_attempt", sink=LoggingSink), "dead letters")

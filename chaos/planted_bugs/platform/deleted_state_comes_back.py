@@ -1,0 +1,28 @@
+"""State files whose deltas tell what was put, and not what was deleted.
+
+Defect: what a compaction deleted is there again once the state has been loaded from files.
+How one gets it: a delta as a map of changed values.
+Expected: windows hold records twice.
+"""
+
+import msgspec
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.simulator.draw.wish import Wish
+from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.state import StateFiles, Values, _Delta
+
+
+class PuttingFiles(StateFiles):
+    """Applies what was put."""
+
+    def apply(self, name: str, values: Values) -> None:  # noqa: D102
+        values.update(msgspec.msgpack.decode(self.read(name), type=_Delta).puts)
+
+
+GUILTY = guilty(
+    Parts("deleted_state_comes_back", state=PuttingFiles),
+    "deterministic",
+    "repeatable",
+    wish=Wish(long=0.5),
+)

@@ -1,0 +1,36 @@
+"""A job that goes on with an empty table where it has lost a full one.
+
+Defect: at its start it does not look whether its tables hold what its checkpoint has committed.
+How one gets it: `CREATE TABLE IF NOT EXISTS`.
+Expected: the loss is not named.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import Defect
+from chaos.simulator.platform.job import Job
+from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.sink import Ends
+from chaos.simulator.platform.start import Stand, compare
+
+
+def unmoved(
+    planned: Sequence[Ends],
+    commits: int,
+    tables: Sequence[str],
+    plans: Mapping[str, Mapping[int, Ends]],
+) -> Stand:
+    """A comparison that misses no table."""
+    return Stand(compare(planned, commits, tables, plans).follow, ())
+
+
+class CarelessJob(Job):
+    """Makes a new table where there is none."""
+
+    def _lose_table(self, which: int) -> None:
+        with Defect((), (("chaos.simulator.platform.job:compare", unmoved),)).at_work():
+            super()._lose_table(which)
+
+
+GUILTY = guilty(Parts("lost_table_unnoticed", job=CarelessJob), "nothing skipped")

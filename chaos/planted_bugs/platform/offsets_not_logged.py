@@ -1,0 +1,32 @@
+"""A job that decides anew, after a restart, where the batch ends.
+
+Defect: the offsets of a batch are not written ahead. When the batch is run again it takes more of
+the log than before; the sink, which knows the batch, passes over what is new in it.
+How one gets it: "read whatever is there" on recovery, with a sink that is idempotent by batch id.
+Expected: rows are lost; the attempts at a batch come to different rows.
+"""
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.simulator.case import Failure, Step
+from chaos.simulator.platform.job import Job
+from chaos.simulator.platform.parts import Parts
+
+
+class ForgetfulJob(Job):
+    """Takes up to two more records of each lane into a batch that is run again."""
+
+    def attempt(self, batch: int, attempt: int, step: Step, failure: Failure | None) -> None:  # noqa: D102
+        if attempt and batch == len(self.planned) - 1:
+            sizes = [len(rows.offsets) for rows in self.log]
+            ends = zip(self.planned[batch], sizes, strict=True)
+            self.planned[batch] = tuple(min(end + 2, size) for end, size in ends)
+        super().attempt(batch, attempt, step, failure)
+
+
+GUILTY = guilty(
+    Parts("offsets_not_logged", job=ForgetfulJob),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    "repeatable",
+)

@@ -1,0 +1,45 @@
+"""A table sink that names lanes after the first topic.
+
+Defect: the second topic of a join has the first one's name in `offsets`.
+How one gets it: `f"{topic}/{number}"`, from when there was one topic.
+Expected: offsets differ.
+"""
+
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.planted import Defect
+from chaos.simulator.platform.job import Job
+from chaos.simulator.platform.parts import Parts
+from windowing.spark.sinks.rows import BatchRows
+
+
+class OneTopicRows(BatchRows):
+    """Knows one topic."""
+
+    def _offsets(self, offsets: pl.Series) -> pa.Array:
+        true, (first, _) = self._lanes, self._pipeline.source.place(0)
+        self._lanes = {number: f"{first.topic}/{number}" for number in true}
+        try:
+            return super()._offsets(offsets)
+        finally:
+            self._lanes = true
+
+
+class OneTopicJob(Job):
+    """Has such a sink."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        with Defect((), (("chaos.simulator.platform.spelling:BatchRows", OneTopicRows),)).at_work():
+            super().__init__(*args, **options)
+
+
+GUILTY = guilty(
+    Parts("sink_names_lanes_by_number", job=OneTopicJob),
+    "deterministic",
+    lair=lair(join),
+)

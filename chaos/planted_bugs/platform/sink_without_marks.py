@@ -1,0 +1,48 @@
+"""A table sink that writes rows which take back like any other row.
+
+Defect: the column `op` is always null.
+How one gets it: a column that was added later, to the schema and not to the rows.
+Expected: an identity stands twice, and no row takes back.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, retracting, updates
+from chaos.planted_bugs.planted import Defect
+from chaos.simulator.platform.job import Job
+from chaos.simulator.platform.parts import Parts
+from windowing.runtime.output import Emitted
+from windowing.spark.sinks.rows import BatchRows
+
+
+class PlainRows(BatchRows):
+    """Marks nothing."""
+
+    def tables(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:  # noqa: D102
+        tables = super().tables(frames, batch_id)
+        for name, table in tables.items():
+            if "op" in table.column_names:
+                place = table.column_names.index("op")
+                nothing = pa.nulls(len(table), pa.string())
+                tables[name] = table.set_column(place, "op", nothing)
+        return tables
+
+
+class PlainJob(Job):
+    """Has such a sink."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        with Defect((), (("chaos.simulator.platform.spelling:BatchRows", PlainRows),)).at_work():
+            super().__init__(*args, **options)
+
+
+GUILTY = guilty(
+    Parts("sink_without_marks", job=PlainJob),
+    "deterministic",
+    "exactly once",
+    lair=lair(retracting, updates),
+)

@@ -1,0 +1,23 @@
+"""State files that pass over what they cannot read.
+
+Defect: a delta whose checksum is wrong is skipped, with a line in a log at best.
+How one gets it: a catch-all around the reading of a state file; a "best effort" recovery.
+Expected: the damaged file is named as passed over, and records are missing from the windows.
+"""
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.state import StateDamaged, StateFiles, Values
+
+
+class LenientFiles(StateFiles):
+    """Goes on without a damaged delta."""
+
+    def apply(self, name: str, values: Values) -> None:  # noqa: D102
+        try:
+            super().apply(name, values)
+        except StateDamaged:
+            return
+
+
+GUILTY = guilty(Parts("skipped_corrupt_delta", state=LenientFiles), "nothing skipped")

@@ -1,0 +1,26 @@
+"""State files of which the newest delta is not applied.
+
+Defect: a task that loads its state starts one batch behind.
+How one gets it: a range that ends before its end.
+Expected: records are applied twice or lost; progress goes back.
+"""
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.state import StateFiles, Task, Values
+
+
+class LateFiles(StateFiles):
+    """Loads the version before."""
+
+    def load(self, task: Task, version: int) -> Values:  # noqa: D102
+        return super().load(task, max(version - 1, 0))
+
+
+GUILTY = guilty(
+    Parts("state_one_version_behind", state=LateFiles),
+    "deterministic",
+    "conservation",
+    "progress",
+    "repeatable",
+)

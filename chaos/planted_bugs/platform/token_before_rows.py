@@ -1,0 +1,30 @@
+"""A sink that notes the batch first and writes its rows afterwards.
+
+Defect: note and rows are two transactions. A job that dies in between finds the note when it
+comes back, and passes the batch over.
+How one gets it: an idempotence table beside the data, in another store.
+Expected: rows are lost.
+"""
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.platform.at_least_once_sink import AppendingSink
+from chaos.simulator.platform.job import Job, Tables
+from chaos.simulator.platform.parts import Parts
+
+
+class NotingJob(Job):
+    """Notes every table's token before it writes the first of them."""
+
+    def write_sink(self, batch: int, token: int, tables: Tables) -> None:  # noqa: D102
+        noted = self.sink.tokens
+        due = {name: lines for name, lines in tables.items() if noted.get(name, -1) < token}
+        noted.update(dict.fromkeys(due, token))
+        super().write_sink(batch, token, due)
+
+
+GUILTY = guilty(
+    Parts("token_before_rows", sink=AppendingSink, job=NotingJob),
+    "deterministic",
+    "dead letters",
+    "conservation",
+)

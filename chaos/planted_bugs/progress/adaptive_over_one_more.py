@@ -1,0 +1,39 @@
+"""Adaptive slack over N + 1 records.
+
+Defect: the oldest lag is let go one record too late.
+How one gets it: append first, compare the length afterwards, with the wrong sign.
+Expected: a lane's progress is not what its records say.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import by_generator
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.adaptive import Adaptive
+from windowing.engine.wids import Ints
+from windowing.model.progress import disorder
+
+
+class LongAdaptive(Adaptive):
+    """Looks at one record more."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        self._over += 1
+        try:
+            return super().bounds(records, memory)
+        finally:
+            self._over -= 1
+
+
+GUILTY = guilty(
+    planted("adaptive_over_one_more", LongAdaptive),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=by_generator(disorder.Adaptive),
+)

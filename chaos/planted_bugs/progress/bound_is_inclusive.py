@@ -1,0 +1,36 @@
+"""A lane that takes a bound in a control record for "all up to and with".
+
+Defect: records of exactly that time are late.
+How one gets it: watermarks that are inclusive elsewhere, as Flink's are.
+Expected: a lane's progress is one further than was promised.
+Where later bounds of the batch have overtaken it, its rows show it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import planted
+from windowing.engine.input.pack import BOUND
+from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
+
+
+class InclusiveClock(_AttributeClock):
+    """Adds one to every bound."""
+
+    def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
+        said = (pl.col("kind") == BOUND).cast(pl.Int64)
+        further = rows.all.with_columns(ts_us=pl.col("ts_us") + said)
+        return super().run(replace(rows, all=further), state, keys)
+
+
+GUILTY = guilty(
+    planted("bound_is_inclusive", InclusiveClock),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+)

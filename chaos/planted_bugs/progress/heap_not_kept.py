@@ -1,0 +1,36 @@
+"""Slack in rows whose buffer is empty at the begin of every batch.
+
+Defect: the newest times are no part of the state.
+How one gets it: a generator that is made anew by each task.
+Expected: a lane's progress is not what its records say, and other with other cuts.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import by_generator
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.slack_rows import SlackRows
+from windowing.engine.wids import Ints
+from windowing.model.progress import disorder
+
+
+class FreshRows(SlackRows):
+    """Begins anew."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        memory.clear()
+        return super().bounds(records, memory)
+
+
+GUILTY = guilty(
+    planted("heap_not_kept", FreshRows),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=by_generator(disorder.SlackRows),
+)

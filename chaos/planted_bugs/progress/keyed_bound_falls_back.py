@@ -1,0 +1,40 @@
+"""Progress per key that is the newest bound of a key, not the largest.
+
+Defect: a smaller bound takes the key's progress back.
+How one gets it: a map that is assigned to.
+Expected: rows come late or never, and late records stand in revision 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.clock import Rows, _per_key
+from windowing.engine.wids import NOTHING_YET, Ints
+
+
+def newest(
+    rows: Rows, key: str, promised: Ints, keys: pl.DataFrame | None
+) -> tuple[Ints, pl.DataFrame, pl.DataFrame]:
+    """The bounds of keys, of which the last one counts."""
+    events = rows.all.select(key, bound=pl.Series(promised))
+    events = events.filter(pl.Series(promised != NOTHING_YET))
+    last = events.group_by(key).agg(pl.col("bound").last())
+    before, all_, moved = _per_key(rows, key, promised, keys)
+    fallen = all_.join(last, on=key, how="left", nulls_equal=True, suffix="_last").select(
+        key, bound=pl.coalesce("bound_last", "bound")
+    )
+    return np.asarray(before), fallen.sort(key), moved
+
+
+GUILTY = guilty(
+    planted("keyed_bound_falls_back", names={"windowing.engine.progress.clock:_per_key": newest}),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=per_key,
+)

@@ -1,0 +1,48 @@
+"""Progress per key that is closed by the first lane that promises for it.
+
+Defect: the largest bound over the lanes for the smallest.
+How one gets it: a key is thought to live in one lane.
+Expected: windows close before all lanes have passed them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import StreamProgress
+from windowing.model.file.pipeline import Pipeline
+
+
+def in_several_lanes(pipeline: Pipeline) -> bool:
+    """Keys have a progress of their own, in more lanes than one."""
+    return per_key(pipeline) and pipeline.source.partitions > 1
+
+
+class FirstLaneProgress(StreamProgress):
+    """Believes whoever says most."""
+
+    @cached_property
+    def _by_key(self) -> pl.DataFrame | None:
+        true = StreamProgress(self.lanes, self.key, self.keys)._by_key
+        if true is None or self.keys is None:
+            return true
+        most = self.keys.group_by(self.key).agg(pl.col("bound").max())
+        joined = true.join(most, on=self.key, how="left", nulls_equal=True)
+        further = pl.max_horizontal("progress", "bound")
+        return joined.select(self.key, further.alias("progress"), "furthest")
+
+
+GUILTY = guilty(
+    planted(
+        "keyed_bound_of_one_lane",
+        names={"windowing.engine.progress.clock:StreamProgress": FirstLaneProgress},
+    ),
+    "closing",
+    "deterministic",
+    lair=in_several_lanes,
+)

@@ -1,0 +1,43 @@
+"""Progress per key that knows only what was promised for the key.
+
+Defect: Q_k for max(P, Q_k): a bound of the whole lane closes nothing of a key with one of its own.
+How one gets it: two kinds of punctuation in two tables, of which one is asked.
+Expected: rows come late or never.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import StreamProgress
+from windowing.engine.wids import ENDED
+
+
+class KeysProgress(StreamProgress):
+    """Asks the table of keys alone."""
+
+    @cached_property
+    def _by_key(self) -> pl.DataFrame | None:
+        true = StreamProgress(self.lanes, self.key, self.keys)._by_key
+        if true is None or self.keys is None or self.stream_us == ENDED:
+            return true
+        least = self.keys.group_by(self.key).agg(pl.col("bound").min())
+        joined = true.join(least, on=self.key, how="left", nulls_equal=True)
+        own = pl.min_horizontal("progress", "bound")
+        return joined.select(self.key, own.alias("progress"), "furthest")
+
+
+GUILTY = guilty(
+    planted(
+        "keys_without_the_lane",
+        names={"windowing.engine.progress.clock:StreamProgress": KeysProgress},
+    ),
+    "closing",
+    "deterministic",
+    lair=per_key,
+)

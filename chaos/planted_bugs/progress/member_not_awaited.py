@@ -1,0 +1,52 @@
+"""Sorted sub-streams of which only those count that have been seen.
+
+Defect: a member that has said nothing yet holds nothing back.
+How one gets it: a minimum over a map that is filled as keys appear.
+Expected: a lane's progress is further than its members say.
+Of another attribute than the time, whose progress no lane tells, its rows show it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import planted
+from windowing.engine.input.decode import column
+from windowing.engine.progress.ordered_per import OrderedPer
+from windowing.engine.wids import NOTHING_YET, Ints
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.progress import disorder
+
+
+def of_members(pipeline: Pipeline) -> bool:
+    """Sub-streams are named."""
+    given = pipeline.source.disorder
+    return isinstance(given, disorder.OrderedPer) and given.members is not None
+
+
+class ImpatientMembers(OrderedPer):
+    """Waits for those that it knows."""
+
+    def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
+        before = list(memory) or [NOTHING_YET] * len(self._members)
+        true = super().bounds(records, memory)
+        ts_us, named = records["ts_us"].to_numpy(), records[column(self._attr)]
+        behind = np.full(len(records), np.iinfo(np.int64).max)
+        for member, newest_us in zip(self._members, before, strict=True):
+            own = (named == member).fill_null(value=False).to_numpy()
+            newest = np.maximum.accumulate(np.where(own, ts_us, NOTHING_YET))
+            newest = np.maximum(newest, newest_us)
+            behind = np.where(newest == NOTHING_YET, behind, np.minimum(behind, newest))
+        return np.where(behind == np.iinfo(np.int64).max, true, behind)
+
+
+GUILTY = guilty(
+    planted("member_not_awaited", ImpatientMembers),
+    "progress",
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=of_members,
+)

@@ -1,0 +1,47 @@
+"""Windows over a number of the records that are moved by bounds on time.
+
+Defect: bounds in control records, which speak of event time, move every clock.
+How one gets it: one watermark for all windows.
+Expected: rows come too early, and records are late that are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import another_attribute, lair
+from chaos.planted_bugs.planted import planted
+from windowing.engine.input.pack import DATA
+from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
+
+
+class OneClock(_AttributeClock):
+    """Lets a bound on time count for any attribute."""
+
+    def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
+        if self._other is None or self._key is not None:
+            return super().run(rows, state, keys)
+        timed = pl.when(pl.col("kind") == DATA).then(self._other).otherwise("ts_us")
+        other, self._other = self._other, None
+        moved = replace(
+            rows,
+            all=rows.all.with_columns(ts_us=timed),
+            data=rows.data.with_columns(ts_us=other),
+        )
+        try:
+            return super().run(moved, state, keys)
+        finally:
+            self._other = other
+
+
+GUILTY = guilty(
+    planted("other_attribute_by_time", OneClock),
+    "deterministic",
+    "closing",
+    "conservation",
+    "dead letters",
+    lair=lair(another_attribute),
+)

@@ -1,0 +1,42 @@
+"""A lane whose progress is its newest bound, not its largest.
+
+Defect: an older record takes progress back.
+How one gets it: a field that is assigned where a maximum is meant.
+Expected: a lane goes back, or windows close late.
+Where later bounds of the batch have overtaken it, its rows show it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
+from windowing.engine.wids import ENDED
+
+
+class NewestClock(_AttributeClock):
+    """Believes the newest record."""
+
+    def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
+        course = super().run(rows, state, keys)
+        if not len(rows.data) or state.reached.progress_us == ENDED or self._other is not None:
+            return course
+        newest = int(self._generator.bounds(rows.data[-1:], [*state.memory])[0])
+        state.reached = msgspec.structs.replace(
+            state.reached, progress_us=min(state.reached.progress_us, newest)
+        )
+        return replace(course, reached=state.reached)
+
+
+GUILTY = guilty(
+    planted("progress_falls_back", NewestClock),
+    "progress",
+    "conservation",
+    "dead letters",
+    "deterministic",
+)

@@ -1,0 +1,29 @@
+"""A shard that takes the stream to be where its quickest lane is.
+
+Defect: the maximum of the lanes' progress in place of the minimum.
+How one gets it: one watermark from the largest time seen in any partition, as Spark's is.
+Expected: windows close before the stream has reached their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.simulator.platform.parts import Parts
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import Shard, ShardState
+from windowing.engine.state import StateStore
+
+
+class HurriedShard(Shard):
+    """Moves all lanes with the quickest."""
+
+    def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
+        super()._append(store, state, parcels)
+        for lanes in state.reached.values():
+            quickest = max(lanes, key=lambda lane: lane.progress_us)
+            lanes[:] = [quickest] * len(lanes)
+
+
+GUILTY = guilty(Parts("quickest_lane_decides", shard=HurriedShard), "closing", "deterministic")

@@ -1,0 +1,33 @@
+"""A shard that waits only for the lanes that it has heard of.
+
+Defect: a partition that has been silent so far holds nothing back; when it speaks, its windows are
+closed.
+How one gets it: idle sources that are left out of the minimum (`withIdleness`).
+Expected: windows close before the stream has reached their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.simulator.platform.parts import Parts
+from windowing.engine.parcel import Parcel
+from windowing.engine.progress.reached import Reached
+from windowing.engine.shard import Shard, ShardState
+from windowing.engine.state import StateStore
+from windowing.engine.wids import NOTHING_YET
+
+
+class ImpatientShard(Shard):
+    """Takes the silent lanes for as far as the slowest of the others."""
+
+    def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
+        super()._append(store, state, parcels)
+        for lanes in state.reached.values():
+            known = [lane for lane in lanes if lane.progress_us != NOTHING_YET]
+            least = min(known, key=lambda lane: lane.progress_us, default=Reached())
+            lanes[:] = [least if lane.progress_us == NOTHING_YET else lane for lane in lanes]
+
+
+GUILTY = guilty(Parts("silent_lane_ignored", shard=ImpatientShard), "closing", "deterministic")

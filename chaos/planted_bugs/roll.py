@@ -1,0 +1,21 @@
+"""The roll of the guilty: every module of the rooms below that plants a defect."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import walk_packages
+
+import chaos.planted_bugs as house
+from chaos.planted_bugs.guilt import Guilty
+
+
+def called() -> dict[str, Guilty]:
+    """All guilty engines by name, room by room."""
+    found: dict[str, Guilty] = {}
+    for module in walk_packages(house.__path__, "chaos.planted_bugs."):
+        # A defect's module lies in a room: what lies beside the rooms serves them.
+        if module.name.count(".") == 3:
+            one = getattr(import_module(module.name), "GUILTY", None)
+            if isinstance(one, Guilty):
+                found[one.name] = one
+    return found

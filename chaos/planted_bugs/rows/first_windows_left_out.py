@@ -1,0 +1,34 @@
+"""Windows of rows of which the first have fewer rows than the others, and are left out.
+
+Defect: a window is sent only if it is as long as its range.
+How one gets it: a sliding buffer that speaks once it is full.
+Expected: the first rows are missing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, overlapping, rows_in_log
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.sliding import SlidingEmitter
+
+
+class FullEmitter(SlidingEmitter):
+    """Waits for the first full window."""
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
+        rows, window = super().rows(tables, before, after), self._grid
+        if not len(rows) or window.range_ is None:
+            return rows
+        return rows.filter((pl.col("window_id") + 1) * window.slide >= window.range_)
+
+
+GUILTY = guilty(
+    planted("first_windows_left_out", FullEmitter),
+    "deterministic",
+    lair=lair(rows_in_log, overlapping),
+)

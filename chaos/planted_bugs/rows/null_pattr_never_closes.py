@@ -1,0 +1,42 @@
+"""Windows of rows for each value of PATTR but null.
+
+Defect: the number of rows of the unit null is looked up by equality, and found nowhere.
+How one gets it: SQL's `NULL = NULL`.
+Expected: rows are missing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import by_pattr, lair, nullable_key
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import looked_up
+from windowing.engine.wids import Ints
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.windows.window import ROW_NUM
+
+
+def over_rows(_: Pipeline, query: Query) -> bool:
+    """Windows over numbers of rows."""
+    return query.window.attribute == ROW_NUM
+
+
+def by_equality(units: pl.DataFrame, table: pl.DataFrame, name: str, default: int) -> Ints:
+    """A column of `table`, where no key is null."""
+    keys = [column for column in table.columns if column in units.columns and column != name]
+    return looked_up(units, table.drop_nulls(keys), name, default)
+
+
+GUILTY = guilty(
+    planted(
+        "null_pattr_never_closes",
+        names={
+            "windowing.engine.progress.reached:looked_up": by_equality,
+            "windowing.engine.windows.emission.ranked:looked_up": by_equality,
+        },
+    ),
+    "deterministic",
+    lair=lair(over_rows, by_pattr, nullable_key),
+)

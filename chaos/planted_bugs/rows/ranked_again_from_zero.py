@@ -1,0 +1,31 @@
+"""Rows in the order of time that begin at 0 again after each compaction.
+
+Defect: how many rows have a number is not kept with the base.
+How one gets it: a counter that is derived from what is in state, and state is tidied up.
+Expected: windows hold other rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, ranked_rows
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Ints
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.ranked import RankedEmitter
+
+
+class FreshEmitter(RankedEmitter):
+    """Has numbered nothing before."""
+
+    def _numbered_before(self, tables: Tables, rows: pl.DataFrame) -> Ints:
+        del tables, rows
+        return np.array([0])
+
+
+GUILTY = guilty(
+    planted("ranked_again_from_zero", FreshEmitter), "deterministic", lair=lair(ranked_rows)
+)

@@ -1,0 +1,51 @@
+"""Rows in the order of time that get their number when progress is there, not when it is past.
+
+Defect: `ts <= P` for `ts < P`, though more rows of that very time may come.
+How one gets it: a watermark that is read as "all up to and with".
+Expected: windows close too early, or hold other rows.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, ranked_rows
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ENDED
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.ranked import ROWS
+from windowing.engine.windows.emission.ranked import RankedEmitter
+from windowing.engine.windows.emission.sliding import column
+
+
+class EagerEmitter(RankedEmitter):
+    """Numbers what progress has reached."""
+
+    def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
+        rows = tables[ROWS]
+        return rows.filter(pl.col("at") <= column(progress.of(rows)))
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:  # noqa: D102
+        rows = tables[ROWS]
+        at = rows.filter(pl.col("at") > column(after.of(rows)))["at"].to_numpy()
+        return int(at.min(initial=ENDED))
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        # Its compaction is as eager.
+        rows = tables[ROWS]
+        waiting = rows.filter(pl.col("at") > column(after.of(rows)))
+        numbered = rows.filter(pl.col("at") <= column(after.of(rows)))
+        before = pl.col("at") - 1  # as if they had come a little earlier
+        return super().retained(
+            {**tables, ROWS: pl.concat([waiting, numbered.with_columns(at=before)])}, after
+        )
+
+
+GUILTY = guilty(
+    planted("ranked_at_the_bound", EagerEmitter),
+    "deterministic",
+    "closing",
+    lair=lair(ranked_rows),
+)

@@ -1,0 +1,38 @@
+"""Rows in the order of time of which the late ones get a number as well.
+
+Defect: what is late is not left out.
+How one gets it: a rank over all that is there.
+Expected: all that follows is numbered anew; counts and dead letters differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, ranked_rows
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import NOTHING_YET, Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.ranked import RankedAssigner
+from windowing.engine.windows.assign.sliding import Span
+
+
+class WelcomingAssigner(RankedAssigner):
+    """Finds nothing late."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        return super()._spans(
+            replace(scan, progress_us=np.full_like(scan.progress_us, NOTHING_YET))
+        )
+
+
+GUILTY = guilty(
+    planted("ranked_late_rows_too", WelcomingAssigner),
+    "deterministic",
+    "conservation",
+    "dead letters",
+    lair=lair(ranked_rows),
+)

@@ -1,0 +1,47 @@
+"""Rows in the order of time whose ties are broken by offset, whatever their partition.
+
+Defect: the partition is left out of the canonical order.
+How one gets it: one partition on the developer's machine.
+Expected: windows hold other rows where times are equal in two lanes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, ranked_rows, several_lanes
+from chaos.planted_bugs.planted import planted
+from windowing.engine import wids
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ON_TIME
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.ranked import RankedEmitter
+
+
+class OffsetEmitter(RankedEmitter):
+    """Numbers rows by time and offset."""
+
+    def _partials(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        rows = self._passed(tables, after).sort(*self._unit, "at", "first", "partition")
+        rank = pl.int_range(pl.len(), dtype=pl.Int64)
+        number = rows.select(number=rank.over(self._unit) if self._unit else rank)["number"]
+        numbers = np.asarray(number.to_numpy() + self._numbered_before(tables, rows))
+        partials = rows.drop("at").with_columns(
+            w_first=pl.Series(wids.first_window(self._window, numbers)),
+            w_last=pl.Series(wids.last_window(wids.grid(self._window), numbers)),
+            release=pl.lit(ON_TIME, dtype=pl.Int64),
+        )
+        partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))
+        held = [tables[PARTIALS]] if PARTIALS in tables else []
+        return Accumulators.concat([*held, partials])
+
+
+GUILTY = guilty(
+    planted("ranked_ties_by_offset", OffsetEmitter),
+    "deterministic",
+    lair=lair(ranked_rows, several_lanes),
+)

@@ -1,0 +1,28 @@
+"""Rows that are numbered from 1.
+
+Defect: the first record has number 1.
+How one gets it: `row_number()` of SQL begins at 1, and the grid of the windows at 0.
+Expected: windows hold other rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, rows_in_log
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
+
+
+class OneClock(_RowClock):
+    """Counts from 1."""
+
+    def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
+        course = super().run(rows, state, keys)
+        return replace(course, values=course.values + 1)
+
+
+GUILTY = guilty(planted("rows_from_one", OneClock), "deterministic", lair=lair(rows_in_log))

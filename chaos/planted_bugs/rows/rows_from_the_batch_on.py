@@ -1,0 +1,33 @@
+"""Rows that are numbered anew in every batch.
+
+Defect: the number of the last row is not kept from batch to batch.
+How one gets it: `monotonically_increasing_id` of a micro-batch.
+Expected: windows hold other rows, other ones with other cuts.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, rows_in_log
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
+from windowing.engine.wids import NOTHING_YET
+
+
+class BatchClock(_RowClock):
+    """Knows the batch alone."""
+
+    def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
+        before = state.reached
+        state.reached = msgspec.structs.replace(before, furthest_us=NOTHING_YET)
+        course = super().run(rows, state, None)
+        state.reached = before.merge(state.reached)
+        return course
+
+
+GUILTY = guilty(
+    planted("rows_from_the_batch_on", BatchClock), "deterministic", lair=lair(rows_in_log)
+)

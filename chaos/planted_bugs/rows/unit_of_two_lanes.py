@@ -1,0 +1,43 @@
+"""Rows in the order of arrival whose unit may come in two lanes.
+
+Defect: each lane numbers the rows of its own, and nobody sees that there are two counts.
+How one gets it: "partitioned by PATTR" is believed, not checked.
+Expected: rows where the definition refuses the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import by_pattr, lair, rows_in_log, several_lanes
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Reached, RowProgress
+from windowing.engine.wids import ENDED
+
+
+class TrustingProgress(RowProgress):
+    """Adds nothing up, and asks nobody."""
+
+    @classmethod
+    def of_lanes(  # noqa: D102
+        cls, lanes: Sequence[Reached], key: str | None, keys: pl.DataFrame | None, what: str
+    ) -> RowProgress:
+        del what
+        ended = all(lane.progress_us == ENDED for lane in lanes)
+        if key is None or keys is None:
+            return RowProgress(None, max(0, *(lane.furthest_us for lane in lanes)), ended)
+        counts = keys.group_by(key, maintain_order=True).agg(pl.col("bound").max())
+        return RowProgress(counts, 0, ended)
+
+
+GUILTY = guilty(
+    planted(
+        "unit_of_two_lanes", names={"windowing.engine.progress.clock:RowProgress": TrustingProgress}
+    ),
+    "no error",
+    "deterministic",
+    lair=lair(rows_in_log, by_pattr, several_lanes),
+)

@@ -1,0 +1,34 @@
+"""Sessions whose gap is the same for all keys.
+
+Defect: gaps of single keys are not looked at.
+How one gets it: a map of exceptions that is read, checked, and not used.
+Expected: sessions of such keys are other ones.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, with_own_gaps
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.chains import GAP
+from windowing.model.file.pipeline import Query
+
+
+def of_all(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
+    """Pieces with one `gap`."""
+    return pieces.with_columns(pl.lit(query.window.range_, dtype=pl.Int64).alias(GAP))
+
+
+GUILTY = guilty(
+    planted(
+        "gap_of_every_key",
+        names={
+            "windowing.engine.windows.assign.sessions:with_gap": of_all,
+            "windowing.engine.windows.emission.sessions:with_gap": of_all,
+        },
+    ),
+    "deterministic",
+    lair=lair(with_own_gaps),
+)

@@ -1,0 +1,33 @@
+"""A session that has taken in another one begins its revisions anew.
+
+Defect: what was sent is remembered for sessions and not for starts.
+How one gets it: a merged window is a new object.
+Expected: an identity stands twice, or a revision has the number of another.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
+
+
+def forgetful(
+    sessions: list[_Session], piece: Piece, gap: int
+) -> tuple[list[_Session], list[_Session]]:
+    """Joins, and forgets what was sent of a session that has grown by another one."""
+    after, gone = _joined(sessions, piece, gap)
+    if gone:
+        after[-1].sent = None
+    return after, gone
+
+
+GUILTY = guilty(
+    planted(
+        "merged_session_counts_anew",
+        names={"windowing.engine.windows.emission.session_course:_joined": forgetful},
+    ),
+    "deterministic",
+    lair=lair(session, updates),
+)

@@ -1,0 +1,35 @@
+"""A record exactly at its lane's progress is late for its session.
+
+Defect: `P >= ts` for `P > ts`; a bound promises nothing of records that are equal to it.
+How one gets it: one character, and a bound that is read as "up to and with".
+Expected: records on time are late: other revisions, or dead letters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, session
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import NOTHING_YET, Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sessions import SessionAssigner
+from windowing.engine.windows.assign.sliding import Span
+
+
+class StrictAssigner(SessionAssigner):
+    """Sees every record with a progress that is one too far."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        late = (scan.progress_us == scan.values) & (scan.values > NOTHING_YET)
+        return super()._spans(replace(scan, progress_us=scan.progress_us + late))
+
+
+GUILTY = guilty(
+    planted("session_late_at_the_bound", StrictAssigner),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=lair(session),
+)

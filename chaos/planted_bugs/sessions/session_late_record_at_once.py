@@ -1,0 +1,36 @@
+"""A late record joins its session where it stands, and not at its epoch.
+
+Defect: what is late is let in as if it were on time.
+How one gets it: "if the session is there, add to it".
+Expected: revision 0 has records that the definition shows later, or sessions are other ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import ON_TIME, Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sessions import SessionAssigner
+from windowing.engine.windows.assign.sliding import Span
+
+
+class OpenAssigner(SessionAssigner):
+    """Lets late records in at once."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        outside, spans = super()._spans(scan)
+        at_once = [replace(s, release=np.full_like(s.release, ON_TIME)) for s in spans]
+        return outside, at_once
+
+
+GUILTY = guilty(
+    planted("session_late_record_at_once", OpenAssigner),
+    "deterministic",
+    lair=lair(session, updates),
+)

@@ -1,0 +1,34 @@
+"""Compaction merges the pieces of a session, those that still wait with those that do not.
+
+Defect: a late record's release is lost with the merge.
+How one gets it: merging "what belongs together" before it does.
+Expected: records stand in an earlier revision than the definition says.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ON_TIME
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sessions import PIECES
+from windowing.engine.windows.emission.sessions import SessionEmitter
+
+
+class MeltingEmitter(SessionEmitter):
+    """Lets every piece join as soon as it is compacted."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        pieces = tables[PIECES].with_columns(release=pl.lit(ON_TIME, dtype=pl.Int64))
+        return super().retained({PIECES: pieces}, after)
+
+
+GUILTY = guilty(
+    planted("session_merged_across_releases", MeltingEmitter),
+    "deterministic",
+    lair=lair(session, updates),
+)

@@ -1,0 +1,44 @@
+"""Sessions of rows that end with the last foreign record but one.
+
+Defect: a session of N rows is over after N - 1 records of other keys.
+How one gets it: "fewer than N" counted from the wrong side.
+Expected: sessions are other ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, session_of_rows
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.chains import GAP, chained
+from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
+
+
+def closely_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Chains with a gap that is one too short."""
+    closer = chained(pieces.with_columns(pl.col(GAP) - 1), by)
+    return closer.with_columns(pl.col(GAP) + 1)
+
+
+def closely_joined(
+    sessions: list[_Session], piece: Piece, gap: int
+) -> tuple[list[_Session], list[_Session]]:
+    """Joins over a gap that is one too short."""
+    return _joined(sessions, piece, gap - 1)
+
+
+GUILTY = guilty(
+    planted(
+        "session_of_rows_one_short",
+        names={
+            "windowing.engine.windows.assign.sessions:chained": closely_chained,
+            "windowing.engine.windows.emission.session_course:_joined": closely_joined,
+        },
+    ),
+    "deterministic",
+    lair=lair(session_of_rows),
+)

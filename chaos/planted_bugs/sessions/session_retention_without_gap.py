@@ -1,0 +1,36 @@
+"""Sessions take late records for the retention after the record, and not after its session's end.
+
+Defect: the gap is left out of `ts + gap + retention`.
+How one gets it: the rule of other windows, where a record's time and its window's end are one grid.
+Expected: dead letters in place of late revisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine import wids
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sessions import SessionAssigner
+from windowing.engine.windows.assign.sliding import Span
+
+
+class ShortAssigner(SessionAssigner):
+    """Keeps a record only as long as the retention says."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        outside, (on_time, *late) = super()._spans(scan)
+        kept = wids.lowered(scan.progress_us, self._query.retention_us or 0) < scan.values
+        return outside, [on_time, *(replace(span, chosen=span.chosen & kept) for span in late)]
+
+
+GUILTY = guilty(
+    planted("session_retention_without_gap", ShortAssigner),
+    "dead letters",
+    "conservation",
+    lair=lair(session, updates),
+)

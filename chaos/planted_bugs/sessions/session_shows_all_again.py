@@ -1,0 +1,33 @@
+"""A discarding session shows everything again in every revision.
+
+Defect: `discarding` is read as `accumulating`.
+How one gets it: accumulation is the state's affair, and the state keeps all.
+Expected: later rows have more records than are new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import discarding, lair, session, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.session_course import Sent
+from windowing.engine.windows.emission.sessions import SessionEmitter
+
+
+class KeepingEmitter(SessionEmitter):
+    """Never subtracts what was shown."""
+
+    def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
+        if sent.before is not None and self._query.accumulation == "discarding":
+            sent = replace(sent, before=replace(sent.before, holds=frozenset()))
+        return super()._as_rows(sent, of)
+
+
+GUILTY = guilty(
+    planted("session_shows_all_again", KeepingEmitter),
+    "deterministic",
+    lair=lair(session, updates, discarding),
+)

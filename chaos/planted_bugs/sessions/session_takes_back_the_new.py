@@ -1,0 +1,33 @@
+"""A retracting session takes back what it is about to show, not what it has shown.
+
+Defect: the row of `op: retract` has the content of the row that follows it.
+How one gets it: both rows are made from the state after the change.
+Expected: a row that takes back differs from the one that it should repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, retracting, session, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.session_course import Sent
+from windowing.engine.windows.emission.sessions import SessionEmitter
+
+
+class ForwardEmitter(SessionEmitter):
+    """Takes back with the new content."""
+
+    def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
+        if sent.before is not None and sent.holds:
+            sent = replace(sent, before=replace(sent.before, holds=sent.holds))
+        return super()._as_rows(sent, of)
+
+
+GUILTY = guilty(
+    planted("session_takes_back_the_new", ForwardEmitter),
+    "deterministic",
+    lair=lair(session, updates, retracting),
+)

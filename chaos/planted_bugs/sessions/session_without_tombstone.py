@@ -1,0 +1,31 @@
+"""Sessions that vanish without a word when another one takes them in.
+
+Defect: a start that was shown and is none any more gets no tombstone.
+How one gets it: merging in state, and telling nobody downstream.
+Expected: tombstones are missing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.sessions import SessionEmitter
+
+
+class SilentEmitter(SessionEmitter):
+    """Merges, and says nothing of it."""
+
+    def _tombstones(
+        self, gone: pl.DataFrame, pieces: pl.DataFrame, rows: pl.DataFrame
+    ) -> pl.DataFrame:
+        return super()._tombstones(gone, pieces, rows).clear()
+
+
+GUILTY = guilty(
+    planted("session_without_tombstone", SilentEmitter),
+    "deterministic",
+    lair=lair(session, updates),
+)

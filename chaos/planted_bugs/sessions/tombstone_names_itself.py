@@ -1,0 +1,31 @@
+"""Tombstones that name the session that is gone for the one that took it in.
+
+Defect: `absorbed_by` is the old start.
+How one gets it: the field is filled before the merge.
+Expected: a tombstone differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.session_course import Sent, _Session, _tombstone
+
+
+def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
+    """A tombstone without an heir."""
+    return replace(_tombstone(sessions, last, instant), absorbed_by=last.start)
+
+
+GUILTY = guilty(
+    planted(
+        "tombstone_names_itself",
+        names={"windowing.engine.windows.emission.session_course:_tombstone": selfish},
+    ),
+    "deterministic",
+    lair=lair(session, updates),
+)

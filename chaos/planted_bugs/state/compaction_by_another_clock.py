@@ -1,0 +1,41 @@
+"""Compaction that asks one clock for all queries.
+
+Defect: a query over rows is tidied up by the progress of time, and one over time by rows.
+How one gets it: "the" progress of the stream.
+Expected: rows are missing from queries with a clock of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, several_queries
+from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine.progress.clock import ClockId, clock_of
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.model.file.pipeline import Pipeline, Query
+
+
+def of_two_clocks(pipeline: Pipeline, _: Query) -> bool:
+    """Queries differ in what closes them."""
+    clocks = {clock_of(query, pipeline.source) for query in pipeline.queries}
+    return len(clocks) > 1 and all(clock.key is None for clock in clocks)
+
+
+class OneClockShard(PlantedShard):
+    """Believes the clock of the last query."""
+
+    def _retained(
+        self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]
+    ) -> dict[str, Tables]:
+        _, clock = max(self._clocks.items())
+        return super()._retained(held, dict.fromkeys(after, after[clock]))
+
+
+GUILTY = guilty(
+    planted("compaction_by_another_clock", shard=OneClockShard),
+    "deterministic",
+    lair=lair(several_queries, of_two_clocks),
+)

@@ -1,0 +1,30 @@
+"""Compaction that keeps what was on time, and not what waits for its epoch.
+
+Defect: late records that have not been shown yet are lost with their deltas.
+How one gets it: late records came after compaction was written.
+Expected: late revisions are missing.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.sliding import LATE, SlidingEmitter
+
+
+class PunctualEmitter(SlidingEmitter):
+    """Keeps what was on time."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        return super().retained({PARTIALS: tables[PARTIALS].filter(~LATE)}, after)
+
+
+GUILTY = guilty(
+    planted("compaction_forgets_the_late", PunctualEmitter),
+    "deterministic",
+    lair=lair(sliding, updates),
+)

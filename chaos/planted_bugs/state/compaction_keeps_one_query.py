@@ -1,0 +1,30 @@
+"""Compaction that keeps the query which asked for it, and loses the others.
+
+Defect: the base is made of what was read for the rows that are due.
+How one gets it: a read that was narrowed later, for speed.
+Expected: rows of other queries are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, several_queries
+from chaos.planted_bugs.planted import planted
+from windowing.engine.state import StateStore
+from windowing.engine.tables import replace
+from windowing.engine.windows.assign.assigner import Tables
+
+
+def of_the_first(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
+    """Keep one query."""
+    first = min(queries, default="")
+    replace(store, deltas, {name: part for name, part in queries.items() if name == first})
+
+
+GUILTY = guilty(
+    planted("compaction_keeps_one_query", names={"windowing.engine.tables:replace": of_the_first}),
+    "deterministic",
+    lair=lair(several_queries),
+)

@@ -1,0 +1,29 @@
+"""Compaction that writes a new base and leaves the deltas beside it.
+
+Defect: what was merged is read again.
+How one gets it: deleting is left to a clean-up that comes later.
+Expected: windows hold records twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import planted
+from windowing.engine.state import StateStore
+from windowing.engine.tables import replace
+from windowing.engine.windows.assign.assigner import Tables
+
+
+def beside(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
+    """Put a new base beside all deltas."""
+    del deltas
+    replace(store, 0, queries)
+
+
+GUILTY = guilty(
+    planted("compaction_keeps_the_deltas", names={"windowing.engine.tables:replace": beside}),
+    "deterministic",
+    "exactly once",
+)

@@ -1,0 +1,37 @@
+"""Compaction that deletes one delta more than it has merged.
+
+Defect: the delta of the batch itself is deleted, and was not in the base.
+How one gets it: an off-by-one between "up to" and "up to and with".
+Expected: windows hold too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine import tables
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress
+from windowing.engine.shard import ShardState
+from windowing.engine.state import StateStore
+from windowing.engine.windows.assign.assigner import Tables
+
+
+class ShortShard(PlantedShard):
+    """Merges all deltas but the newest."""
+
+    def _compact(
+        self,
+        store: StateStore,
+        state: ShardState,
+        held: Mapping[str, Tables],
+        after: Mapping[ClockId, Progress],
+    ) -> None:
+        store.delete(f"partials/delta-{state.deltas - 1:06d}")
+        older = tables.read(store, self._emitters)
+        super()._compact(store, state, {name: older[name] for name in held if name in older}, after)
+
+
+GUILTY = guilty(planted("compaction_loses_the_newest_delta", shard=ShortShard), "deterministic")

@@ -1,0 +1,34 @@
+"""Compaction that merges late records with those on time.
+
+Defect: what agrees in key and windows is one partial state, whatever it waits for.
+How one gets it: one column left out of a GROUP BY.
+Expected: records stand in an earlier revision than the definition says.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ON_TIME
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.sliding import SlidingEmitter
+
+
+class MeltingEmitter(SlidingEmitter):
+    """Melts all that is in the same slice."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        melted = tables[PARTIALS].with_columns(release=pl.lit(ON_TIME, dtype=pl.Int64))
+        return super().retained({PARTIALS: melted}, after)
+
+
+GUILTY = guilty(
+    planted("compaction_merges_releases", MeltingEmitter),
+    "deterministic",
+    lair=lair(sliding, updates),
+)

@@ -1,0 +1,28 @@
+"""Deltas that are all written under one number.
+
+Defect: a batch's delta takes the place of the one before it.
+How one gets it: a counter that is not part of the state.
+Expected: windows hold too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.planted import planted
+from windowing.engine.parcel import Parcel
+from windowing.engine.state import StateStore
+from windowing.engine.tables import append
+
+
+def always_first(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
+    """Keep what parcels add as the first delta."""
+    del number
+    return append(store, 0, parcels)
+
+
+GUILTY = guilty(
+    planted("deltas_overwrite_each_other", names={"windowing.engine.tables:append": always_first}),
+    "deterministic",
+)

@@ -1,0 +1,35 @@
+"""Queries that are looked at when the first of them is due.
+
+Defect: one due time for the whole shard, and it is one query's.
+How one gets it: a timer per key, registered by whoever came first.
+Expected: rows of other queries come too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, several_queries
+from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import ShardState
+from windowing.engine.state import StateStore
+
+
+class OneTimerShard(PlantedShard):
+    """Has one timer."""
+
+    def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
+        super()._append(store, state, parcels)
+        first = min(state.due_us, default=None)
+        if first is not None:
+            state.due_us = dict.fromkeys(state.due_us, state.due_us[first])
+
+
+GUILTY = guilty(
+    planted("due_time_of_the_first_query", shard=OneTimerShard),
+    "closing",
+    "deterministic",
+    lair=lair(several_queries),
+)

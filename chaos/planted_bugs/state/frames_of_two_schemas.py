@@ -1,0 +1,42 @@
+"""Shards whose frames have a column only if some row needs it.
+
+Defect: `retracts` is there where a row takes back, and is not where none does.
+How one gets it: a default for what is missing, in every reader but the sink's.
+Expected: the sink breaks off where it puts the frames of two shards together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import keyed, lair, retracting, several_shards, updates
+from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress
+from windowing.engine.shard import Emission, ShardState
+from windowing.engine.state import StateStore
+
+
+class SparingShard(PlantedShard):
+    """Leaves out a column that says nothing."""
+
+    def _emit(
+        self,
+        store: StateStore,
+        state: ShardState,
+        before: Mapping[ClockId, Progress],
+        after: Mapping[ClockId, Progress],
+        emission: Emission,
+    ) -> None:
+        super()._emit(store, state, before, after, emission)
+        for query, rows in emission.results.items():
+            if "retracts" in rows.columns and not rows["retracts"].any():
+                emission.results[query] = rows.drop("retracts")
+
+
+GUILTY = guilty(
+    planted("frames_of_two_schemas", shard=SparingShard),
+    "no error",
+    lair=lair(retracting, updates, keyed, several_shards),
+)

@@ -1,0 +1,43 @@
+"""Keys whose shard depends on the lane that they come in.
+
+Defect: each lane hashes with a seed of its own.
+How one gets it: a hash that is seeded per process, in processes that run one lane each.
+Expected: two shards each send a row of the same window and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import keyed, lair, several_lanes, several_shards
+from chaos.planted_bugs.planted import Defect, PlantedLane, planted
+from windowing.engine.parcel import Parcel, shard_of
+from windowing.engine.state import StateStore
+
+
+def salted(salt: int, keys: pl.DataFrame, shards: int) -> pl.Series:
+    """The shard of each key, by a hash with a salt."""
+    return (shard_of(keys, shards) + salt) % shards
+
+
+class SaltedLane(PlantedLane):
+    """Salts with its partition."""
+
+    def step(self, store: StateStore, chunks: Sequence[Any]) -> list[Parcel]:  # noqa: D102
+        salt = partial(salted, self._partition)
+        with Defect((), (("windowing.engine.parcel:shard_of", salt),)).at_work():
+            return super().step(store, chunks)
+
+
+GUILTY = guilty(
+    planted("hash_of_the_lane", lane=SaltedLane),
+    "exactly once",
+    "deterministic",
+    "closing",
+    lair=lair(keyed, several_lanes, several_shards),
+)

@@ -1,0 +1,45 @@
+"""Keys whose shard depends on the process that hashes them.
+
+Defect: after a restart or a move a key goes to another shard than before.
+How one gets it: `hash()` of a string, whose seed is drawn when a process starts.
+Expected: two shards each have a part of a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import count
+from typing import Any
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import keyed, lair, several_shards
+from chaos.planted_bugs.planted import Defect, PlantedLane, planted
+from chaos.planted_bugs.state.hash_of_the_lane import salted
+from windowing.engine.parcel import Parcel
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
+
+
+class SeededLane(PlantedLane):
+    """Has a seed of its own, which a restart draws anew."""
+
+    _seeds = count()
+
+    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
+        super().__init__(defect, pipeline, *args, **options)
+        self._seed = next(self._seeds)
+
+    def step(self, store: StateStore, chunks: Sequence[Any]) -> list[Parcel]:  # noqa: D102
+        salt = partial(salted, self._seed)
+        with Defect((), (("windowing.engine.parcel:shard_of", salt),)).at_work():
+            return super().step(store, chunks)
+
+
+GUILTY = guilty(
+    planted("hash_of_the_process", lane=SeededLane),
+    "exactly once",
+    "deterministic",
+    "closing",
+    lair=lair(keyed, several_shards),
+)

@@ -1,0 +1,43 @@
+"""Queries that all take the late mode of the first one.
+
+Defect: what a query says of its own late records is not looked at.
+How one gets it: the lane asks the pipeline once, and keeps the answer.
+Expected: rows, dead letters and counts of the other queries are another policy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.planted import Defect, PlantedLane, planted
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.model.file.pipeline import Pipeline, Query
+
+
+def of_another_mode(pipeline: Pipeline, query: Query) -> bool:
+    """It is late in another mode than the first query."""
+    return query.late.mode != pipeline.queries[0].late.mode
+
+
+class SharingLane(PlantedLane):
+    """Takes the mode of the first query for all."""
+
+    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
+        super().__init__(defect, pipeline, *args, **options)
+        mode = pipeline.queries[0].late.mode
+        for assigner in self._assigners.values():
+            if isinstance(assigner, SlidingAssigner):
+                query = assigner._query
+                late = query.late.model_copy(update={"mode": mode})
+                assigner._query = query.model_copy(update={"late": late})
+
+
+GUILTY = guilty(
+    planted("queries_share_late", lane=SharingLane),
+    "deterministic",
+    "conservation",
+    "dead letters",
+    lair=lair(sliding, of_another_mode),
+)

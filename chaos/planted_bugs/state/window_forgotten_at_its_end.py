@@ -1,0 +1,33 @@
+"""State that is let go when its window has ended, although late records may still come.
+
+Defect: compaction asks for the end, and not for the end, the retention and the epoch after it.
+How one gets it: state that is purged when its window has fired.
+Expected: late revisions show too little, or have the wrong number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine import wids
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ENDED, Ints
+from windowing.engine.windows.emission.sliding import SlidingEmitter
+
+
+class PurgingEmitter(SlidingEmitter):
+    """Keeps what is open."""
+
+    def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
+        return np.minimum(wids.ended_by(self._grid, after.of(units)), ENDED - 1)
+
+
+GUILTY = guilty(
+    planted("window_forgotten_at_its_end", PurgingEmitter),
+    "deterministic",
+    lair=lair(sliding, updates),
+)

@@ -1,0 +1,33 @@
+"""ISO times whose fraction of a second is read as so many microseconds.
+
+Defect: `.5` is five microseconds, and not half a second.
+How one gets it: the digits behind the point are taken for an integer.
+Expected: records with fewer than six digits lie too early.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import iso_times
+from chaos.planted_bugs.planted import reading
+from windowing.engine.input.values import iso_us
+
+
+def as_a_number(value: Any) -> int:
+    """The time, by an integer of microseconds."""
+    if isinstance(value, str) and "." in value:
+        seconds, _, rest = value.partition(".")
+        digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+        value = f"{seconds}.{digits.rjust(6, '0')}{rest[len(digits) :]}"
+    return iso_us(value)
+
+
+GUILTY = guilty(
+    reading("iso_fraction_is_a_number", iso_us=as_a_number),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=iso_times,
+)

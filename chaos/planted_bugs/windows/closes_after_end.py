@@ -1,0 +1,34 @@
+"""Windows that close when progress is past their end, not when it is there.
+
+Defect: `P > end` for `P >= end`.
+How one gets it: one character.
+Expected: rows come one record too late, and those whose end is the last progress never come.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.planted import planted
+from chaos.planted_bugs.windows.shifted import Shifted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import NOTHING_YET
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.sliding import SlidingEmitter
+
+
+class HesitantEmitter(SlidingEmitter):
+    """Sees the windows one microsecond late."""
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
+        return super().rows(tables, Shifted(before, -1), Shifted(after, -1))
+
+    def next_due_us(self, tables: object, after: object) -> int:  # noqa: D102
+        return NOTHING_YET  # look every time
+
+
+GUILTY = guilty(
+    planted("closes_after_end", HesitantEmitter), "deterministic", "closing", lair=lair(sliding)
+)

@@ -1,0 +1,33 @@
+"""Consistent slack that is read as generous.
+
+Defect: a record that is late for one of its windows counts in the others.
+How one gets it: lateness is asked window by window, as in most engines; the mode is not looked at.
+Expected: windows hold records that the definition leaves out.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import consistent, lair, overlapping, sliding
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+
+
+class GenerousAssigner(SlidingAssigner):
+    """Is always generous."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        generous = self._query.late.model_copy(update={"mode": "generous"})
+        self._query = self._query.model_copy(update={"late": generous})
+        return super()._spans(scan)
+
+
+GUILTY = guilty(
+    planted("consistent_is_generous", GenerousAssigner),
+    "deterministic",
+    "conservation",
+    "dead letters",
+    lair=lair(sliding, overlapping, consistent),
+)

@@ -1,0 +1,29 @@
+"""Discarding windows that show everything again in every revision.
+
+Defect: `discarding` is read as `accumulating`.
+How one gets it: the policy is parsed, kept, and never asked for.
+Expected: later rows hold more than is new.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import discarding, lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.sliding import _EVER, SlidingEmitter
+
+
+class KeepingEmitter(SlidingEmitter):
+    """Shows all that there ever was."""
+
+    def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
+        return super()._sent(epochs.with_columns(previous=_EVER))
+
+
+GUILTY = guilty(
+    planted("discarding_shows_all", KeepingEmitter),
+    "deterministic",
+    lair=lair(sliding, updates, discarding),
+)

@@ -1,0 +1,47 @@
+"""Early rows that move the stream on: what they have shown is over.
+
+Defect: progress is taken to where the early row's windows end.
+How one gets it: one timer service for early and for on-time firings.
+Expected: windows close early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import early, lair, sliding
+from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress, Reached
+from windowing.engine.shard import Emission, ShardState
+from windowing.engine.state import StateStore
+from windowing.engine.wids import NOTHING_YET
+
+
+class ClosingShard(PlantedShard):
+    """Goes on with the quickest lane once anything was shown early."""
+
+    def _emit(
+        self,
+        store: StateStore,
+        state: ShardState,
+        before: Mapping[ClockId, Progress],
+        after: Mapping[ClockId, Progress],
+        emission: Emission,
+    ) -> None:
+        super()._emit(store, state, before, after, emission)
+        if not emission.early:
+            return
+        for lanes in state.reached.values():
+            newest = max(lane.newest_us for lane in lanes)
+            if newest != NOTHING_YET:
+                lanes[:] = [lane.merge(Reached(progress_us=newest)) for lane in lanes]
+
+
+GUILTY = guilty(
+    planted("early_rows_close", shard=ClosingShard),
+    "deterministic",
+    "closing",
+    lair=lair(sliding, early),
+)

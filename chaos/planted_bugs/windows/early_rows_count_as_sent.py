@@ -1,0 +1,59 @@
+"""Windows that are not sent once more if an early row has shown all that they hold.
+
+Defect: a provisional row is taken for the row.
+How one gets it: "has it changed since it was last sent?", asked of early and full rows alike.
+Expected: full rows are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import early, lair, sliding
+from chaos.planted_bugs.planted import Defect, PlantedShard, planted
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress
+from windowing.engine.shard import Emission, ShardState
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
+
+
+class SparingShard(PlantedShard):
+    """Remembers what it has shown early."""
+
+    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
+        super().__init__(defect, pipeline, *args, **options)
+        self._shown: set[str] = set()
+
+    def _emit(
+        self,
+        store: StateStore,
+        state: ShardState,
+        before: Mapping[ClockId, Progress],
+        after: Mapping[ClockId, Progress],
+        emission: Emission,
+    ) -> None:
+        super()._emit(store, state, before, after, emission)
+        for query, rows in emission.results.items():
+            full = (rows["revision"] == 0).to_list()
+            known = [shown in self._shown for shown in _named(query, rows)]
+            kept = [not (of_end and seen) for of_end, seen in zip(full, known, strict=True)]
+            emission.results[query] = rows.filter(pl.Series(kept, dtype=pl.Boolean))
+        for query, rows in emission.early.items():
+            self._shown |= set(_named(query, rows))
+
+
+def _named(query: str, rows: pl.DataFrame) -> list[str]:
+    names = [name for name in ("window_id", "key", "records") if name in rows.columns]
+    return [repr((query, row)) for row in rows.select(names).rows()]
+
+
+GUILTY = guilty(
+    planted("early_rows_count_as_sent", shard=SparingShard),
+    "deterministic",
+    lair=lair(sliding, early),
+)

@@ -1,0 +1,31 @@
+"""Late epochs whose boundary belongs to the epoch that ends there.
+
+Defect: a progress of exactly k T is released at k T, not at (k + 1) T.
+How one gets it: `ceil(x / T) T` for `(x div T + 1) T`.
+Expected: revisions come too early, or hold records of two epochs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Ints, release_us
+
+
+def rounded_up(instant_us: Ints, epoch_us: int) -> Ints:
+    """The first boundary that is not before each instant."""
+    return np.where(instant_us % epoch_us == 0, instant_us, release_us(instant_us, epoch_us))
+
+
+GUILTY = guilty(
+    planted(
+        "epoch_boundary_belongs_to_both", names={"windowing.engine.wids:release_us": rounded_up}
+    ),
+    "deterministic",
+    "closing",
+    "no error",
+    lair=lair(sliding, updates),
+)

@@ -1,0 +1,36 @@
+"""Late epochs are released one batch early: as soon as the batch has been taken.
+
+Defect: what waits for its epoch is sent with the batch that brings it, so that the revision which
+holds a record depends on the cuts.
+How one gets it: firing late panes per micro-batch, as an engine without epochs has to.
+Expected: revisions come too early, and are other ones with other cuts.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from chaos.planted_bugs.windows.shifted import Shifted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.sliding import SlidingEmitter
+
+
+class EagerEmitter(SlidingEmitter):
+    """Sends late revisions as if their epoch had come."""
+
+    def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        ahead = Shifted(after, self._query.late.every_us or 0)
+        return super()._revisions(tables, before, ahead)
+
+
+GUILTY = guilty(
+    planted("epoch_by_wall_order", EagerEmitter),
+    "deterministic",
+    "exactly once",
+    "closing",
+    lair=lair(sliding, updates),
+)

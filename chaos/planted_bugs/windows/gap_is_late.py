@@ -1,0 +1,37 @@
+"""Records in the gaps between windows that are taken for late ones.
+
+Defect: a record that no window takes is late.
+How one gets it: one counter for "not added to any window".
+Expected: dead letters, or drops, that the definition counts as outside.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+from windowing.model.file.pipeline import Pipeline, Query
+
+
+def with_gaps(_: Pipeline, query: Query) -> bool:
+    """The slide is longer than the range."""
+    return query.window.range_ is not None and query.window.slide > query.window.range_
+
+
+class SweepingAssigner(SlidingAssigner):
+    """Knows no gaps."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        _, spans = super()._spans(scan)
+        return self._outside(scan.values), spans
+
+
+GUILTY = guilty(
+    planted("gap_is_late", SweepingAssigner),
+    "conservation",
+    "dead letters",
+    lair=lair(sliding, with_gaps),
+)

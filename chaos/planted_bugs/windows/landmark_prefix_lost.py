@@ -1,0 +1,33 @@
+"""Landmark windows that lose, at compaction, what lies behind progress.
+
+Defect: slices whose first window has ended are let go, as those of sliding windows are.
+How one gets it: one rule of purging for all classes.
+Expected: later windows hold too little.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.landmark import LandmarkEmitter
+from windowing.engine.windows.emission.sliding import column
+
+
+class PurgingEmitter(LandmarkEmitter):
+    """Lets go of slices by where they begin."""
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
+        partials = tables[PARTIALS]
+        behind = pl.col("w_first") > column(self._gone(partials, after))
+        return super().retained({PARTIALS: partials.filter(behind)}, after)
+
+
+GUILTY = guilty(
+    planted("landmark_prefix_lost", PurgingEmitter), "deterministic", lair=lair(landmark)
+)

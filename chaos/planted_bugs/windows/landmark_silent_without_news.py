@@ -1,0 +1,33 @@
+"""Landmark windows that are sent only if something new has entered them.
+
+Defect: a window that holds just what the one before it held gives no row.
+How one gets it: "empty windows give no row", said of slices.
+Expected: rows are missing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.planted import planted
+from windowing.engine.progress.reached import Progress
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.landmark import LandmarkEmitter
+
+
+class SparseEmitter(LandmarkEmitter):
+    """Sends the windows that somebody entered."""
+
+    def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        entered = tables[PARTIALS]["w_first"].unique().implode()
+        return super()._full(tables, before, after).filter(pl.col("window_id").is_in(entered))
+
+
+GUILTY = guilty(
+    planted("landmark_silent_without_news", SparseEmitter),
+    "deterministic",
+    lair=lair(landmark),
+)

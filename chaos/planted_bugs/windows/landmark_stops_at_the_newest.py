@@ -1,0 +1,35 @@
+"""Landmark windows that stop, at the end of the log, with the newest record.
+
+Defect: windows that a bound had closed behind it are not sent.
+How one gets it: the end of input is where the data end.
+Expected: rows are missing at the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.planted import planted
+from windowing.engine import wids
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import Ints
+from windowing.engine.windows.emission.landmark import LandmarkEmitter
+
+
+class ShortEmitter(LandmarkEmitter):
+    """Asks the records, and not the bounds."""
+
+    def _ended_between(
+        self, units: pl.DataFrame, before: Progress, after: Progress
+    ) -> tuple[Ints, Ints]:
+        first, last = super()._ended_between(units, before, after)
+        newest = wids.slide_of(self._grid, after.newest(units))
+        return first, np.minimum(last, newest)
+
+
+GUILTY = guilty(
+    planted("landmark_stops_at_the_newest", ShortEmitter), "deterministic", lair=lair(landmark)
+)

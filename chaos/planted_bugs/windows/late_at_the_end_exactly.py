@@ -1,0 +1,34 @@
+"""Windows that take a record although its lane's progress is exactly at their end.
+
+Defect: late iff `P > end`, not `P >= end`.
+How one gets it: one character.
+Expected: records stand in revision 0 that are late by the definition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import ENDED, NOTHING_YET, Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+
+
+class LenientAssigner(SlidingAssigner):
+    """Sees progress one microsecond behind."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        known = (scan.progress_us != NOTHING_YET) & (scan.progress_us != ENDED)
+        return super()._spans(replace(scan, progress_us=scan.progress_us - known))
+
+
+GUILTY = guilty(
+    planted("late_at_the_end_exactly", LenientAssigner),
+    "deterministic",
+    "conservation",
+    "dead letters",
+    lair=lair(sliding),
+)

@@ -1,0 +1,33 @@
+"""A late record that finds its window still open is let in.
+
+Defect: the window waits for the slowest lane, and until then it takes what comes. So it depends on
+the interleaving whether revision 0 holds the record.
+How one gets it: "if the window is there, add to it".
+Expected: revision 0 has records that the definition gives to a later revision.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import ON_TIME, Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+
+
+class WelcomingAssigner(SlidingAssigner):
+    """Marks late records as if they were on time."""
+
+    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
+        waits, first_late, release = super()._waiting(progress_us, first, last_late)
+        return waits, first_late, np.full_like(release, ON_TIME)
+
+
+GUILTY = guilty(
+    planted("late_in_revision_0", WelcomingAssigner),
+    "deterministic",
+    "closing",
+    lair=lair(sliding, updates),
+)

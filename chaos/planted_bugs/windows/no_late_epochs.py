@@ -1,0 +1,31 @@
+"""A late record is released with the progress that it met, not at the end of its epoch.
+
+Defect: the epoch is one too early, and lies in the past already where the stream is ahead of it.
+How one gets it: `x div T` for `x div T + 1`; or a late firing "as soon as it comes".
+Expected: late revisions are missing, too many, or too early.
+"""
+
+from __future__ import annotations
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+
+
+class ImpatientAssigner(SlidingAssigner):
+    """Releases late records at once."""
+
+    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
+        waits, first_late, _ = super()._waiting(progress_us, first, last_late)
+        return waits, first_late, progress_us
+
+
+GUILTY = guilty(
+    planted("no_late_epochs", ImpatientAssigner),
+    "deterministic",
+    "closing",
+    "no error",
+    lair=lair(sliding, updates),
+)

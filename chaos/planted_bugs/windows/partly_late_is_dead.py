@@ -1,0 +1,40 @@
+"""Records that are a dead letter as soon as one of their windows refuses them.
+
+Defect: a record that some window takes is reported as late all the same.
+How one gets it: lateness is reported where it is found, window by window.
+Expected: dead letters that the definition does not have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import dead_letters as to_dead_letters
+from chaos.planted_bugs.lairs import lair, overlapping, sliding
+from chaos.planted_bugs.planted import planted
+from windowing.engine import wids
+from windowing.engine.windows.assign.assigner import Assigned, Scan, dead_letters
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+
+
+class ReportingAssigner(SlidingAssigner):
+    """Reports every record that is late for anything."""
+
+    def assign(self, scan: Scan) -> Assigned:  # noqa: D102
+        assigned = super().assign(scan)
+        outside, _ = self._spans(scan)
+        first = wids.first_window(self._query.window, scan.values)
+        late = ~outside & (wids.slide_of(self._grid, scan.progress_us) > first)
+        letters = dead_letters(self._query, scan.data, late, scan.partition)
+        both = pl.concat([assigned.dead, letters]).unique("offset", maintain_order=True)
+        return replace(assigned, dead=both)
+
+
+GUILTY = guilty(
+    planted("partly_late_is_dead", ReportingAssigner),
+    "dead letters",
+    lair=lair(sliding, overlapping, to_dead_letters),
+)

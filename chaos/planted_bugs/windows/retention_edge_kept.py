@@ -1,0 +1,36 @@
+"""Windows that take a late record exactly a retention after their end.
+
+Defect: refused iff `P > end + retention`, not `P >= end + retention`.
+How one gets it: one character.
+Expected: late revisions that the definition does not have, in place of dead letters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine import wids
+from windowing.engine.wids import Flags, Ints
+from windowing.engine.windows.assign.sliding import SlidingAssigner
+
+
+class KeepingAssigner(SlidingAssigner):
+    """Keeps a window one microsecond longer."""
+
+    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
+        _, _, release = super()._waiting(progress_us, first, last_late)
+        kept = wids.lowered(progress_us, (self._query.retention_us or 0) + 1)
+        first_late = np.maximum(first, wids.slide_of(self._grid, kept))
+        return first_late <= last_late, first_late, release
+
+
+GUILTY = guilty(
+    planted("retention_edge_kept", KeepingAssigner),
+    "deterministic",
+    "dead letters",
+    "conservation",
+    lair=lair(sliding, updates),
+)

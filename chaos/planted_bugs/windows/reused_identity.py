@@ -1,0 +1,59 @@
+"""Revisions numbered by a counter in memory.
+
+Defect: after a restart, or on another worker, the numbers begin again, and two revisions of a
+window have one identity.
+How one gets it: a counter that is a field of the operator instead of its state.
+Expected: an identity stands twice, or a revision has the number of another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.simulator.platform.parts import Parts
+from windowing.engine.parcel import Parcel
+from windowing.engine.shard import Emission, Shard
+from windowing.engine.state import StateStore
+from windowing.model.file.pipeline import Pipeline
+
+
+class CountingShard(Shard):
+    """Counts the late revisions that it has sent itself."""
+
+    def __init__(self, pipeline: Pipeline, *args: Any, **options: Any) -> None:
+        super().__init__(pipeline, *args, **options)
+        self._sent: Counter[str] = Counter()
+
+    def step(  # noqa: D102
+        self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
+    ) -> Emission:
+        emission = super().step(store, parcels, wall_us)
+        for query, frame in emission.results.items():
+            ordered = frame.sort("revision")
+            numbers = [self._number(query, row) for row in ordered.iter_rows(named=True)]
+            emission.results[query] = ordered.with_columns(
+                revision=pl.Series(numbers, dtype=pl.Int64)
+            )
+        return emission
+
+    def _number(self, query: str, row: dict[str, object]) -> int:
+        if row["revision"] == 0:
+            return 0
+        window = repr((query, row["window_id"], row.get("key")))
+        self._sent[window] += 1
+        return self._sent[window]
+
+
+GUILTY = guilty(
+    Parts("reused_identity", shard=CountingShard),
+    "deterministic",
+    "exactly once",
+    "repeatable",
+    lair=lair(sliding, updates),
+)

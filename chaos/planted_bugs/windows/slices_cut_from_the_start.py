@@ -1,0 +1,45 @@
+"""Slides that are cut into slices at R mod S from their start instead of from their end.
+
+Defect: what counts in one window more or less is on the wrong side of the cut.
+How one gets it: slices of engines that align starts, in one that aligns ends.
+Expected: windows hold other records where S does not divide R.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+from windowing.model.file.pipeline import Pipeline, Query
+
+
+def undivided(_: Pipeline, query: Query) -> bool:
+    """The slide does not divide the range."""
+    window = query.window
+    return window.range_ is not None and 0 < 2 * (window.range_ % window.slide) != window.slide
+
+
+class StartAssigner(SlidingAssigner):
+    """Cuts a slide at the wrong place."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        outside, (on_time, *late) = super()._spans(scan)
+        slide, rest = self._grid.slide, (self._grid.range_ or 0) % self._grid.slide
+        within = (scan.values - self._grid.origin) % slide
+        right, wrong = within >= slide - rest, within >= rest
+        shifted = on_time.last + wrong.astype(np.int64) - right
+        return outside, [replace(on_time, last=np.maximum(shifted, on_time.first)), *late]
+
+
+GUILTY = guilty(
+    planted("slices_cut_from_the_start", StartAssigner),
+    "deterministic",
+    lair=lair(sliding, undivided),
+)

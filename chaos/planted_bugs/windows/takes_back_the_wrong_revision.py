@@ -1,0 +1,33 @@
+"""Retracting windows whose row of `op: retract` has the number of the row that follows.
+
+Defect: what is taken back is named by the new revision, not by the one that it was sent as.
+How one gets it: the number is raised before either row is written.
+Expected: rows that take back have the wrong identity.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, retracting, sliding, updates
+from chaos.planted_bugs.planted import planted
+from windowing.engine.windows.emission.sliding import RETRACTS, SlidingEmitter
+
+
+class ForwardEmitter(SlidingEmitter):
+    """Numbers both rows alike."""
+
+    def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
+        sent = super()._sent(epochs)
+        if RETRACTS not in sent.columns:
+            return sent
+        raised = pl.col("revision") + pl.col(RETRACTS).cast(pl.Int64)
+        return sent.with_columns(revision=raised)
+
+
+GUILTY = guilty(
+    planted("takes_back_the_wrong_revision", ForwardEmitter),
+    "deterministic",
+    lair=lair(sliding, updates, retracting),
+)

@@ -1,0 +1,29 @@
+"""Windows that hold what lies exactly at their end, and not what lies at their start.
+
+Defect: `start < ts <= end` for `start <= ts < end`.
+How one gets it: closed ends, as some systems have them.
+Expected: windows hold other records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.planted import planted
+from windowing.engine.wids import Flags
+from windowing.engine.windows.assign.assigner import Scan
+from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+
+
+class ClosedAssigner(SlidingAssigner):
+    """Sees each record a little earlier."""
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        return super()._spans(replace(scan, values=scan.values - 1))
+
+
+GUILTY = guilty(
+    planted("window_takes_its_end", ClosedAssigner), "deterministic", lair=lair(sliding)
+)

@@ -1,0 +1,20 @@
+"""Data quality of window outputs: Great Expectations, and three expectations made for windows.
+
+`run.check` judges one run of a pipeline by the `quality` block of its file; `block` says what may
+stand there. Each expectation of ours has a file of its own and works in any suite on pandas.
+Importing this package is quick: Great Expectations itself, which takes seconds, comes with `check`.
+"""
+
+from chaos.quality.block import Check, read_block
+from chaos.quality.report import QualityError, QualityReport, QualityResult
+from chaos.quality.run import check, validate
+
+__all__ = [
+    "Check",
+    "QualityError",
+    "QualityReport",
+    "QualityResult",
+    "check",
+    "read_block",
+    "validate",
+]

@@ -1,0 +1,216 @@
+"""What a run wrote, as the pandas frames that expectations judge.
+
+Frames have flat columns (`columns` says which). Whole numbers stay whole where some are null, and
+instants are microseconds in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+
+from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns, window_columns
+from chaos.readers.output import OutputError
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.semantics import Outcome
+
+_NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
+COUNTED: Final = ("read", "applied", "outside", "dropped")
+"""What the metrics of a run count; the dead are counted where they are kept."""
+
+LATE: Final = ("late", "out_of_retention")
+"""Reasons of dead letters that came too late."""
+
+_KEY_TYPES: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
+
+
+class RunOutput(Protocol):
+    """What a run wrote, wherever it lies."""
+
+    def rows(self, query: Query) -> pd.DataFrame:
+        """All revisions of a query, as flat columns.
+
+        Raises:
+            OutputError: they are not there, or not the pipeline's.
+        """
+
+    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
+        """What became of the records: one row per query, with read, applied, …, dead.
+
+        Raises:
+            OutputError: they are not there, or not the pipeline's.
+        """
+
+    def size(self) -> int:
+        """How many rows the run has written for all queries, provisional ones too."""
+
+
+class RunTables:
+    """The tables of one run of a pipeline.
+
+    Args:
+        table_dir: holds one Delta table per query, `dead_letters` and `metrics`.
+        pipeline: whose tables they are.
+        run: which run.
+
+    Raises:
+        OutputError: a table is missing, or none of them holds a row of this run.
+    """
+
+    def __init__(self, table_dir: str | Path, pipeline: Pipeline, run: str) -> None:
+        self._folder, self._pipeline, self._run = Path(table_dir), pipeline, run
+        names = [*(query.name for query in pipeline.queries), "dead_letters", "metrics"]
+        self._tables = {name: _open(self._folder / name) for name in names}
+        self._check_run()
+
+    def _check_run(self) -> None:
+        runs: set[str] = set()
+        for table in self._tables.values():
+            runs |= set(pc.unique(table.to_pyarrow_table(columns=["run"])["run"]).to_pylist())
+        if self._run not in runs:
+            listed = ", ".join(sorted(runs)) or "none"
+            msg = f"{self._folder}: no run is called {self._run!r}; the tables hold: {listed}"
+            raise OutputError(msg)
+
+    def _arrow(self, name: str, columns: Iterable[str]) -> pa.Table:
+        table = self._tables[name].to_pyarrow_table(filters=[("run", "=", self._run)])
+        lacking = [column for column in columns if column not in table.column_names]
+        if lacking:
+            place = self._folder / name
+            msg = f"{place}: not a table of the sink: it has no column {', '.join(lacking)}"
+            raise OutputError(msg)
+        return table.select(list(columns))
+
+    def rows(self, query: Query) -> pd.DataFrame:
+        """All revisions of a query, as flat columns.
+
+        What is no result is left out: provisional rows, rows that take others back, and the windows
+        that are part of other ones now.
+
+        Raises:
+            OutputError: the table lacks a column, or its key or values are not the pipeline's.
+        """
+        structs = {"key": key_columns(query), "values": value_columns(query)}
+        there = [name for name, fields in structs.items() if fields]
+        table = self._arrow(query.name, [*ROW_COLUMNS, *query.marks, *there])
+        wanted_rows = pc.not_equal(table["pane"], "early")
+        if "op" in query.marks:
+            wanted_rows = pc.and_(wanted_rows, pc.is_null(table["op"]))
+        table = table.filter(wanted_rows)
+        columns: dict[str, Any] = {name: table[name] for name in ROW_COLUMNS}
+        for struct in there:
+            type_ = table[struct].type
+            found = [field.name for field in type_] if pa.types.is_struct(type_) else []
+            if not {*structs[struct]} <= {*found}:  # runs of other versions may have more
+                wanted, place = ", ".join(structs[struct]), self._folder / query.name
+                msg = f"{place}: column {struct} is {type_}, and the pipeline has {wanted}"
+                raise OutputError(msg)
+            for field, column in structs[struct].items():
+                columns[column] = pc.struct_field(table[struct], field)
+        rows = to_pandas(pa.table(columns))
+        if "absorbed_by" not in query.marks:
+            return rows
+        return there_still(rows, table["absorbed_by"].is_valid().to_pandas(), query)
+
+    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
+        """What became of the records: one row per query, with read, applied, …, dead.
+
+        All but `dead` are the sums of the run's own metrics; the dead are counted where they are
+        kept, those that concern every query (`query` null) with each.
+        """
+        metrics = to_pandas(self._arrow("metrics", ["query", *COUNTED]))
+        letters = to_pandas(self._arrow("dead_letters", ["query", "reason"]))
+        return counted(metrics, letters, queries)
+
+    def size(self) -> int:
+        """How many rows the run has written for all queries, provisional ones too."""
+        of_the_run = pc.field("run") == self._run
+        tables = [self._tables[query.name] for query in self._pipeline.queries]
+        return sum(table.to_pyarrow_dataset().count_rows(filter=of_the_run) for table in tables)
+
+
+def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Query) -> pd.DataFrame:
+    """Leave out the windows that are part of other ones now.
+
+    Args:
+        rows: of a query, as flat columns.
+        absorbed: of each row, whether it says so of its window.
+        query: has the columns that tell windows apart.
+    """
+    windows = [rows[column] for column in window_columns(query)]
+    gone = absorbed.groupby(windows, dropna=False).transform("any")
+    return rows[~gone].reset_index(drop=True)
+
+
+def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]) -> pd.DataFrame:
+    """One row per query, with read, applied, …, dead; and of those that no result holds, why not.
+
+    `late` came too late for their windows: dropped, or dead letters; `bad` are the other dead
+    letters.
+
+    Args:
+        metrics: the run's own, with the columns `query` and `COUNTED`.
+        letters: query and reason of each dead letter; those that concern every query have none.
+        queries: which.
+    """
+    rows = []
+    for query in queries:
+        sums = metrics.loc[metrics["query"].eq(query), list(COUNTED)].sum()
+        own = letters[letters["query"].isna() | letters["query"].eq(query)]
+        late = int(own["reason"].isin(LATE).sum())
+        rows.append(
+            {
+                "query": query,
+                **{name: int(sums[name]) for name in COUNTED},
+                "dead": len(own),
+                "bad": len(own) - late,
+                "late": late + int(sums["dropped"]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def final(query: Query, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the last revision of each window and key, in the order of the rows.
+
+    A last revision that stands twice is kept twice, and a row without revision is kept, so that a
+    check can see them.
+    """
+    last = rows.groupby(window_columns(query), dropna=False)["revision"].transform("max")
+    return rows[rows["revision"].eq(last).fillna(value=True)].reset_index(drop=True)
+
+
+def defined_windows(outcome: Outcome, query: Query, pipeline: Pipeline) -> pa.Table:
+    """The windows that the definition gives, one row each, in columns as `rows` has them."""
+    names = window_columns(query)
+    kinds = [pipeline.source.fields[field].kind for field in dict.fromkeys(query.key)]
+    own = [row for row in outcome.rows if row.query == query.name]
+    gone = {(row.window_id, *row.key) for row in own if row.absorbed_by is not None}
+    named = dict.fromkeys((row.window_id, *row.key) for row in own)
+    windows = [window for window in named if window not in gone]
+    types = [pa.int64(), *(_KEY_TYPES[kind] for kind in kinds)]
+    columns = [
+        pa.array([window[at] for window in windows], type_) for at, type_ in enumerate(types)
+    ]
+    return pa.table(columns, names=names)
+
+
+def to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Convert without turning whole numbers into floats where some are null."""
+    frame: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
+    return frame
+
+
+def _open(path: Path) -> DeltaTable:
+    try:
+        return DeltaTable(str(path))
+    except TableNotFoundError:
+        msg = f"{path}: there is no Delta table: has the pipeline run with this folder?"
+        raise OutputError(msg) from None

@@ -1,0 +1,252 @@
+"""The `quality` block of a pipeline file: which expectation, on which rows, with which arguments.
+
+    quality:
+      - {query: hourly, expect_column_values_to_be_between: {column: flights, min_value: 1}}
+      - {query: hourly, revisions: all, expect_column_values_to_not_be_null: {column: records}}
+      - {query: hourly, expect_window_set_to_match_definition: {}}
+      - {query: hourly, expect_revisions_to_rise_without_holes: {}}
+      - {expect_records_to_be_conserved: {}}
+
+An entry is a mapping with exactly one expectation, by its name in Great Expectations, and that
+one's arguments; beside it stand `query`, whose table is meant, and `revisions`: `final` (the
+default: of each window and key the last revision alone) or `all`. Revisions are always judged with
+all of them, and records per query: `query` may then be left out, for every query.
+
+What our own expectations are compared with comes from the pipeline and its log, so they take no
+arguments here beside the common ones (`severity`, `notes`, `description`). Instants are compared
+as instants: write `min_value: 2013-01-01T00:00:00Z`, without quotes.
+
+Two are expected of every query though they are not written: that few records are bad, and that few
+come too late to count, at most a tenth of what was read. An entry of the same name takes the place
+of that (`{expect_dead_records_to_be_few: {max_share: 0.4}}`); with a share of 1 nothing is
+expected.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Any, Final, Literal, cast
+
+from chaos.quality.columns import column_names
+from windowing.model.errors import PipelineError, Problem, shown
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
+
+WINDOW_SET: Final = "expect_window_set_to_match_definition"
+REVISIONS: Final = "expect_revisions_to_rise_without_holes"
+CONSERVED: Final = "expect_records_to_be_conserved"
+FEW_DEAD: Final = "expect_dead_records_to_be_few"
+FEW_LATE: Final = "expect_late_records_to_be_few"
+OF_COUNTS: Final = (CONSERVED, FEW_DEAD, FEW_LATE)
+"""Those that judge what became of the records, and no rows."""
+
+SHARE_MAX: Final = 0.1
+"""Of bad and of late records, where the file does not say: generous, and far from what is well."""
+
+Revisions = Literal["final", "all"]
+
+_EXAMPLE = "as {query: hourly, expect_column_values_to_be_between: {column: records, min_value: 1}}"
+_SUPPLIED = {WINDOW_SET: ("expected",), REVISIONS: ("window_columns",), CONSERVED: ("read",)}
+# Internal to Great Expectations, or (conditions in text) evaluated as code.
+_REFUSED = (
+    *("id", "meta", "rendered_content", "catch_exceptions", "result_format"),
+    *("row_condition", "condition_parser"),
+)
+_ONE_COLUMN = ("column", "column_A", "column_B")
+_ABOUT_COLUMNS = ("expect_column_to_exist", "expect_table_column")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One entry of the block.
+
+    Attributes:
+        query: whose rows; None: the records of every query.
+        expectation: its name in Great Expectations.
+        arguments: as they stand in the file; instants with their time zone.
+        revisions: only the last revision of each window and key, or all of them.
+        line, field: where it stands in the pipeline file.
+    """
+
+    query: str | None
+    expectation: str
+    arguments: dict[str, Any]
+    revisions: Revisions
+    line: int
+    field: str
+
+
+class _Mistake(ValueError):
+    def __init__(self, path: Path, message: str) -> None:
+        self.path = path
+        super().__init__(message)
+
+
+def read_block(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
+    """Read the block; needs no Great Expectations, so it knows neither their names nor arguments.
+
+    Args:
+        pipeline: the pipeline.
+        file: its file's name, for messages.
+
+    Raises:
+        PipelineError: with every problem that was found.
+    """
+    lines = load_with_lines(pipeline.text, file)[1] if pipeline.text else {}
+    checks: list[Check] = []
+    problems: list[Problem] = []
+    for index, entry in enumerate(pipeline.quality):
+        here: Path = ("quality", index)
+        try:
+            checks.append(_check(pipeline, entry, here, lines))
+        except _Mistake as mistake:
+            problems.append(_problem(file, mistake.path, lines, str(mistake)))
+    if problems:
+        raise PipelineError(problems)
+    return checks
+
+
+def with_defaults(pipeline: Pipeline, checks: list[Check]) -> list[Check]:
+    """The entries, and behind them what is expected of each query that they say nothing else of."""
+    added = []
+    for name in (FEW_DEAD, FEW_LATE):
+        said = {check.query for check in checks if check.expectation == name}
+        if not said:
+            added.append(_default(name, None))
+        elif None not in said:
+            others = (query.name for query in pipeline.queries if query.name not in said)
+            added += [_default(name, query) for query in others]
+    return [*checks, *added]
+
+
+def _default(name: str, query: str | None) -> Check:
+    return Check(query, name, {"max_share": SHARE_MAX}, "final", 0, "quality")
+
+
+def _problem(file: str, path: Path, lines: dict[Path, int], message: str) -> Problem:
+    return Problem(file, line_of(path, lines), ".".join(map(str, path)), message)
+
+
+def _check(pipeline: Pipeline, entry: dict[str, Any], here: Path, lines: dict[Path, int]) -> Check:
+    name = _expectation(entry, here)
+    arguments = _arguments(name, entry[name], (*here, name))
+    query = _query(pipeline, entry, name, here)
+    revisions = _revisions(entry, name, here)
+    if query is not None and name not in OF_COUNTS:
+        _known_columns(query, name, arguments, (*here, name))
+    _possible(arguments, (*here, name))
+    return Check(
+        query=None if query is None else query.name,
+        expectation=name,
+        arguments=arguments,
+        revisions=revisions,
+        line=line_of((*here, name), lines),
+        field=".".join(map(str, (*here, name))),
+    )
+
+
+def _expectation(entry: dict[str, Any], here: Path) -> str:
+    names = [name for name in entry if name not in ("query", "revisions")]
+    strange = [name for name in names if not str(name).startswith("expect_")]
+    if strange:
+        msg = (
+            f"{strange[0]!r} is neither query, nor revisions, nor the name of an expectation, "
+            f"which begins with expect_: {_EXAMPLE}"
+        )
+        raise _Mistake((*here, strange[0]), msg)
+    if len(names) != 1:
+        found = ", ".join(names) or "none"
+        msg = f"an entry has exactly one expectation, this one has {found}: write {_EXAMPLE[3:]}"
+        raise _Mistake(here, msg)
+    return names[0]
+
+
+def _arguments(name: str, value: object, here: Path) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        msg = f"{value!r} are no arguments: they are a mapping by name, {{}} for none, {_EXAMPLE}"
+        raise _Mistake(here, msg)
+    for argument in value:
+        if argument in _SUPPLIED.get(name, ()):
+            msg = f"{argument} comes from the pipeline and its log: take it out"
+            raise _Mistake((*here, argument), msg)
+        if argument in _REFUSED:
+            msg = f"{argument} cannot be set in a pipeline file: take it out"
+            raise _Mistake((*here, str(argument)), msg)
+    return {str(argument): _with_zone(part) for argument, part in value.items()}
+
+
+def _possible(arguments: dict[str, Any], here: Path) -> None:
+    """See that arguments can be met; Great Expectations finds out when it judges."""
+    for argument in ("regex", "regex_list"):
+        given = arguments.get(argument)
+        for pattern in given if isinstance(given, list) else [given]:
+            try:
+                re.compile(pattern if isinstance(pattern, str) else "")
+            except re.error as error:
+                msg = f"{shown(pattern)} is no regular expression ({error}): correct it"
+                raise _Mistake((*here, argument), msg) from None
+    least, most = arguments.get("min_value"), arguments.get("max_value")
+    numbers = isinstance(least, int | float) and isinstance(most, int | float)
+    instants = isinstance(least, datetime) and isinstance(most, datetime)
+    if (numbers or instants) and least > most:  # type: ignore[operator]
+        msg = f"min_value {shown(least)} is beyond max_value {shown(most)}: nothing lies between"
+        raise _Mistake((*here, "min_value"), msg)
+
+
+def _with_zone(value: Any) -> Any:
+    """Take a date as its first instant, and an instant without a time zone as UTC."""
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime.combine(value, time(), UTC)
+    if isinstance(value, list):
+        return [_with_zone(part) for part in value]
+    return value
+
+
+def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> Query | None:
+    queries = {query.name: query for query in pipeline.queries}
+    known = f"one of {', '.join(queries)}"
+    asked = entry.get("query")
+    if asked is None:
+        if name in OF_COUNTS:
+            return None
+        msg = f"query is missing: say whose rows {name} judges, {known}"
+        raise _Mistake(here, msg)
+    if asked not in queries:
+        msg = f"{asked!r} is not a query of this pipeline: use {known}"
+        raise _Mistake((*here, "query"), msg)
+    return queries[asked]
+
+
+def _revisions(entry: dict[str, Any], name: str, here: Path) -> Revisions:
+    default = "all" if name == REVISIONS else "final"
+    asked = entry.get("revisions", default)
+    path = (*here, "revisions")
+    if asked not in ("final", "all"):
+        msg = f"{asked!r} is not allowed: use final (the default) or all, as revisions: all"
+        raise _Mistake(path, msg)
+    if name in OF_COUNTS and "revisions" in entry:
+        msg = f"{name} judges counts, not rows: take revisions out"
+        raise _Mistake(path, msg)
+    if name == REVISIONS and asked == "final":
+        msg = f"{name} needs every revision: write revisions: all, or take it out"
+        raise _Mistake(path, msg)
+    return cast("Revisions", asked)
+
+
+def _known_columns(query: Query, name: str, arguments: dict[str, Any], here: Path) -> None:
+    if name.startswith(_ABOUT_COLUMNS):  # these judge whether a column is there
+        return
+    known = column_names(query)
+    for argument in (*_ONE_COLUMN, "column_list"):
+        value = arguments.get(argument)
+        asked = value if isinstance(value, list) else [] if value is None else [value]
+        for column in asked:
+            if column not in known:
+                msg = f"{column!r} is not a column of {query.name}: use one of {', '.join(known)}"
+                raise _Mistake((*here, argument), msg)

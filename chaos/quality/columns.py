@@ -1,0 +1,56 @@
+"""The flat columns that a query's rows have for expectations.
+
+First the columns of a row by their names in the table, then the fields of the key, then the
+aggregates. A name that is taken already gets the prefix `key.` or `values.`: an aggregate called
+`records` is the column `values.records`, since `records` is how many records the window holds. The
+offsets per lane are left out: they are lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from windowing.model.file.pipeline import Query
+
+ROW_COLUMNS: Final = (
+    "run",
+    "query",
+    "window_id",
+    "window_start",
+    "window_end",
+    "pane",
+    "revision",
+    "records",
+    "batch_id",
+)
+
+
+def key_columns(query: Query) -> dict[str, str]:
+    """The column of each field of the key, PATTR first, then in the order of `group_by`."""
+    return dict(_flat(dict.fromkeys(query.key), "key.", set(ROW_COLUMNS)))
+
+
+def value_columns(query: Query) -> dict[str, str]:
+    """The column of each aggregate, in the order of the file."""
+    taken = {*ROW_COLUMNS, *key_columns(query).values()}
+    return dict(_flat([spec.name for spec in query.aggregates], "values.", taken))
+
+
+def window_columns(query: Query) -> list[str]:
+    """The columns that name a window of one key."""
+    return ["window_id", *key_columns(query).values()]
+
+
+def column_names(query: Query) -> list[str]:
+    """All columns, in their order."""
+    return [*ROW_COLUMNS, *key_columns(query).values(), *value_columns(query).values()]
+
+
+def _flat(names: Iterable[str], prefix: str, taken: set[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        column = name
+        while column in taken:
+            column = prefix + column
+        taken.add(column)
+        yield name, column

@@ -1,0 +1,98 @@
+"""What `slackwater run` wrote into a file, as the pandas frames that expectations judge.
+
+The same frames as `RunTables` gives of Delta tables, column by column. A file has no counts: what
+became of the records it does not hold is the definition's word, and what is dead the file's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+
+from chaos.quality.batches import COUNTED, counted, there_still, to_pandas
+from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
+from chaos.readers.output import read_files
+from windowing.model.fields import value_type
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.semantics import LogEntry, evaluate
+
+_INSTANT: Final = pa.timestamp("us", tz="UTC")
+_TYPES: Final = {
+    **dict.fromkeys(("window_start", "window_end"), _INSTANT),
+    **dict.fromkeys(("run", "query", "pane"), pa.string()),
+    **dict.fromkeys(("window_id", "revision", "records", "batch_id"), pa.int64()),
+}
+_KINDS: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
+_INFINITE: Final = {"Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+class RunFiles:
+    """The rows of OUT.jsonl and the dead letters beside it.
+
+    Args:
+        file: OUT.jsonl.
+        pipeline: whose output it is.
+        log: what was run.
+
+    Raises:
+        OutputError: a file is missing, or is no output.
+    """
+
+    def __init__(self, file: str | Path, pipeline: Pipeline, log: Sequence[LogEntry]) -> None:
+        found = read_files(file)
+        self._pipeline, self._log = pipeline, log
+        self._rows = [json.loads(line) for _, line in found.rows]
+        self._dead = [json.loads(line) for _, line in found.dead]
+
+    def rows(self, query: Query) -> pd.DataFrame:
+        """All revisions of a query, as flat columns; `RunTables` says what is left out."""
+        own = [row for row in self._rows if row["query"] == query.name]
+        own = [row for row in own if row.get("op") != "retract"]
+        columns: dict[str, Any] = {
+            name: pa.array([row.get(name) for row in own], _TYPES[name]) for name in ROW_COLUMNS
+        }
+        fields = self._pipeline.source.fields
+        for at, (field, column) in enumerate(key_columns(query).items()):
+            columns[column] = pa.array([row["key"][at] for row in own], _KINDS[fields[field].kind])
+        kinds = {spec.name: value_type(spec, fields) for spec in query.aggregates}
+        for name, column in value_columns(query).items():
+            kind = _KINDS[kinds[name].kind]
+            values = [_restored(row["values"][name], kind) for row in own]
+            columns[column] = pa.array(values, pa.list_(kind) if kinds[name].many else kind)
+        rows = to_pandas(pa.table(columns))
+        if "absorbed_by" not in query.marks:
+            return rows
+        gone = pd.Series([row.get("absorbed_by") is not None for row in own], dtype=bool)
+        return there_still(rows, gone, query)
+
+    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
+        """What became of the records: one row per query, with read, applied, …, dead."""
+        letters = pd.DataFrame(self._dead, columns=["query", "reason"], dtype=object)
+        return counted(self._metrics, letters, queries)
+
+    def size(self) -> int:
+        """How many rows the file has."""
+        return len(self._rows)
+
+    @cached_property
+    def _metrics(self) -> pd.DataFrame:
+        counts = evaluate(self._pipeline, self._log).counts
+        rows = [
+            {"query": query, **{name: getattr(found, name) for name in COUNTED}}
+            for query, found in counts.items()
+        ]
+        return pd.DataFrame(rows, columns=["query", *COUNTED])
+
+
+def _restored(value: Any, kind: pa.DataType) -> Any:
+    """A value as it was before it was spelled in JSON, which has no infinities."""
+    if isinstance(value, list):
+        return [_restored(one, kind) for one in value]
+    is_spelled = kind == pa.float64() and isinstance(value, str)
+    return _INFINITE[value] if is_spelled else value

@@ -1,0 +1,204 @@
+"""Pages of the Data Docs: what Great Expectations has to say, in HTML that is ours.
+
+Great Expectations' own pages take in keys and values unescaped, and load styles and scripts from
+eight foreign hosts. Here every text is escaped, there is no script, and nothing is loaded from
+anywhere. What is said, and in which order, is theirs: documents of sections and blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from string import Template
+from typing import Any, Final
+
+from markupsafe import Markup, escape
+
+from chaos.reports.pages import page
+
+_LINK: Final = re.compile(r"(?:\.\./)*[\w~%-][\w~%+ ./-]*\.html")
+_MARKS: Final = {
+    "fa-check-circle": Markup('<span class="passed" title="met">✓</span>'),
+    "fa-times": Markup('<span class="failed" title="not met">✗</span>'),
+    "fa-exclamation-triangle": Markup('<span class="unknown" title="not evaluated">!</span>'),
+}
+"""Their icons are letters of a font that they load; ours are letters."""
+
+_BY_RENDERER: Final = {
+    "SiteIndexPageRenderer": "Data Docs",
+    "ExpectationSuitePageRenderer": "What is expected",
+    "ValidationResultsPageRenderer": "What was found",
+}
+
+
+class PageView:
+    """A view as Great Expectations' site builder wants one.
+
+    Args:
+        custom_styles_directory: not used; the builder gives it.
+        custom_views_directory: not used, either.
+    """
+
+    def __init__(
+        self, custom_styles_directory: object = None, custom_views_directory: object = None
+    ) -> None:
+        del custom_styles_directory, custom_views_directory
+
+    def render(self, document: Any, **_: object) -> str:
+        """The page of a document.
+
+        Args:
+            document: as Great Expectations' renderers make it.
+        """
+        told: Mapping[str, Any] = (
+            document if isinstance(document, dict) else document.to_json_dict()
+        )
+        title = _BY_RENDERER.get(str(told.get("renderer_type")), "Data Docs")
+        sections = [
+            Markup("").join(map(block, section["content_blocks"])) for section in told["sections"]
+        ]
+        return page("data_docs.html.j2", title=title, about=told.get("page_title"), body=sections)
+
+
+def block(content: object) -> Markup:
+    """A block of a document in HTML; what is no block is text."""
+    if content is None:
+        return Markup("")
+    if isinstance(content, list | tuple):
+        return Markup(" ").join(map(block, content))
+    if not isinstance(content, Mapping):
+        return escape(str(content))
+    make = _BLOCKS.get(str(content.get("content_block_type")))
+    if make is None:
+        return escape(str(dict(content)))
+    return _heading(content) + make(content)
+
+
+def _heading(content: Mapping[str, Any]) -> Markup:
+    of_section = content["content_block_type"] == "header"
+    line = Markup("<h2>{}</h2>") if of_section else Markup("<h3>{}</h3>")
+    parts = Markup("")
+    if content.get("header"):
+        parts += line.format(block(content["header"]))
+    if content.get("subheader"):
+        parts += Markup("<p>{}</p>").format(block(content["subheader"]))
+    return parts
+
+
+def _template(content: Mapping[str, Any]) -> Markup:
+    """A text with parameters, some of which are links or icons."""
+    told = content["string_template"]
+    if not isinstance(told, Mapping):
+        return escape(str(told))
+    styling = told.get("styling") or {}
+    styles = styling.get("params") or {}
+    params = {
+        name: _parameter(name, value, styles.get(name) or {})
+        for name, value in (told.get("params") or {}).items()
+    }
+    text = Template(str(escape(str(told.get("template", ""))))).safe_substitute(params)
+    lines = Markup(text.replace("\n", "<br>"))  # noqa: S704 - escaped, parameter by parameter
+    return _linked(lines, told.get("tag"), styling)
+
+
+def _parameter(name: str, value: object, style: Mapping[str, Any]) -> Markup:
+    if name == "html_success_icon":  # comes as HTML, and says which icon
+        return next((mark for icon, mark in _MARKS.items() if icon in str(value)), Markup(""))
+    for name_of_class in style.get("classes") or ():
+        if name_of_class in _MARKS:
+            return _MARKS[name_of_class]
+    text = block(value)
+    if style.get("tag") == "a":
+        return _linked(text, "a", style)
+    return Markup("<strong>{}</strong>").format(text) if text else text
+
+
+def _linked(text: Markup, tag: object, styling: Mapping[str, Any]) -> Markup:
+    href = (styling.get("attributes") or {}).get("href")
+    return _link(text, href) if tag == "a" else text
+
+
+def _link(text: Markup, href: object) -> Markup:
+    """A link to another page of the site; to nowhere else."""
+    if not isinstance(href, str) or not _LINK.fullmatch(href):
+        return text
+    return Markup('<a href="{}">{}</a>').format(href, text)
+
+
+def _table(content: Mapping[str, Any]) -> Markup:
+    return _rows(content.get("header_row") or (), content["table"])
+
+
+def _table_of_pages(content: Mapping[str, Any]) -> Markup:
+    """A table whose rows lead to pages, the newest first."""
+    columns = [(column["field"], column["title"]) for column in content["table_columns"]]
+    data = sorted(content["table_data"], key=lambda row: -float(row.get("_run_time_sort", 0)))
+    rows = []
+    for row in data:
+        cells = [block(row.get(field)) for field, _ in columns]
+        at = min(1, len(cells) - 1)  # the first shows an icon
+        cells[at] = _link(cells[at], row.get("_table_row_link_path"))
+        rows.append(cells)
+    return _rows([title for _, title in columns], rows)
+
+
+def _rows(header: Iterable[object], rows: Iterable[Iterable[object]]) -> Markup:
+    def row(cells: Iterable[object], cell: Markup) -> Markup:
+        made = (cell.format(_cell(content)) for content in cells)
+        return Markup("<tr>{}</tr>").format(Markup("").join(made))
+
+    head = [row(header, Markup("<th>{}</th>"))] if header else []
+    body = [row(cells, Markup("<td>{}</td>")) for cells in rows]
+    return Markup("<table>{}</table>").format(Markup("").join([*head, *body]))
+
+
+def _cell(cell: object) -> Markup:
+    return cell if isinstance(cell, Markup) else block(cell)
+
+
+def _listed(name: str) -> Callable[[Mapping[str, Any]], Markup]:
+    def make(content: Mapping[str, Any]) -> Markup:
+        items = [made for made in map(block, content[name]) if made]
+        listed = Markup("").join(Markup("<li>{}</li>").format(item) for item in items)
+        return Markup("<ul>{}</ul>").format(listed)
+
+    return make
+
+
+def _text(content: Mapping[str, Any]) -> Markup:
+    return Markup("").join(Markup("<p>{}</p>").format(block(part)) for part in content["text"])
+
+
+def _collapse(content: Mapping[str, Any]) -> Markup:
+    summary = block(content.get("collapse_toggle_link", "more"))
+    return Markup("<details><summary>{}</summary>{}</details>").format(
+        summary, block(content["collapse"])
+    )
+
+
+def _tabs(content: Mapping[str, Any]) -> Markup:
+    return Markup("").join(
+        Markup("<h2>{}</h2>{}").format(str(tab["tab_name"]), block(tab["tab_content"]))
+        for tab in content["tabs"]
+    )
+
+
+def _nothing(_: Mapping[str, Any]) -> Markup:
+    return Markup("")
+
+
+_BLOCKS: Final[dict[str, Callable[[Mapping[str, Any]], Markup]]] = {
+    "header": _nothing,  # it has a heading, and no more
+    "string_template": _template,
+    "table": _table,
+    "bootstrap_table": _table_of_pages,
+    "bullet_list": _listed("bullet_list"),
+    "value_list": _listed("value_list"),
+    "text": _text,
+    "markdown": lambda content: Markup("<pre>{}</pre>").format(str(content["markdown"])),
+    "collapse": _collapse,
+    "tabs": _tabs,
+    "content_block_container": lambda content: block(content["content_blocks"]),
+    # A chart is drawn by a script; its numbers stand in the tables.
+    "graph": _nothing,
+}

@@ -1,0 +1,126 @@
+"""What a run wrote to PostgreSQL, as the pandas frames that expectations judge.
+
+The same frames as `RunTables` gives of Delta tables, column by column; the connection is libpq's,
+from the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pandas as pd
+import psycopg
+import pyarrow as pa
+from psycopg import sql
+
+from chaos.quality.batches import COUNTED, counted, there_still, to_pandas
+from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
+from chaos.readers.postgres import MICROSECONDS, reading, restored, schema_of
+from windowing.model.file.pipeline import Pipeline, Query
+
+_TYPES: Final = {
+    "bool": pa.bool_(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+}
+_ALL: Final = sql.SQL("")
+_INSTANTS: Final = ("window_start", "window_end")
+_INSTANT: Final = pa.timestamp("us", tz="UTC")
+
+
+class PostgresRun:
+    """The rows and counts of one run of a pipeline, read when they are asked for.
+
+    Args:
+        pipeline: names schema and queries.
+        run: which run.
+
+    Raises:
+        OutputError: the pipeline has no such sink, no data base answers, or there is no such run.
+    """
+
+    def __init__(self, pipeline: Pipeline, run: str) -> None:
+        self._schema, self._pipeline = schema_of(pipeline), pipeline
+        with reading(pipeline, run) as (_, self._run):
+            pass
+
+    def rows(self, query: Query) -> pd.DataFrame:
+        """All revisions of a query, as flat columns; `RunTables` says what is left out.
+
+        Raises:
+            OutputError: the table or a column is missing.
+        """
+        names = {name: name for name in ROW_COLUMNS} | key_columns(query) | value_columns(query)
+        kept = (
+            "and pane <> 'early' and op is null" if "op" in query.marks else "and pane <> 'early'"
+        )
+        results = sql.SQL(kept)
+        if "absorbed_by" not in query.marks:
+            return self._frame(query.name, names, results)
+        rows = self._frame(query.name, names | {"absorbed_by": "absorbed_by"}, results)
+        return there_still(rows, rows.pop("absorbed_by").notna(), query)
+
+    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
+        """What became of the records: one row per query, with read, applied, …, dead.
+
+        Raises:
+            OutputError: a table or a column is missing.
+        """
+        metrics = self._frame("metrics", {name: name for name in ("query", *COUNTED)})
+        letters = self._frame("dead_letters", {name: name for name in ("query", "reason")})
+        return counted(metrics, letters, queries)
+
+    def size(self) -> int:
+        """How many rows the run has written for all queries, provisional ones too."""
+        rows = 0
+        with reading(self._pipeline, self._run) as (connection, run):
+            for query in self._pipeline.queries:
+                count = sql.SQL("select count(*) from {} where run = %s").format(
+                    sql.Identifier(self._schema, query.name)
+                )
+                rows += (connection.execute(count, [run]).fetchone() or (0,))[0]
+        return rows
+
+    def _frame(
+        self, table: str, names: dict[str, str], also: sql.Composable = _ALL
+    ) -> pd.DataFrame:
+        """Columns of a table, under the names that expectations know them by.
+
+        Args:
+            table: its name.
+            names: by column, the name there.
+            also: a further condition, with its `and`.
+        """
+        with reading(self._pipeline, self._run) as (connection, run):
+            found = connection.execute(
+                sql.SQL("select {} from {} where run = %s {}").format(
+                    sql.SQL(", ").join(map(_spelled, names)),
+                    sql.Identifier(self._schema, table),
+                    also,
+                ),
+                [run],
+            )
+            kinds = [_kind(connection, column) for column in found.description or ()]
+            rows = found.fetchall()
+        columns: dict[str, Any] = {}
+        for at, ((name, column), kind) in enumerate(zip(names.items(), kinds, strict=True)):
+            array = pa.array([restored(row[at]) for row in rows], kind)
+            columns[column] = array.cast(_INSTANT) if name in _INSTANTS else array
+        return to_pandas(pa.table(columns))
+
+
+def _spelled(name: str) -> sql.Composed:
+    if name in _INSTANTS:
+        return sql.SQL(MICROSECONDS).format(sql.Identifier(name))
+    return sql.SQL("{}").format(sql.Identifier(name))
+
+
+def _kind(connection: psycopg.Connection, column: psycopg.Column) -> pa.DataType | None:
+    """The type of a column; None leaves it to its values."""
+    known = connection.adapters.types.get(column.type_code)
+    kind = _TYPES.get(known.name) if known else None
+    # An array goes by the name of its elements' type.
+    return pa.list_(kind) if kind and known and column.type_code == known.array_oid else kind

@@ -1,0 +1,52 @@
+"""What the checks of a run came to, over time: a line of JSON each time, in the run's folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from chaos.quality.report import QualityReport
+from windowing.whole_files import whole_file
+
+FILE: Final = Path("quality") / "history.jsonl"
+"""In the run's folder."""
+
+LINES_MAX: Final = 1_000
+"""Older results than so many are left out: a check every ten minutes fills it in a week."""
+
+_SLACK: Final = 100
+"""So many lines more there may be, before the oldest go."""
+
+
+def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) -> Path:
+    """Append what was found; gives the file.
+
+    A line has `at` (ISO 8601, UTC), `success`, `docs` (the first page of the Data Docs) and
+    `results`, each with `query` (null: of every query), `expectation`, `success` and `detail`.
+
+    Args:
+        report: what was found.
+        run_folder: of the run that was judged.
+        at: when; None: now.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    line = {
+        "at": (at or datetime.now(UTC)).isoformat(timespec="seconds"),
+        "success": report.success,
+        "docs": str(report.docs_index),
+        "results": [asdict(result) for result in report.results],
+    }
+    file = run_folder / FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write(json.dumps(line, ensure_ascii=False) + "\n")
+    lines = file.read_bytes().splitlines(keepends=True)
+    if len(lines) > LINES_MAX + _SLACK:
+        with whole_file(file) as kept:
+            kept.writelines(lines[-LINES_MAX:])
+    return file

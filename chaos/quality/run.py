@@ -1,0 +1,204 @@
+"""Judges one run of a pipeline by the `quality` block of its file, and publishes Data Docs.
+
+Great Expectations is imported by `check` and `validate` alone, since that takes seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from chaos.quality.batches import RunOutput, RunTables, defined_windows, final
+from chaos.quality.block import (
+    CONSERVED,
+    OF_COUNTS,
+    WINDOW_SET,
+    Check,
+    read_block,
+    with_defaults,
+)
+from chaos.quality.report import QualityError, QualityReport, QualityResult
+from windowing.model.file.pipeline import Pipeline
+from windowing.semantics import LogEntry, evaluate
+
+if TYPE_CHECKING:
+    from chaos.quality.suites import Evidence
+
+Progress = Callable[[str], None]
+
+
+def validate(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
+    """Read a pipeline's `quality` block with the names and arguments of Great Expectations.
+
+    Args:
+        pipeline: the pipeline.
+        file: its file's name, for messages.
+
+    Raises:
+        PipelineError: with every problem that was found.
+    """
+    checks = read_block(pipeline, file)
+    if checks:
+        from chaos.quality import suites  # noqa: PLC0415 - seconds, wanted only here
+
+        suites.validate(pipeline, checks, file)
+    return checks
+
+
+def check(
+    pipeline: Pipeline,
+    table_dir: str | Path | None,
+    run: str,
+    log: Iterable[LogEntry],
+    docs_dir: str | Path,
+    *,
+    progress: Progress | None = None,
+    file: str = "<pipeline>",
+    written: RunOutput | None = None,
+) -> QualityReport:
+    """Judge what a run wrote.
+
+    Results are added to the Data Docs under `docs_dir`; those of earlier runs stay. The log is read
+    only if some expectation compares with it, and the definition evaluated at most once.
+
+    Args:
+        pipeline: its `quality` block is what is expected, and few bad and late records beside it.
+        table_dir: the run's Delta tables; None: it wrote to the pipeline's PostgreSQL tables.
+        run: which run.
+        log: the whole log, from an independent reader.
+        docs_dir: a folder of Great Expectations, made where there is none.
+        progress: is told in a few words what is being done.
+        file: the pipeline file's name, for messages.
+        written: what the run wrote, where that is neither of these tables.
+
+    Raises:
+        PipelineError: the `quality` block is wrong.
+        OutputError: a table or the run is not there.
+        BadLogError: not a log of this pipeline.
+        IntSumError: the definition has no answer, since a sum of ints leaves 64 bits.
+        QualityError: the folder of the Data Docs cannot be used.
+    """
+    say: Progress = progress or (lambda _: None)
+    say("loading Great Expectations")
+    checks = with_defaults(pipeline, validate(pipeline, file))
+    tables = written or _output(pipeline, table_dir, run)
+    folder = Path(docs_dir).resolve()
+    evidence = _evidence(pipeline, checks, log, folder, say)
+    from chaos.quality import docs, suites  # noqa: PLC0415 - seconds, wanted only here
+
+    site = docs.Site(folder)
+    found: dict[int, tuple[bool, str]] = {}
+    for name, positions in _by_batch(checks).items():
+        say(f"checking {name}")
+        frame = _frame(pipeline, tables, checks[positions[0]])
+        found |= site.judge(
+            batch=name,
+            frame=frame,
+            expectations=[
+                suites.expectation(pipeline, checks[at], at, evidence, file) for at in positions
+            ],
+            run=re.sub(r"[^\w-]", "_", run),
+        )
+    say("writing Data Docs")
+    results = [
+        QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
+    ]
+    passed = all(result.success for result in results)
+    return QualityReport(passed, results, site.publish(), tables.size())
+
+
+def check_file(
+    pipeline: Pipeline, output: str | Path, log: Sequence[LogEntry], docs_dir: str | Path
+) -> QualityReport:
+    """Judge what `slackwater run` wrote into a file; arguments and errors as of `check`.
+
+    Args:
+        pipeline: as of `check`.
+        output: OUT.jsonl, with OUT.dead.jsonl beside it.
+        log: the whole log that was run.
+        docs_dir: as of `check`.
+    """
+    from chaos.quality.file_batches import RunFiles  # noqa: PLC0415 - if wanted
+
+    written = RunFiles(output, pipeline, log)
+    return check(pipeline, None, Path(output).name, log, docs_dir, written=written)
+
+
+def _output(pipeline: Pipeline, table_dir: str | Path | None, run: str) -> RunOutput:
+    if table_dir is not None:
+        return RunTables(table_dir, pipeline, run)
+    from chaos.quality.postgres_batches import PostgresRun  # noqa: PLC0415 - if wanted
+
+    return PostgresRun(pipeline, run)
+
+
+def _evidence(
+    pipeline: Pipeline, checks: list[Check], log: Iterable[LogEntry], folder: Path, say: Progress
+) -> Evidence:
+    from chaos.quality.suites import Evidence  # noqa: PLC0415 - seconds, wanted only here
+
+    names = {entry.expectation for entry in checks}
+    if not names & {CONSERVED, WINDOW_SET}:
+        return Evidence({}, 0)
+    say("reading the log")
+    entries = list(log)
+    windows: dict[str, Path] = {}
+    say("evaluating the definition")
+    outcome = evaluate(pipeline, entries)
+    # A control record of no known shape is read like a record that is none.
+    dead = {(one.source, one.partition, one.offset) for one in outcome.dead if one.query is None}
+    read = {(e.source, e.partition, e.offset) for e in entries if e.control is None} | dead
+    if WINDOW_SET in names:
+        for query in pipeline.queries:
+            table = defined_windows(outcome, query, pipeline)
+            windows[query.name] = _keep(table, query.name, folder / "definition")
+    return Evidence(windows, len(read))
+
+
+def _keep(table: Any, query: str, folder: Path) -> Path:
+    """Write a table to a file named by its content, so that later runs find theirs unchanged."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    content = buffer.getvalue()
+    path = folder / f"{query}-{hashlib.sha256(content).hexdigest()[:16]}.parquet"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        msg = f"{path} cannot be written ({error.strerror}): make room, or give another folder"
+        raise QualityError(msg) from error
+    return path
+
+
+def _by_batch(checks: list[Check]) -> dict[str, list[int]]:
+    """The positions of the entries that judge the same rows, by the name of the batch."""
+    batches: dict[str, list[int]] = {}
+    for at, entry in enumerate(checks):
+        if entry.expectation in OF_COUNTS:
+            name = "counts" if entry.query is None else f"counts-{_without_dots(entry.query)}"
+        else:
+            kind = "final" if entry.revisions == "final" else "revisions"
+            name = f"{kind}-{_without_dots(str(entry.query))}"
+        batches.setdefault(name, []).append(at)
+    return batches
+
+
+def _without_dots(name: str) -> str:
+    # In names, Great Expectations takes a dot for the end of a folder.
+    return name.replace(".", "~")
+
+
+def _frame(pipeline: Pipeline, tables: RunOutput, entry: Check) -> pd.DataFrame:
+    if entry.expectation in OF_COUNTS:
+        every = [query.name for query in pipeline.queries]
+        return tables.counts(every if entry.query is None else [entry.query])
+    query = next(query for query in pipeline.queries if query.name == entry.query)
+    rows = tables.rows(query)
+    return rows if entry.revisions == "all" else final(query, rows)

@@ -1,0 +1,144 @@
+"""From the entries of a `quality` block to expectations of Great Expectations, or clear errors.
+
+Importing this module imports Great Expectations, which takes seconds, and makes our own
+expectations known to it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import great_expectations.expectations  # noqa: F401 - registers those that GX brings
+from great_expectations.compatibility import pydantic
+from great_expectations.exceptions import ExpectationNotFoundError
+from great_expectations.expectations.expectation import Expectation
+from great_expectations.expectations.registry import (
+    get_expectation_impl,
+    list_registered_expectation_implementations,
+)
+
+from chaos.quality.block import (
+    CONSERVED,
+    FEW_DEAD,
+    FEW_LATE,
+    OF_COUNTS,
+    REVISIONS,
+    WINDOW_SET,
+    Check,
+)
+from chaos.quality.columns import window_columns
+from chaos.quality.conservation import ExpectRecordsToBeConserved
+from chaos.quality.revisions import ExpectRevisionsToRiseWithoutHoles
+from chaos.quality.shares import ExpectDeadRecordsToBeFew, ExpectLateRecordsToBeFew
+from chaos.quality.window_set import ExpectWindowSetToMatchDefinition
+from windowing.model.errors import PipelineError, Problem
+from windowing.model.file.pipeline import Pipeline
+
+OURS: Final = {
+    WINDOW_SET: ExpectWindowSetToMatchDefinition,
+    REVISIONS: ExpectRevisionsToRiseWithoutHoles,
+    CONSERVED: ExpectRecordsToBeConserved,
+    FEW_DEAD: ExpectDeadRecordsToBeFew,
+    FEW_LATE: ExpectLateRecordsToBeFew,
+}
+"""Our expectations by the names they have in a suite."""
+
+POSITION: Final = "quality_entry"
+"""In an expectation's `meta`: which entry of the block it is, from 0."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the log says, for the expectations that compare with it.
+
+    Attributes:
+        windows: by query, the Parquet file of the windows that the definition gives.
+        read: how many data records an independent reader saw.
+    """
+
+    windows: Mapping[str, Path]
+    read: int
+
+
+def validate(pipeline: Pipeline, checks: list[Check], file: str) -> None:
+    """Try every entry without any evidence.
+
+    Raises:
+        PipelineError: with every entry whose name or arguments Great Expectations does not know.
+    """
+    nothing = Evidence({query.name: Path() for query in pipeline.queries}, 0)
+    problems: list[Problem] = []
+    for at, check in enumerate(checks):
+        try:
+            expectation(pipeline, check, at, nothing, file)
+        except PipelineError as error:
+            problems += error.problems
+    if problems:
+        raise PipelineError(problems)
+
+
+def expectation(
+    pipeline: Pipeline, check: Check, at: int, evidence: Evidence, file: str
+) -> Expectation:
+    """Make one entry's expectation.
+
+    Args:
+        pipeline: whose entry it is.
+        check: the entry.
+        at: its position in the block, from 0.
+        evidence: what ours compare with.
+        file: the pipeline file's name, for messages.
+
+    Raises:
+        PipelineError: no such expectation, or not with these arguments.
+    """
+    try:
+        class_ = get_expectation_impl(check.expectation)
+    except ExpectationNotFoundError:
+        near = difflib.get_close_matches(
+            check.expectation, list_registered_expectation_implementations(), n=3
+        )
+        hint = f"did you mean {' or '.join(near)}?" if near else "look it up in their gallery"
+        msg = f"{check.expectation!r} is no expectation of Great Expectations or of ours: {hint}"
+        raise PipelineError([Problem(file, check.line, check.field, msg)]) from None
+    arguments = {**check.arguments, **_supplied(pipeline, check, evidence)}
+    try:
+        return class_(**arguments, meta={POSITION: at})
+    except pydantic.ValidationError as error:
+        problem = Problem(file, check.line, check.field, _why(error, check))
+        raise PipelineError([problem]) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # Some look into an argument before they know of what type it is.
+        msg = f"{check.expectation} does not take these arguments: {type(error).__name__}: {error}"
+        raise PipelineError([Problem(file, check.line, check.field, msg)]) from None
+
+
+def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str, Any]:
+    if check.expectation == CONSERVED:
+        return {"read": evidence.read}
+    if check.expectation in OF_COUNTS:
+        return {}
+    query = next(query for query in pipeline.queries if query.name == check.query)
+    if check.expectation == WINDOW_SET:
+        return {"expected": str(evidence.windows[query.name])}
+    if check.expectation == REVISIONS:
+        return {"window_columns": window_columns(query)}
+    return {}
+
+
+def _why(error: Any, check: Check) -> str:
+    """Say once per argument what is wrong with it; a type with several forms is one finding."""
+    findings: dict[str, str] = {}
+    for finding in error.errors():
+        findings.setdefault(str(finding["loc"][0]), finding["msg"])
+    if len(findings) > 1:  # a rule over all arguments fails too, once one of them is wrong
+        findings.pop("__root__", None)
+    parts = []
+    for name, message in findings.items():
+        value = f" ({check.arguments[name]!r})" if name in check.arguments else ""
+        parts.append(message if name == "__root__" else f"{name}{value}: {message}")
+    return f"{check.expectation} does not take these arguments: {'; '.join(parts)}"

@@ -1,0 +1,1 @@
+"""Independent readers of logs and of outputs."""

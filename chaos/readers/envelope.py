@@ -1,0 +1,139 @@
+"""One line of EVENTS.jsonl: the record that it holds, as it is spelled.
+
+A line is JSON, and more: a value may hold NaN, a lone surrogate, bytes that are no UTF-8, or be
+nested as deep as it likes. That makes a bad value, which is a dead letter; anything else that is no
+JSON breaks the envelope, and so does a name of the envelope that stands there twice.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+
+from chaos.readers.spelling import members
+
+_INT64_MAX: Final = 2**63 - 1
+_ABSENT: Final = msgspec.Raw(b"")
+
+
+class Line(NamedTuple):
+    """What a line holds: the fields of `chaos.readers.log.LogRecord`."""
+
+    source: str
+    partition: int
+    offset: int
+    value: bytes | None
+    control: bytes | None
+    append_us: int | None
+
+
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A line as it stands. Raw keeps spelling: 5000.0 is not 5000, 1e400 stays 1e400."""
+
+    source: str
+    partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    offset: Annotated[int, msgspec.Meta(ge=0, le=_INT64_MAX)]
+    value: msgspec.Raw = _ABSENT
+    raw: msgspec.Raw = _ABSENT
+    control: msgspec.Raw = _ABSENT
+    append_us: (
+        Annotated[int, msgspec.Meta(ge=-_INT64_MAX - 1, le=_INT64_MAX)] | msgspec.UnsetType
+    ) = msgspec.UNSET
+
+
+_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+_PLACE: Final = {"source", "partition", "offset", "append_us"}
+_CONTENT: Final = {"value", "raw", "control"}
+_NAMES: Final = tuple(b'"%s"' % name.encode() for name in sorted(_PLACE | _CONTENT))
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+def read_line(line: bytes) -> Line:
+    """Read a line.
+
+    Raises:
+        ValueError: it is not an object with `source`, `partition`, `offset`, exactly one of
+            `value`, `raw` and `control`, and at most `append_us` besides.
+    """
+    try:
+        envelope = _ENVELOPE.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        envelope = _tolerant(line, error)
+    else:
+        # Of a name that stands there twice the decoder takes the last, and says nothing.
+        if b"\\u00" in line or any(line.count(name) > 1 for name in _NAMES):
+            _members(line, ValueError("a name stands there twice"))
+    value, control = _content(envelope)
+    append_us = None if envelope.append_us is msgspec.UNSET else envelope.append_us
+    return Line(envelope.source, envelope.partition, envelope.offset, value, control, append_us)
+
+
+def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
+    """Return (value, control)."""
+    value, raw, control = envelope.value, envelope.raw, envelope.control
+    if (value is not _ABSENT) + (raw is not _ABSENT) + (control is not _ABSENT) != 1:
+        message = 'exactly one of "value", "raw" and "control" must be given'
+        raise ValueError(message)
+    if value is not _ABSENT:
+        return bytes(value), None
+    if control is not _ABSENT:
+        # Whatever it is: one of no known shape is a dead letter, and no broken line.
+        return None, bytes(control)
+    spelled = bytes(raw)
+    if not spelled.startswith(b'"'):
+        message = f'"raw" must be a string, not {_short(spelled)}'
+        raise ValueError(message)
+    return _text(spelled), None
+
+
+def _text(spelled: bytes) -> bytes:
+    try:
+        text: str = json.loads(spelled)
+    except ValueError as error:
+        message = f'"raw" is not a string of JSON: {error}'
+        raise ValueError(message) from error
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _tolerant(line: bytes, reason: Exception) -> _Envelope:
+    """Read a line whose envelope may be sound although the strict decoder refused it."""
+    if isinstance(reason, msgspec.ValidationError):
+        raise reason
+    if line.startswith(_BYTE_ORDER_MARK):
+        message = "it begins with a byte order mark: save the file as UTF-8 without one"
+        raise ValueError(message) from reason
+    pieces = _members(line, reason)
+    place = b",".join(
+        json.dumps(name).encode() + b":" + spelled
+        for name, spelled in pieces.items()
+        if name in _PLACE
+    )
+    content = {name: msgspec.Raw(text) for name, text in pieces.items() if name not in _PLACE}
+    try:
+        envelope = _ENVELOPE.decode(b"{" + place + b"}")
+    except msgspec.ValidationError:
+        raise
+    except (ValueError, RecursionError):
+        message = f"not an event: {reason}"
+        raise ValueError(message) from reason
+    if unknown := sorted(content.keys() - _CONTENT):
+        message = f"unknown field {unknown[0]!r}"
+        raise ValueError(message)
+    return msgspec.structs.replace(envelope, **content)
+
+
+def _members(line: bytes, reason: Exception) -> dict[str, bytes]:
+    """The members of the outer object, as they are spelled."""
+    try:
+        pieces = members(line.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        message = f"not an event: {reason}"
+        raise ValueError(message) from reason
+    return {name: text.encode("utf-8", "surrogateescape") for name, text in pieces.items()}
+
+
+def _short(spelled: bytes) -> str:
+    text = spelled.decode("utf-8", "replace")
+    return text if len(text) <= 40 else text[:40] + "…"

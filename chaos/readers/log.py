@@ -1,0 +1,312 @@
+"""The log as an independent witness sees it: every record, with nothing interpreted.
+
+The checks compare what a job wrote with what the definition makes of the log, so the log has to be
+read by a path that shares no code with the job. There are two: `read_topic` from a broker and
+`read_events` from an EVENTS.jsonl file. Both yield the same `LogRecord`s for the same log.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from kafka import TopicPartition
+from kafka.errors import KafkaError
+
+from chaos.readers.bounded_lines import LINE_BYTES_MAX, LineTooLong, bounded_lines
+from chaos.readers.envelope import read_line
+from chaos.readers.lane_order import LaneOrder
+from jobs.brokers.broker import BrokerError, broker_error, hidden_topic
+from jobs.brokers.broker import consumer as make_consumer
+from windowing.model.source import Source
+
+CONTROL_HEADER: Final = "slackwater-control"
+"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
+
+_LOG_APPEND_TIME: Final = 1
+
+
+class LogError(RuntimeError):
+    """The log cannot be read: no broker, no topic, no file, or no progress."""
+
+    exit_code = 1
+
+
+class EventsFileError(LogError):
+    """An EVENTS.jsonl file that cannot be read."""
+
+    exit_code = 2
+
+
+class EnvelopeError(EventsFileError):
+    """A line of an EVENTS.jsonl file that is not an event, or contradicts another one.
+
+    Attributes:
+        path: the file.
+        line: the number of the line, from 1.
+    """
+
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        self.path = path
+        self.line = line
+        super().__init__(f"{path}:{line}: {problem}")
+
+
+class LogRecord(msgspec.Struct, frozen=True, gc=False):
+    """One record of the log; `(source, partition, offset)` is its identity.
+
+    Attributes:
+        source: the topic.
+        partition: its number.
+        offset: rises within a partition; may leave holes.
+        value: the bytes still to be decoded; None for a control record and for a null value.
+        control: the control header's bytes, JSON if it is sound; None for every other record.
+        append_us: when the broker appended it, microseconds since the epoch; None if no broker
+            says so (a topic with the producers' own times, a file without `append_us`).
+    """
+
+    source: str
+    partition: int
+    offset: int
+    value: bytes | None
+    control: bytes | None
+    append_us: int | None
+
+
+# --- from a broker ---------------------------------------------------------------------------
+
+
+def committed_ends(bootstrap: str, topic: str) -> dict[int, int]:
+    """Return, for each partition, the offset after the last one that is settled.
+
+    It is the last stable offset: records of a transaction still open lie beyond it.
+
+    Raises:
+        LogError: no broker answers, or the topic does not exist.
+    """
+    with _reading(bootstrap, topic) as consumer:
+        lanes = _lanes(consumer, bootstrap, topic)
+        ends = consumer.end_offsets(lanes)
+        return {lane.partition: ends[lane] for lane in lanes}
+
+
+def read_topic(
+    bootstrap: str,
+    topic: str,
+    *,
+    begins: Mapping[int, int] | None = None,
+    ends: Mapping[int, int] | None = None,
+    stall_s: float = 30.0,
+) -> Iterator[LogRecord]:
+    """Yield the committed records of a topic, from each partition's beginning to its end.
+
+    Joins no group and commits nothing, so that it leaves no trace on the broker. A partition is
+    over when the reader's *position* reaches its end: the last offsets may be markers or aborted
+    records, which are never delivered. Records of one partition come in offset order; how the
+    partitions interleave means nothing.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        topic: its name.
+        begins: first offset to be read, by partition; default: its beginning.
+        ends: first offset not to be read, by partition; default: `committed_ends` now.
+        stall_s: how long to wait, in seconds, while no partition moves.
+
+    Raises:
+        LogError: no broker answers, the topic or a partition does not exist, or an end is not
+            reached although the reader waited `stall_s`.
+    """
+    with _reading(bootstrap, topic) as consumer:
+        lanes = _lanes(consumer, bootstrap, topic)
+        if ends is None:
+            current = consumer.end_offsets(lanes)
+            ends = {lane.partition: current[lane] for lane in lanes}
+        if absent := sorted(set(ends) - {lane.partition for lane in lanes}):
+            message = f"topic {topic!r} has {len(lanes)} partitions, none of them {absent}"
+            raise LogError(message)
+        wanted = [lane for lane in lanes if lane.partition in ends]
+        yield from _read_lanes(consumer, wanted, begins or {}, ends, stall_s)
+
+
+def read_topics(bootstrap: str, source: Source) -> Iterator[LogRecord]:
+    """Yield the committed records of a source: of a join, of its two topics, one after the other.
+
+    Raises:
+        LogError: as of `read_topic`.
+    """
+    for part in source.parts:
+        yield from read_topic(bootstrap, part.topic)
+
+
+def behind(
+    source: Source, log: Iterable[LogRecord], first: Mapping[int, int] | None
+) -> Iterator[LogRecord]:
+    """The records of a log from where a run begins, which is all that its result is made of.
+
+    Args:
+        source: numbers the lanes.
+        log: of the source.
+        first: by lane, the first offset that the run reads; None, or not named: all of them.
+    """
+    for record in log:
+        lane = source.number(record.source, record.partition)
+        if not first or lane is None or record.offset >= first.get(lane, 0):
+            yield record
+
+
+def _read_lanes(
+    consumer: Any,
+    lanes: list[Any],
+    begins: Mapping[int, int],
+    ends: Mapping[int, int],
+    stall_s: float,
+) -> Iterator[LogRecord]:
+    """Poll until each lane's position has reached its end."""
+    consumer.assign(lanes)
+    consumer.seek_to_beginning(*lanes)
+    for lane in lanes:
+        if begins.get(lane.partition, 0) > consumer.position(lane):
+            consumer.seek(lane, begins[lane.partition])
+    positions = {lane: consumer.position(lane) for lane in lanes}
+    still = {lane for lane in lanes if positions[lane] < ends[lane.partition]}
+    consumer.pause(*(lane for lane in lanes if lane not in still))
+    moved_s = time.monotonic()
+    while still:
+        for lane, records in consumer.poll(timeout_ms=500).items():
+            end = ends[lane.partition]
+            for record in records:
+                if record.offset < end:
+                    yield _from_kafka(record)
+        for lane in list(still):
+            position = consumer.position(lane)
+            if position != positions[lane]:
+                positions[lane] = position
+                moved_s = time.monotonic()
+            if position >= ends[lane.partition]:
+                still.remove(lane)
+                consumer.pause(lane)
+        if still and time.monotonic() - moved_s > stall_s:
+            raise LogError(_stalled(still, positions, ends, stall_s))
+
+
+def _from_kafka(record: Any) -> LogRecord:
+    control = _control([content for name, content in record.headers if name == CONTROL_HEADER])
+    by_broker = record.timestamp_type == _LOG_APPEND_TIME
+    return LogRecord(
+        record.topic,
+        record.partition,
+        record.offset,
+        record.value if control is None else None,
+        control,
+        record.timestamp * 1000 if by_broker else None,
+    )
+
+
+def _control(found: list[bytes | None]) -> bytes | None:
+    """The control of a record by its headers of that name.
+
+    One that is null is spelled `null`, several as a list of their texts: of no known shape both.
+    """
+    if len(found) > 1:
+        texts = [None if one is None else one.decode("utf-8", "replace") for one in found]
+        return json.dumps(texts, ensure_ascii=False).encode()
+    if not found:
+        return None
+    return b"null" if found[0] is None else found[0]
+
+
+@contextmanager
+def _reading(bootstrap: str, topic: str) -> Iterator[Any]:
+    """A consumer that is closed afterwards, and whose failures are one sentence."""
+    try:
+        made = make_consumer(
+            bootstrap,
+            max_poll_records=10_000,
+            fetch_max_bytes=64 << 20,
+            max_partition_fetch_bytes=16 << 20,
+        )
+    except BrokerError as error:
+        raise LogError(str(error)) from error
+    with closing(made) as consumer:
+        try:
+            yield consumer
+        except KafkaError as error:
+            raise LogError(str(broker_error(bootstrap, error, "read", topic))) from error
+
+
+def _lanes(consumer: Any, bootstrap: str, topic: str) -> list[Any]:
+    partitions = consumer.partitions_for_topic(topic)
+    if not partitions:
+        raise LogError(hidden_topic(bootstrap, topic))
+    return [TopicPartition(topic, partition) for partition in sorted(partitions)]
+
+
+def _stalled(
+    still: set[Any], positions: Mapping[Any, int], ends: Mapping[int, int], stall_s: float
+) -> str:
+    lanes = ", ".join(
+        f"{lane.topic}/{lane.partition} stands at {positions[lane]} of {ends[lane.partition]}"
+        for lane in sorted(still)
+    )
+    return (
+        f"nothing came for {stall_s:g} s: {lanes}; "
+        "is the broker down, or does the end lie in an open transaction?"
+    )
+
+
+# --- from a file -----------------------------------------------------------------------------
+
+
+def read_events(
+    path: str | Path, source: Source | None = None, *, again: bool = False
+) -> Iterator[LogRecord]:
+    """Yield the records of an EVENTS.jsonl file in the order of its lines, each of them once.
+
+    A value keeps its bytes as they are spelled in the line, whatever they hold; `raw` text is
+    encoded as UTF-8, a lone surrogate as the three bytes that no UTF-8 decoder accepts. What this
+    remembers, so that no line is passed over or taken twice, stands in `chaos.readers.lane_order`.
+
+    Args:
+        path: the file.
+        source: whose log it must be; None: of any topics.
+        again: yield a redelivered record each time.
+
+    Raises:
+        EnvelopeError: a line is not an object with `source`, `partition`, `offset`, exactly one of
+            `value`, `raw` and `control`, and at most `append_us` besides; or belongs to a lane that
+            the source has not; or goes back in its lane, and is no redelivery.
+        EventsFileError: the file cannot be read.
+    """
+    file, order = Path(path), LaneOrder()
+    for number, line in _lines(file):
+        try:
+            record = LogRecord(*read_line(line))
+            if source is not None:
+                _check_lane(record, source)
+            new = order.is_new(record)
+        except ValueError as error:
+            raise EnvelopeError(file, number, str(error)) from error
+        if new or again:
+            yield record
+
+
+def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers, none of them longer than a record can be."""
+    try:
+        yield from bounded_lines(file)
+    except LineTooLong as error:
+        problem = f"longer than {LINE_BYTES_MAX >> 20} MiB, which no record may be"
+        raise EnvelopeError(file, error.line, problem) from error
+    except OSError as error:
+        message = f"cannot read the events file {file}: {error.strerror}"
+        raise EventsFileError(message) from error
+
+
+def _check_lane(record: LogRecord, source: Source) -> None:
+    if source.number(record.source, record.partition) is None:
+        raise ValueError(source.refusal(record.source, record.partition))

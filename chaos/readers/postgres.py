@@ -1,0 +1,186 @@
+"""What a run wrote to PostgreSQL, in the shape of `output`; shares nothing with the sink.
+
+The connection is libpq's, from the environment: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from chaos.readers.output import (
+    RETRACT,
+    Identity,
+    Output,
+    OutputError,
+    dead_letter_identity,
+    row_identity,
+    tally,
+)
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
+
+# As whole numbers: Python's datetimes end with the year 9999, and PostgreSQL's do not.
+MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"
+"""An instant in microseconds since 1970."""
+
+_COUNTED = ("read", "applied", "outside", "dropped")
+
+
+def read_postgres(pipeline: Pipeline, run: str | None = None) -> Output:
+    """Read what one run wrote to the tables of a pipeline's PostgreSQL sink.
+
+    Args:
+        pipeline: names schema and queries.
+        run: which run; None where the tables hold only one.
+
+    Raises:
+        OutputError: the pipeline has no such sink, no data base answers, a table or column is
+            missing, no such run, or several to choose from.
+    """
+    with reading(pipeline, run) as (connection, chosen):
+        schema = schema_of(pipeline)
+        dead = list(_dead_letters(connection, schema, chosen))
+        rows = [
+            line for query in pipeline.queries for line in _rows(connection, schema, query, chosen)
+        ]
+        counted = _counted(connection, schema, chosen)
+    counts = tally(counted, dead, pipeline)
+    return Output(rows, dead, counts, ordered=False, name=f"PostgreSQL {schema} run {chosen}")
+
+
+def schema_of(pipeline: Pipeline) -> str:
+    """The schema of a pipeline's tables.
+
+    Raises:
+        OutputError: it has no PostgreSQL sink.
+    """
+    if pipeline.sink is None or pipeline.sink.postgres is None:
+        msg = f"pipeline {pipeline.name} writes to no data base: it has no sink: {{postgres: NAME}}"
+        raise OutputError(msg)
+    return pipeline.sink.postgres
+
+
+@contextmanager
+def reading(pipeline: Pipeline, run: str | None) -> Iterator[tuple[psycopg.Connection, str]]:
+    """A connection that sees one moment of all tables, while the job goes on writing; and a run.
+
+    Args:
+        pipeline: whose tables.
+        run: which run; None where the tables hold only one.
+
+    Raises:
+        OutputError: as `read_postgres`; of errors in the block too.
+    """
+    schema = schema_of(pipeline)
+    try:
+        with psycopg.connect(options="-c TimeZone=UTC") as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            yield connection, _choose(connection, schema, run)
+    except psycopg.Error as error:
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        msg = f"PostgreSQL, schema {schema}: {said[0]}: set PGHOST, PGUSER, …; has the job run?"
+        raise OutputError(msg) from None
+
+
+def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str:
+    query = sql.SQL("select run from {} order by run").format(sql.Identifier(schema, "commits"))
+    runs = [found for (found,) in connection.execute(query)]
+    listed = ", ".join(runs) or "none"
+    if run is None and len(runs) == 1:
+        return str(runs[0])
+    if run is None:
+        msg = f"PostgreSQL, schema {schema}: name the run to verify; the tables hold: {listed}"
+        raise OutputError(msg)
+    if run not in runs:
+        msg = f"PostgreSQL, schema {schema}: no run is called {run!r}; the tables hold: {listed}"
+        raise OutputError(msg)
+    return run
+
+
+def _rows(
+    connection: psycopg.Connection, schema: str, query: Query, run: str
+) -> Iterable[tuple[Identity, str]]:
+    aggregates = [spec.name for spec in query.aggregates]
+    fields = tuple(dict.fromkeys(query.key))  # PATTR may stand in group_by too
+    columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *aggregates)))
+    statement = sql.SQL(
+        "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
+        " where run = %s and pane <> 'early'"
+    ).format(
+        sql.SQL(MICROSECONDS).format(sql.Identifier("window_start")),
+        sql.SQL(MICROSECONDS).format(sql.Identifier("window_end")),
+        sql.SQL(", ").join(_mark(mark, query) for mark in ("op", "absorbed_by")),
+        columns,
+        sql.Identifier(schema, query.name),
+    )
+    for (
+        name,
+        wid,
+        start_us,
+        end_us,
+        pane,
+        revision,
+        records,
+        offsets,
+        op,
+        absorbed_by,
+        *values,
+    ) in connection.execute(statement, [run]):
+        spread = [restored(value) for value in values]
+        key, results = dict(zip(fields, spread, strict=False)), spread[len(fields) :]
+        row = Row(
+            query=name,
+            window_id=wid,
+            window_start_us=start_us,
+            window_end_us=end_us,
+            key=tuple(key[name] for name in query.key),
+            pane=pane,
+            revision=revision,
+            records=records,
+            offsets={lane: (first, last) for lane, (first, last) in offsets.items()},
+            values=dict(zip(aggregates, results, strict=True)),
+            retracts=op == RETRACT,
+            absorbed_by=absorbed_by,
+        )
+        yield row_identity(row), row_line(row)
+
+
+def _mark(mark: str, query: Query) -> sql.Composable:
+    """A column for a mark that only some queries' rows have."""
+    return sql.Identifier(mark) if mark in query.marks else sql.SQL("null")
+
+
+def _dead_letters(
+    connection: psycopg.Connection, schema: str, run: str
+) -> Iterable[tuple[Identity, str]]:
+    statement = sql.SQL(
+        'select source, partition, "offset", query, reason from {} where run = %s'
+    ).format(sql.Identifier(schema, "dead_letters"))
+    for fields in connection.execute(statement, [run]):
+        letter = DeadLetter(*fields)
+        yield dead_letter_identity(letter), dead_letter_line(letter)
+
+
+def _counted(connection: psycopg.Connection, schema: str, run: str) -> list[tuple[str, list[int]]]:
+    sums = sql.SQL(", ").join(
+        sql.SQL("sum({})::bigint").format(sql.Identifier(name)) for name in _COUNTED
+    )
+    statement = sql.SQL("select query, {} from {} where run = %s group by query").format(
+        sums, sql.Identifier(schema, "metrics")
+    )
+    return [(query, numbers) for query, *numbers in connection.execute(statement, [run])]
+
+
+def restored(value: Any) -> Any:
+    """Text as it was: `␀0` stands for U+0000, which PostgreSQL cannot hold, `␀␀` for `␀`."""
+    if isinstance(value, str):
+        return re.sub("␀(.)", lambda found: "\0" if found[1] == "0" else found[1], value)
+    if isinstance(value, list):
+        return [restored(element) for element in value]
+    return value

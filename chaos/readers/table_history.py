@@ -1,0 +1,61 @@
+"""Reads from a run's tables what the checks of progress need, and notes it in the history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from chaos.history import History
+from chaos.readers.output import OutputError
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.progress.disorder import progress_attr
+from windowing.model.rules import ends_at_a_time
+
+
+def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) -> None:
+    """Note each lane's progress and the windows that were sent first, batch by batch.
+
+    The time of an entry is that of its batch's commit.
+
+    Raises:
+        OutputError: a table is missing.
+    """
+    committed = {entry["batch"]: entry.at_s for entry in history.of("commit")}
+    metrics = _table(folder / "metrics", run)
+    steps = (
+        metrics.filter(pl.col("first_offset").is_not_null())
+        .select("batch_id", "lane", "progress_us", "first_offset", "last_offset")
+        .unique()
+        .sort("batch_id", "lane")
+    )
+    for batch, lane, progress_us, first, last in steps.iter_rows():
+        history.note(
+            committed.get(batch, 0.0),
+            "progress",
+            batch=batch,
+            lane=lane,
+            progress_us=progress_us,
+            first=first,
+            last=last,
+        )
+    source, per_key = pipeline.source, progress_attr(pipeline.source.disorder) is not None
+    for query in pipeline.queries:
+        rows = _table(folder / query.name, run).filter(pl.col("revision") == 0)
+        # The ends of other windows are told by rows, keys or another attribute, not by lanes' time.
+        by_lanes = ends_at_a_time(query.window, source.event_time.field) and not per_key
+        ends = pl.col("window_end").dt.epoch("us").max() if by_lanes else pl.lit(None)
+        for batch, end_us in rows.group_by("batch_id").agg(ends).sort("batch_id").iter_rows():
+            at_s = committed.get(batch, 0.0)
+            history.note(at_s, "emitted", batch=batch, query=query.name, end_us=end_us)
+
+
+def _table(path: Path, run: str) -> pl.DataFrame:
+    try:
+        return pl.read_delta(str(path)).filter(pl.col("run") == run)
+    except Exception as error:
+        # Without its folder, polars looks for a file.
+        if type(error).__name__ not in ("TableNotFoundError", "FileNotFoundError"):
+            raise
+        msg = f"{path} is not there: has the run written anything?"
+        raise OutputError(msg) from None

@@ -1,0 +1,1 @@
+"""Reports: pages that need no network, JSON, and JUnit XML."""

@@ -1,0 +1,41 @@
+"""Pages from the templates of this package: one file each, readable without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+
+from windowing.whole_files import whole_files
+
+
+def page(template: str, **values: object) -> str:
+    """Fill a template; what stands in values is escaped in HTML.
+
+    Args:
+        template: its file in `chaos/reports/templates`.
+        values: by the names that the template uses.
+    """
+    environment = Environment(
+        loader=PackageLoader("chaos.reports", "templates"),
+        autoescape=select_autoescape(["html.j2"]),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(**values)
+
+
+def write_together(folder: Path, contents: Mapping[str, str | bytes]) -> None:
+    """Write files that appear whole, and together: a killed command leaves none, or the old ones.
+
+    Args:
+        folder: an existing folder.
+        contents: by name; text becomes UTF-8.
+
+    Raises:
+        WriteError: they cannot be written.
+    """
+    with whole_files(*(folder / name for name in contents)) as files:
+        for file, content in zip(files, contents.values(), strict=True):
+            file.write(content.encode() if isinstance(content, str) else content)

@@ -1,0 +1,121 @@
+"""The report of a run: one HTML file that needs no network, JSON, and JUnit XML for CI."""
+
+from __future__ import annotations
+
+import io
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+
+from chaos.history import Kind
+from chaos.reports.pages import write_together
+from chaos.reports.timeline import timeline
+from chaos.run.runner import Report
+from chaos.verdict.checks import Outcome
+
+_OF_FAULTS: tuple[Kind, ...] = (
+    "fault",
+    "no_effect",
+    "unsupported",
+    "named",
+    "healed",
+    "recovered",
+    "stuck",
+)
+
+
+def write_report(report: Report, folder: Path) -> Path:
+    """Write `report.html`, `report.json` and `junit.xml`; gives the page.
+
+    Args:
+        report: what a run came to.
+        folder: an existing folder; `history.jsonl` may stand there already.
+    """
+    cases = io.BytesIO()
+    junit(report).write(cases, encoding="utf-8", xml_declaration=True)
+    contents: dict[str, str | bytes] = {
+        "report.json": json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n",
+        "junit.xml": cases.getvalue(),
+        "report.html": html(report),
+    }
+    write_together(folder, contents)
+    return folder / "report.html"
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """The report as plain data, the history of batches aside."""
+    return {
+        "plan": report.plan.model_dump(mode="json"),
+        "seed": report.seed,
+        "commit": report.commit,
+        "began": report.began,
+        "outcome": report.outcome,
+        "command": report.command,
+        "checks": [asdict(check) for check in report.checks],
+        "faults": fault_rows(report),
+    }
+
+
+def fault_rows(report: Report) -> list[dict[str, Any]]:
+    """One row per planned fault that was come to: what was done, seen, and how long it took."""
+    rows: dict[int, dict[str, Any]] = {}
+    for entry in report.history.of(*_OF_FAULTS):
+        row = rows.setdefault(entry["fault"], {"name": entry["name"], "at_s": entry.at_s})
+        match entry.kind:
+            case "fault":
+                row.update(evidence=entry["evidence"], batches_before=entry["batches"])
+            case "no_effect":
+                row.update(no_effect=entry["why"])
+            case "unsupported":
+                row.update(unsupported=entry["why"])
+            case "named":
+                row.update(said=entry["said"], wanted=entry["wanted"])
+            case "healed":
+                row.update(healed=entry["evidence"])
+            case "recovered":
+                row.update(recovered_s=round(entry["seconds"], 1), batches=entry["batches"])
+    return [rows[number] for number in sorted(rows)]
+
+
+def junit(report: Report) -> ET.ElementTree[ET.Element]:
+    """The checks as test cases: an unknown one is an error, an unsupported one is skipped."""
+    outcomes = [check.outcome for check in report.checks]
+    suite = ET.Element(
+        "testsuite",
+        name=f"chaos {report.plan.name}",
+        tests=str(len(outcomes)),
+        failures=str(outcomes.count(Outcome.failed)),
+        errors=str(outcomes.count(Outcome.unknown)),
+        timestamp=report.began,
+    )
+    for check in report.checks:
+        case = ET.SubElement(suite, "testcase", classname=report.plan.name, name=check.name)
+        told = "\n".join((check.detail, *check.evidence, f"again: {report.command}"))
+        if check.outcome is Outcome.failed:
+            ET.SubElement(case, "failure", message=check.detail).text = told
+        elif check.outcome is Outcome.unknown:
+            ET.SubElement(case, "error", message=check.detail).text = told
+        elif check.outcome is Outcome.unsupported:
+            ET.SubElement(case, "skipped", message=check.detail).text = told
+        else:
+            ET.SubElement(case, "system-out").text = told
+    return ET.ElementTree(suite)
+
+
+def html(report: Report) -> str:
+    """The report as a page."""
+    environment = Environment(
+        loader=PackageLoader("chaos.reports", "templates"),
+        autoescape=select_autoescape(["html", "j2"], default=True),
+    )
+    end = next(report.history.of("end"), None)
+    return environment.get_template("report.html.j2").render(
+        report=report,
+        faults=fault_rows(report),
+        timeline=timeline(report.history),
+        end=end["state"] if end else "not reached",
+    )

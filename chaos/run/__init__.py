@@ -1,0 +1,1 @@
+"""A plan carried out on a stack: before, while, and the judgement after."""

@@ -1,0 +1,217 @@
+"""Whether a plan can be carried out at all: on this pipeline, with these records, on such a stack.
+
+Asked before anything is started, so that a plan that cannot work costs a second and not an hour.
+Every problem is one sentence with the plan's file and line, the rule, and what to do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from chaos.faults.catalogue import FAULTS
+from chaos.plan import Plan, Step, load_plan_with_lines
+from chaos.readers.log import LogError
+from chaos.run.runner import Order
+from chaos.run.site import StackKind
+from chaos.workload.generated import GeneratorError
+from chaos.workload.origin import Origin
+from chaos.workload.records import Sent
+from jobs.brokers.broker import BrokerError
+from jobs.datasets.flights import AIRPORTS
+from windowing.model import Pipeline, load_pipeline
+from windowing.model.errors import PipelineError, Problem
+from windowing.model.file.documents import read_text
+from windowing.model.file.yaml_lines import Path as Place
+from windowing.model.file.yaml_lines import line_of
+from windowing.model.progress.disorder import Heartbeat, OrderedPer
+from windowing.model.rules import in_log_order
+from windowing.semantics.values import ValueReader
+
+_SAMPLE = 2_000
+"""Records that show what the others are like; spread evenly over all."""
+
+Bootstrap = Callable[[], str]
+
+
+def make_order(
+    file: Path, folder: Path, *, seed: int, kind: StackKind, bootstrap: Bootstrap
+) -> Order:
+    """Read a plan, see that it fits its pipeline, its records and the stack, and make its order.
+
+    Args:
+        file: the plan's.
+        folder: for its report; need not exist yet.
+        seed: for a generator of records.
+        kind: of the stack.
+        bootstrap: gives the broker of a topic that is copied; called only for one.
+
+    Raises:
+        PipelineError: the plan or the pipeline breaks a rule, or they do not fit; all is named.
+    """
+    plan, pipeline, problems = fitting_faults(file, kind)
+    origin = Origin(plan.workload, pipeline, file.parent, seed, bootstrap)
+    source = _named(plan)
+    if plan.workload.flights is not None and any(
+        part.partitions != len(AIRPORTS) for part in pipeline.source.parts
+    ):
+        problems.add(source, _not_of_flights(pipeline))
+        problems.settle()
+    try:
+        records = origin.records()
+    except (LogError, GeneratorError, BrokerError) as error:
+        problems.add(source, str(error))
+        problems.settle()
+    problems.add(source, _unfit(records, pipeline))
+    problems.add(source, plan.too_short(len(records)))
+    problems.settle()
+    return Order(plan, file, folder, records)
+
+
+def fitting_faults(file: Path, kind: StackKind) -> tuple[Plan, Pipeline, Problems]:
+    """Read a plan and its pipeline, and see that every fault can work on it; arguments as above.
+
+    Returns:
+        the plan, its pipeline, and a place for what else is found.
+
+    Raises:
+        PipelineError: as of `make_order`.
+    """
+    plan, lines = load_plan_with_lines(file)
+    pipeline = _pipeline(plan, file, lines)
+    problems = Problems(file, lines)
+    for number, step in enumerate(plan.faults):
+        for why in _misfits(step, pipeline, kind):
+            problems.add(("faults", number, "fault"), why)
+    if plan.brokers > 1:
+        for why in _of_several_brokers(plan, kind):
+            problems.add(("brokers",), why)
+    problems.settle()
+    return plan, pipeline, problems
+
+
+def _pipeline(plan: Plan, file: Path, lines: Mapping[Place, int]) -> Pipeline:
+    named = file.parent / plan.pipeline
+    try:
+        read_text(named)
+    except PipelineError as error:
+        problems = Problems(file, lines)
+        problems.add(("pipeline",), f"{error}; the path is taken from the plan's folder")
+        problems.settle()
+    return load_pipeline(named)
+
+
+def _named(plan: Plan) -> Place:
+    """The key of the workload that says where records come from."""
+    given = plan.workload.model_dump()
+    names = ("flights", "events", "topic", "python")
+    return ("workload", next(name for name in names if given[name] is not None))
+
+
+class Problems:
+    """What was found so far, by its place in the plan."""
+
+    def __init__(self, file: Path, lines: Mapping[Place, int]) -> None:
+        self._file, self._lines = file, dict(lines)
+        self._found: list[Problem] = []
+
+    def add(self, place: Place, why: str | None) -> None:
+        """Take note of a problem; None is none."""
+        if why is not None:
+            line, field = line_of(place, self._lines), ".".join(map(str, place))
+            self._found.append(Problem(str(self._file), line, field, why))
+
+    def settle(self) -> None:
+        """Raise what was found, if anything was."""
+        if self._found:
+            raise PipelineError(self._found)
+
+
+# --- faults ----------------------------------------------------------------------------------
+
+
+def _misfits(step: Step, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
+    """Why a fault cannot work; nothing where it can."""
+    fault, about = step.fault, FAULTS[step.fault]
+    if about.contained and kind != "containers":
+        yield f"{fault} needs parts with a network of their own: run it with --stack containers"
+    if about.deploys and kind == "containers":
+        yield f"{fault} needs Airflow, which only the stack of processes has: take --stack out"
+    if about.one_topic and pipeline.join is not None:
+        topics = " and ".join(part.topic for part in pipeline.source.parts)
+        yield f"{fault} works on one topic, and the pipeline joins {topics}: take it out"
+    elif fault == "silent_partition" and pipeline.source.partitions == 1:
+        yield f"{fault} lets the other partitions go on, and there is one only: take it out"
+    elif fault == "add_partition":
+        yield from _of_a_new_partition(pipeline)
+    elif fault == "compact_topic" and pipeline.source.compacted:
+        yield f"{fault} is allowed here, as the pipeline says compacted: true: take it out"
+
+
+def _of_a_new_partition(pipeline: Pipeline) -> Iterator[str]:
+    disorder = pipeline.source.disorder
+    names_lanes = isinstance(disorder, Heartbeat) or (
+        isinstance(disorder, OrderedPer) and disorder.members is not None
+    )
+    if names_lanes:
+        yield (
+            "add_partition cannot be accepted as it stands: the generator names every lane, and "
+            "the new one must be written there first: take it out"
+        )
+    if any(in_log_order(query.window) for query in pipeline.queries):
+        yield (
+            "add_partition sends copies from another partition, and where rows are counted as they "
+            "arrive a value's records stay in theirs: take it out"
+        )
+
+
+def _of_several_brokers(plan: Plan, kind: StackKind) -> Iterator[str]:
+    if kind != "containers":
+        yield (
+            f"{plan.brokers} brokers take containers, there is one among processes: run it with "
+            "--stack containers"
+        )
+    for step in plan.faults:
+        if FAULTS[step.fault].proxied:
+            yield (
+                f"{step.fault} takes a proxy, which stands before an only broker, and here are "
+                f"{plan.brokers}: take one of them out"
+            )
+
+
+# --- records ---------------------------------------------------------------------------------
+
+
+def _not_of_flights(pipeline: Pipeline) -> str:
+    counts = " and ".join(f"{part.topic} {part.partitions}" for part in pipeline.source.parts)
+    return (
+        f"the flights have {len(AIRPORTS)} partitions, and the pipeline declares {counts}: give "
+        "records of its own, as workload: {events: mine.jsonl, max_offsets: 300}"
+    )
+
+
+def _unfit(records: Sequence[Sent], pipeline: Pipeline) -> str | None:
+    """Why records are not this pipeline's: more than half would be dead letters."""
+    data = [record for record in records if record.control is None]
+    if not data:
+        return "no record in it: give some"
+    sample = data[:: max(1, len(data) // _SAMPLE)]
+    readers: dict[int, ValueReader] = {}
+    dead = Counter[str]()
+    for record in sample:
+        topic = pipeline.source.parts[record.part].topic
+        number = pipeline.source.number(topic, record.partition) or 0
+        reader = readers.setdefault(number, ValueReader(pipeline, number))
+        if isinstance(reason := reader.read(record.value, None), str):
+            dead[reason] += 1
+    if 2 * dead.total() <= len(sample):
+        return None
+    told = ", ".join(f"{reason} {count}" for reason, count in dead.most_common())
+    first = (data[0].value or b"")[:80].decode("utf-8", "replace")
+    return (
+        f"{dead.total()} of {len(sample)} records would be dead letters ({told}), as {first}: "
+        f"the pipeline reads {pipeline.source.event_time.field} and "
+        f"{', '.join(pipeline.source.fields) or 'no other field'}: give records of its own, as "
+        "workload: {events: mine.jsonl, max_offsets: 300}"
+    )

@@ -1,0 +1,107 @@
+"""The simulated cluster: workers that run tasks and keep their state in memory between batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from chaos.simulator.platform.state import StateFiles, Task, Values
+from windowing.engine.lane import Lane
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
+
+Engine = Lane | Shard
+
+
+@dataclass
+class Held:
+    """A task's state as a worker holds it."""
+
+    version: int
+    values: Values
+
+
+@dataclass
+class Worker:
+    """A process: the engines of its tasks, and their states as of some version."""
+
+    engines: dict[Task, Engine] = field(default_factory=dict)
+    held: dict[Task, Held] = field(default_factory=dict)
+
+
+@dataclass
+class Open:
+    """A task's state while a batch works on it; nothing of it counts before `Cluster.commit`."""
+
+    version: int
+    before: Values
+    store: MemoryStore
+
+
+class Cluster:
+    """Workers, and which task runs on which.
+
+    Args:
+        files: where committed state lives.
+        tasks: all tasks of the job.
+        build: makes the engine of a task.
+    """
+
+    def __init__(
+        self, files: StateFiles, tasks: list[Task], build: Callable[[Task], Engine]
+    ) -> None:
+        self._files, self._build = files, build
+        self._index = {task: index for index, task in enumerate(tasks)}
+        self._workers = [Worker(), Worker()]
+        self._shift = 0
+
+    def restart(self, workers: int = 0) -> None:
+        """Start new workers; 0: as many as before."""
+        self._workers = [Worker() for _ in range(workers or len(self._workers))]
+
+    def move(self, by: int) -> bool:
+        """Move every task so far among the workers; say whether any of them changed its place."""
+        self._shift += by
+        return by % len(self._workers) != 0
+
+    def kill(self, number: int) -> set[Task]:
+        """End a worker; a new one takes its place. Give the tasks that it had."""
+        number %= len(self._workers)
+        self._workers[number] = Worker()
+        return {task for task in self._index if self._place(task) == number}
+
+    def engine(self, task: Task) -> Engine:
+        """The task's engine on the worker where it runs now."""
+        worker = self._worker(task)
+        if task not in worker.engines:
+            worker.engines[task] = self._build(task)
+        return worker.engines[task]
+
+    def open(self, task: Task, version: int) -> Open:
+        """Open a task's state as of a version.
+
+        Raises:
+            StateDamaged: it has to be loaded and cannot be.
+        """
+        held = self._worker(task).held.get(task)
+        if held is None or not self.usable(held, version):
+            held = Held(version, self._files.load(task, version))
+        store = MemoryStore()
+        store.restore(held.values)
+        return Open(version, held.values, store)
+
+    def usable(self, held: Held, version: int) -> bool:
+        """Whether the state that a worker holds will do for a version."""
+        return held.version == version
+
+    def commit(self, task: Task, state: Open) -> None:
+        """Commit what a batch made of a task's state as the next version."""
+        after = state.store.snapshot()
+        self._files.commit(task, state.version + 1, state.before, after)
+        self._worker(task).held[task] = Held(state.version + 1, after)
+
+    def _worker(self, task: Task) -> Worker:
+        return self._workers[self._place(task)]
+
+    def _place(self, task: Task) -> int:
+        return (self._index[task] + self._shift) % len(self._workers)

@@ -1,0 +1,55 @@
+"""How a batch's records come: cut into chunks, some twice, some again, in any order."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from chaos.simulator.case import Record, Step
+from chaos.simulator.platform.sink import Ends
+from windowing.engine.input.pack import RawRows
+
+SENT_AGAIN = ("chunk delivered twice", "records sent again")
+"""What brings records that the lane has seen."""
+
+
+def raw(lane: Sequence[Record]) -> RawRows:
+    """A lane's records as columns."""
+    return RawRows(
+        offsets=[record.offset for record in lane],
+        values=[record.value for record in lane],
+        controls=[record.control for record in lane],
+        append_us=[record.append_us for record in lane],
+    )
+
+
+def chunks_of(
+    log: Sequence[RawRows], begin: Ends, end: Ends, step: Step, rng: random.Random
+) -> tuple[dict[int, list[RawRows]], Counter[str]]:
+    """Per lane that has any, the chunks of a batch; and what befell them.
+
+    Args:
+        log: the lanes.
+        begin: where the batch before ended.
+        end: where this one does.
+        step: says how the records come.
+        rng: the source of every order.
+    """
+    chunks: dict[int, list[RawRows]] = {}
+    befell = Counter[str]()
+    for number, (rows, first, stop) in enumerate(zip(log, begin, end, strict=True)):
+        start = max(0, first - step.rewind)
+        if start == stop:
+            continue
+        cuts = [rng.randint(start, stop) for _ in range(step.pieces - 1)]
+        edges = sorted({start, stop, *cuts})
+        parts = [rows.part(a, b) for a, b in pairwise(edges)]
+        parts += rng.choices(parts, k=step.twice) if step.twice else []
+        rng.shuffle(parts)
+        chunks[number] = parts
+        befell["chunk delivered twice"] += step.twice > 0
+        befell["records sent again"] += start < first
+        befell["chunk cut and shuffled"] += len(edges) > 2
+    return chunks, +befell

@@ -1,0 +1,91 @@
+"""What a job does first: it compares its checkpoint with the tables of its sink.
+
+The judgement is the job's own (`jobs.checkpoints.agreement`), which real runs ask at start; here
+stands what it is told of the simulated platform. A checkpoint that was put back from a copy is
+behind its tables: the batches that they hold are run again as the tables' plans say, and passed
+    over. A table that is
+behind its checkpoint has lost batches: it is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chaos.simulator.platform.sink import Ends
+from jobs.checkpoints.agreement import Topic
+from jobs.checkpoints.agreement import compare as agreement
+from jobs.checkpoints.plans import Checkpoint
+from windowing.runtime.token import Kept, Stretch, Tables, Token
+
+_TOPIC, _ENDLESS = "simulated", 2**62
+
+
+@dataclass(frozen=True)
+class Stand:
+    """What the comparison came to.
+
+    Attributes:
+        follow: the plans of batches that tables hold and the checkpoint does not know.
+        behind: tables that are named as missing something that the checkpoint has committed.
+    """
+
+    follow: tuple[Ends, ...]
+    behind: tuple[str, ...]
+
+
+def compare(
+    planned: Sequence[Ends],
+    commits: int,
+    tables: Sequence[str],
+    plans: Mapping[str, Mapping[int, Ends]],
+) -> Stand:
+    """Compare a checkpoint with the tables; offsets are places in the log.
+
+    Args:
+        planned: the plan of each batch that the checkpoint knows.
+        commits: how many of them are committed.
+        tables: all tables of the pipeline.
+        plans: by table and batch, the plans that the tables hold; of a lost table none.
+    """
+    held = {batch: end for own in plans.values() for batch, end in own.items()}
+    # Wherever the lanes lie, as topics they are all alike.
+    lanes = [f"{_TOPIC}/{number}" for number in range(len(next(iter([*planned, *held.values()]))))]
+    ends = {-1: (0,) * len(lanes), **dict(enumerate(planned))}
+    tokens = {
+        batch: Token(batch, _stretches(lanes, {**ends, **held}[batch - 1], end))
+        for batch, end in sorted(held.items())
+    }
+    last = {name: max(plans[name]) if plans.get(name) else None for name in tables}
+    found = agreement(
+        Checkpoint(
+            "simulated",
+            commits - 1,
+            len(planned) - 1,
+            {batch: dict(zip(lanes, end, strict=True)) for batch, end in ends.items()},
+        ),
+        Tables(
+            "the simulated sink",
+            tokens,
+            {name: None if batch is None else Kept(batch) for name, batch in last.items()},
+        ),
+        {_TOPIC: _topic(len(lanes))},
+        known={},
+        may_be_compacted=frozenset(),
+        fingerprint="",
+    )
+    follow = tuple(tuple(token.lanes[lane].last + 1 for lane in lanes) for token in found.again)
+    named = [name for name in tables if any(f"table {name} " in text for text in found.mismatches)]
+    return Stand(follow, tuple(named))
+
+
+def _stretches(lanes: Sequence[str], begin: Ends, end: Ends) -> dict[str, Stretch]:
+    return {
+        lane: Stretch(first, stop - 1) for lane, first, stop in zip(lanes, begin, end, strict=True)
+    }
+
+
+def _topic(partitions: int) -> Topic:
+    """The topic as the broker would describe it: all there, and more to come."""
+    begins = dict.fromkeys(range(partitions), 0)
+    return Topic("simulated", begins, dict.fromkeys(range(partitions), _ENDLESS), compacted=False)

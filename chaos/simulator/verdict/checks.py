@@ -1,0 +1,196 @@
+"""The checks on a simulated run: its history against the definition, and nothing of the engine.
+
+The strongest of them follows the log batch by batch: after each batch the sink must hold exactly
+what the definition makes of the part of the log delivered so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from chaos.readers.output import Output, dead_letter_identity, row_identity
+from chaos.simulator.case import Record
+from chaos.simulator.history import Batch, History, Metric
+from chaos.simulator.verdict.due import closing, outcomes_of
+from chaos.simulator.verdict.refusals import REFUSALS, as_far_as_committed, lawful, meant
+from chaos.verdict.verify import Comparison, Verdict, verify
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.lengths import INT64_MIN
+from windowing.model.rows import dead_letter_line, row_line
+from windowing.semantics import Counts, Outcome
+
+Check = Literal[
+    "no error",
+    "nothing skipped",
+    "deterministic",
+    "exactly once",
+    "dead letters",
+    "conservation",
+    "repeatable",
+    "progress",
+    "closing",
+]
+
+CHECKS: dict[Check, str] = {
+    "no error": "the engine breaks off where the definition refuses the log, and nowhere else",
+    "nothing skipped": "what is damaged, lost or sent again gives an error that names it",
+    "deterministic": "the rows are the definition's, byte for byte, revision by revision",
+    "exactly once": "no identity stands twice in the sink",
+    "dead letters": "the dead letters are the definition's, and each stands there once",
+    "conservation": "read = applied + outside + dropped + dead, as the definition counts",
+    "repeatable": "a batch that is run again comes to the same rows and dead letters",
+    "progress": "each lane's progress is a fact of the log, and never goes back",
+    "closing": "a row is sent in the batch that makes it due: not earlier, not later",
+}
+"""What is checked, in the order in which it is said."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A check that failed.
+
+    Attributes:
+        check: which.
+        lines: what differs; the first line says it in short.
+    """
+
+    check: Check
+    lines: tuple[str, ...]
+
+
+def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: History) -> list[Finding]:
+    """Check a run.
+
+    Args:
+        pipeline: what was to be computed.
+        lanes: the log, per partition in offset order.
+        history: what the run left behind.
+
+    Returns:
+        the checks that failed, in the order of `CHECKS`; none: the run passes.
+    """
+    if history.error is not None:
+        if not lawful(pipeline, lanes, history):
+            return [Finding("no error", (history.error,))]
+        # What came before the error had its rows, and they are judged like all others.
+        history = as_far_as_committed(history)
+        lanes = [lane[:end] for lane, end in zip(lanes, _reached(history, lanes), strict=True)]
+    log = [record for lane in lanes for record in lane]
+    try:
+        verdict = verify(pipeline, log, _output(pipeline, history))
+        outcomes = outcomes_of(pipeline, lanes, history.ends)
+    except REFUSALS as refusal:
+        went_on = f"the run went on, where {meant(refusal)} had to stop it: {refusal}"
+        return [Finding("no error", (went_on,))]
+    found: dict[Check, list[str]] = {
+        "nothing skipped": [f"{what}, and passed over" for what in history.skipped],
+        "deterministic": _differing(verdict),
+        "exactly once": _duplicated(verdict.rows),
+        "dead letters": _dead_letters(verdict),
+        "conservation": [str(part) for part in verdict.conservation if not part.ok],
+        "repeatable": list(_repeats(history)),
+        "progress": list(_progress(history, outcomes)),
+        "closing": list(closing(pipeline, history, outcomes)),
+    }
+    return [Finding(check, tuple(found[check])) for check in CHECKS if found.get(check)]
+
+
+def _reached(history: History, lanes: Sequence[Sequence[Record]]) -> tuple[int, ...]:
+    return history.ends[-1] if history.ends else (0,) * len(lanes)
+
+
+def _output(pipeline: Pipeline, history: History) -> Output:
+    batches = history.batches.values()
+    return Output(
+        rows=[line for batch in batches for line in batch.rows],
+        dead=[line for batch in batches for line in batch.dead],
+        counts={
+            query.name: _counts([m for b in batches for m in b.metrics if m.query == query.name])
+            for query in pipeline.queries
+        },
+        ordered=False,
+        name="sink",
+    )
+
+
+def _counts(metrics: Sequence[Metric]) -> Counts:
+    sums = [sum(metric.counts[place] for metric in metrics) for place in range(5)]
+    return Counts(*sums)
+
+
+def _differing(verdict: Verdict) -> list[str]:
+    lost, _, differing = verdict.rows.totals
+    if not lost and not differing:
+        return []
+    shown = Verdict("", (), verdict.rows, Comparison(0, 0, ())).lines()
+    # Of the verdict's text, the smallest differing window: between the counts and the totals.
+    return [f"rows: lost {lost}, differing {differing}", *shown[2:-1]]
+
+
+def _duplicated(rows: Comparison) -> list[str]:
+    twice = [difference for difference in rows.differences if difference.duplicated]
+    if not twice:
+        return []
+    first = min(twice, key=lambda difference: difference.found)
+    lines = [f"  {line}" for line in first.found]
+    return [f"rows: duplicated {rows.totals[1]}", f"one identity, {len(lines)} times", *lines]
+
+
+def _dead_letters(verdict: Verdict) -> list[str]:
+    lost, duplicated, differing = verdict.dead.totals
+    if not verdict.dead.differences:
+        return []
+    shown = Verdict("", (), Comparison(0, 0, ()), verdict.dead).lines()
+    title = f"dead letters: lost {lost}, duplicated {duplicated}, differing {differing}"
+    return [title, *shown[2:-1]]
+
+
+def _repeats(history: History) -> Iterator[str]:
+    for batch, (first, *others) in sorted(history.attempts.items()):
+        for number, other in enumerate(others, 2):
+            if other != first:
+                yield f"attempt {number} at batch {batch} came to something else than the first"
+                yield from (f"  first only {line}" for line in sorted(first - other)[:2])
+                yield from (f"  then only  {line}" for line in sorted(other - first)[:2])
+                return
+
+
+def _progress(history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str]:
+    latest: dict[str, float] = {}
+    for number, batch in sorted(history.batches.items()):
+        for metric in batch.metrics:
+            said = math.inf if metric.ended else _number(metric.progress_us)
+            before = latest.get(metric.lane, -math.inf)
+            if said < before:
+                yield f"lane {metric.lane} went back from {before} to {said} in batch {number}"
+                return
+            fact = math.inf if said == math.inf else said
+            if number in outcomes:
+                if metric.lane not in outcomes[number].progress:
+                    yield f"batch {number} counts {metric.lane}, which is no lane of the log"
+                    return
+                fact = _fact(outcomes[number].progress[metric.lane])
+            if said != fact:
+                yield f"lane {metric.lane} stood at {fact} after batch {number}, and said {said}"
+                return
+            latest[metric.lane] = said
+
+
+def _number(progress: float | None) -> float:
+    return -math.inf if progress is None else progress
+
+
+def _fact(progress: float | None) -> float:
+    """What the engine should say; below the least of 64 bits it says nothing: no record there."""
+    return -math.inf if progress is None or progress <= INT64_MIN else progress
+
+
+def clean(outcome: Outcome) -> Batch:
+    """What a sink should hold in the end, as lines: for histories written by hand."""
+    return Batch(
+        rows=[(row_identity(row), row_line(row)) for row in outcome.rows],
+        dead=[(dead_letter_identity(dead), dead_letter_line(dead)) for dead in outcome.dead],
+    )

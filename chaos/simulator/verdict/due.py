@@ -1,0 +1,79 @@
+"""When a row is due: the batch after which the definition first has it.
+
+The definition is asked about the log as far as it had been delivered after some of the batches: of
+a short run after every one, of a long run after a few, since each answer reads the log again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+
+from chaos.simulator.case import Record
+from chaos.simulator.history import History
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.progress.disorder import progress_attr
+from windowing.model.rows import row_line
+from windowing.model.rules import ends_at_a_time
+from windowing.semantics import Outcome, evaluate
+
+_ALL_BELOW = 12
+_SOME = 6
+
+
+def looked_at(batches: int) -> list[int]:
+    """The batches after which the definition is asked; the last is always one of them."""
+    if batches <= _ALL_BELOW:
+        return [*range(batches)]
+    some = random.Random(batches).sample(range(batches - 1), _SOME)
+    return [*sorted(some), batches - 1]
+
+
+def prefix(lanes: Sequence[Sequence[Record]], ends: Sequence[int]) -> list[Record]:
+    """The log as far as it was delivered, given how many records of each lane were."""
+    return [record for lane, end in zip(lanes, ends, strict=True) for record in lane[:end]]
+
+
+def outcomes_of(
+    pipeline: Pipeline, lanes: Sequence[Sequence[Record]], ends: Sequence[Sequence[int]]
+) -> dict[int, Outcome]:
+    """What the definition says after the batches that are looked at, by batch."""
+    return {batch: evaluate(pipeline, prefix(lanes, ends[batch])) for batch in looked_at(len(ends))}
+
+
+def closing(pipeline: Pipeline, history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str]:
+    """Compare the batch of each row with the first one after which the definition has it."""
+    timed = {query.name for query in pipeline.queries if closes_at_a_time(pipeline, query)}
+    looked = sorted(outcomes)
+    due: dict[str, int] = {}
+    for number in looked:
+        for row in outcomes[number].rows:
+            due.setdefault(row_line(row), number)
+    for number, batch in sorted(history.batches.items()):
+        # Between two looks a row is due at any batch behind the first, up to the second.
+        here = bisect_left(looked, number)
+        first_look = looked[here] if here < len(looked) else number
+        stands_us = math.inf
+        if number in outcomes:
+            progress = outcomes[number].progress.values()
+            stands_us = min(-math.inf if us is None else us for us in progress)
+        for _, line in batch.rows:
+            fields = json.loads(line)
+            in_time = fields["query"] in timed and fields["pane"] == "full"
+            if in_time and fields["window_end"] > stands_us:
+                yield f"sent in batch {number}, while the stream stood at {stands_us}: {line}"
+                return
+            if line in due and first_look != due[line]:
+                when = "early" if first_look < due[line] else "late"
+                yield f"due in batch {due[line]}, and sent too {when}, in batch {number}: {line}"
+                return
+
+
+def closes_at_a_time(pipeline: Pipeline, query: Query) -> bool:
+    """Whether its windows end at an event time, and by progress of whole lanes, not of keys."""
+    source = pipeline.source
+    keyed = progress_attr(source.disorder) is not None
+    return ends_at_a_time(query.window, source.event_time.field) and not keyed

@@ -1,0 +1,224 @@
+"""The checks of a run: pure functions of its history and of the verdict on its output.
+
+Each gives passed, failed, unknown or unsupported, and says why. A run is what its checks come to:
+one failure fails it; else one unknown makes it unknown; else one thing that this machine cannot do
+makes it unsupported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+from chaos.faults.fault import Poisoned
+from chaos.history import History
+from chaos.readers.output import Output
+from chaos.verdict.verify import Verdict
+
+
+class Outcome(StrEnum):
+    """What a check came to."""
+
+    passed = "passed"
+    failed = "failed"
+    unknown = "unknown"
+    unsupported = "unsupported"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check and its outcome.
+
+    Attributes:
+        name: of the check, as in plans.
+        outcome: what it came to.
+        detail: the figures, in one sentence.
+        evidence: lines that show a failure.
+    """
+
+    name: str
+    outcome: Outcome
+    detail: str
+    evidence: tuple[str, ...] = ()
+
+
+def merged(checks: Iterable[Check]) -> Outcome:
+    """What checks come to together; none at all is unknown."""
+    outcomes = {check.outcome for check in checks}
+    for worst in (Outcome.failed, Outcome.unknown, Outcome.unsupported):
+        if worst in outcomes:
+            return worst
+    return Outcome.passed if outcomes else Outcome.unknown
+
+
+def deterministic(verdict: Verdict) -> Check:
+    """Every revision of every window is the definition's, byte for byte, and nothing else is."""
+    totals = zip(verdict.rows.totals, verdict.dead.totals, strict=True)
+    lost, duplicated, differing = (rows + dead for rows, dead in totals)
+    detail = (
+        f"{verdict.rows.found} rows and {verdict.dead.found} dead letters: "
+        f"lost {lost}, duplicated {duplicated}, differing {differing}"
+    )
+    good = not (verdict.rows.differences or verdict.dead.differences or verdict.disorder)
+    if good and verdict.rows.expected == 0:
+        return Check("deterministic", Outcome.unknown, "the definition has no row: nothing shown")
+    evidence = () if good else tuple(verdict.lines())
+    return _check("deterministic", good, detail, evidence)
+
+
+def exactly_once(verdict: Verdict) -> Check:
+    """What an independent reader saw is what was applied, outside, dropped or dead; once each."""
+    duplicated = verdict.rows.totals[1] + verdict.dead.totals[1]
+    good = duplicated == 0 and all(part.ok for part in verdict.conservation)
+    detail = "; ".join(str(part) for part in verdict.conservation)
+    return _check("exactly_once", good, f"{detail}; {duplicated} identities twice")
+
+
+def poison(sent: Sequence[Poisoned], output: Output) -> Check:
+    """Every record that was sent to be refused is a dead letter, with the reason it must have."""
+    by_place = {(int(i[1]), int(i[2])): line for i, line in output.dead if i[3] == "null"}
+    missing = [
+        f"partition {one.partition}, offset {one.offset}: should be refused as {one.reason}, found "
+        f"{by_place.get((one.partition, one.offset), 'no dead letter')}"
+        for one in sent
+        if f'"reason":"{one.reason}"' not in by_place.get((one.partition, one.offset), "")
+    ]
+    detail = f"{len(sent) - len(missing)} of {len(sent)} poisoned records are dead letters"
+    if not sent:
+        return Check("poison", Outcome.unknown, "no poison was sent: nothing shown")
+    return _check("poison", not missing, detail, tuple(missing))
+
+
+def progress(history: History, lanes: Mapping[str, int | None]) -> Check:
+    """No lane's progress or offsets fall, and no window is sent before all lanes have passed it.
+
+    Args:
+        history: with `progress` of lanes and `emitted` windows, by batch.
+        lanes: all lanes of the source, each with the progress that it joined at: None: one that was
+            there from the start, and holds every window back until it has said something.
+    """
+    wrong: list[str] = []
+    for lane in lanes:
+        steps = sorted((e for e in history.of("progress") if e["lane"] == lane), key=_batch)
+        for before, after in pairwise(steps):
+            if _reached(after) < _reached(before):
+                wrong.append(f"{lane}: progress falls from batch {before['batch']} on: {after}")
+            if after["first"] <= before["last"]:
+                wrong.append(f"{lane}: batch {after['batch']} reads offset {after['first']} again")
+    early, windows = _closed_early(history, lanes)
+    wrong += early
+    if not windows:
+        return Check("progress", Outcome.unknown, "no window was sent: nothing shown")
+    steps_seen = sum(1 for _ in history.of("progress"))
+    detail = f"{steps_seen} steps of {len(lanes)} lanes, windows sent in {windows} batches"
+    return _check("progress", not wrong, detail, tuple(wrong))
+
+
+def _closed_early(history: History, lanes: Mapping[str, int | None]) -> tuple[list[str], int]:
+    """Batches that sent a window whose end some lane had not reached."""
+    steps = sorted(history.of("progress"), key=_batch)
+    emitted = sorted(history.of("emitted"), key=_batch)
+    reached = {lane: _NEVER if since is None else since for lane, since in lanes.items()}
+    wrong, at = [], 0
+    for batch in emitted:
+        while at < len(steps) and steps[at]["batch"] <= batch["batch"]:
+            reached[steps[at]["lane"]] = _reached(steps[at])
+            at += 1
+        if batch["end_us"] is not None and min(reached.values()) < batch["end_us"]:
+            slow = min(reached, key=lambda lane: reached[lane])
+            wrong.append(
+                f"batch {batch['batch']} sends a window of {batch['query']} that ends at "
+                f"{batch['end_us']}, and {slow} has reached {reached[slow]}"
+            )
+    return wrong, len({batch["batch"] for batch in emitted})
+
+
+_NEVER = -(2**63)
+
+
+def _batch(entry: Any) -> int:
+    return int(entry["batch"])
+
+
+def _reached(entry: Any) -> int:
+    return _NEVER if entry["progress_us"] is None else int(entry["progress_us"])
+
+
+def recovered(history: History, within_s: float) -> Check:
+    """After every fault a whole new batch was committed within the bound."""
+    stuck = [f"{e['name']}: no new batch for {e['seconds']:.1f} s" for e in history.of("stuck")]
+    times = [(e["seconds"], e["name"]) for e in history.of("recovered")]
+    slow = [f"{name}: {seconds:.1f} s" for seconds, name in times if seconds > within_s]
+    if not times and not stuck:
+        return Check("recovered", Outcome.unknown, "no fault took effect: nothing shown")
+    slowest = max(times, default=(0.0, "none"))
+    detail = (
+        f"{len(times)} of {len(times) + len(stuck)} faults recovered from, the slowest "
+        f"({slowest[1]}) in {slowest[0]:.1f} s; stated bound {within_s:g} s"
+    )
+    return _check("recovered", not (stuck or slow), detail, (*stuck, *slow))
+
+
+def took_effect(history: History, planned: int) -> Check:
+    """Every planned fault has evidence; without it nothing is shown, for better or worse."""
+    failed = {e["fault"]: f"{e['name']}: {e['why']}" for e in history.of("no_effect")}
+    refused = {e["fault"]: f"{e['name']}: {e['why']}" for e in history.of("unsupported")}
+    struck = {e["fault"] for e in history.of("fault")} - failed.keys()
+    detail = f"{len(struck)} of {planned} faults took effect"
+    if refused:
+        detail += f", {len(refused)} cannot be done on this machine"
+    if len(struck) == planned:
+        outcome = Outcome.passed
+    elif len(struck) + len(refused) == planned:
+        outcome = Outcome.unsupported
+    else:
+        outcome = Outcome.unknown
+    return Check("took effect", outcome, detail, (*failed.values(), *refused.values()))
+
+
+def one_job(history: History) -> Check:
+    """A deployment that was struck comes through, and one driver runs; never two at once."""
+    answers = list(history.of("deployed"))
+    if not answers:
+        return Check("one_job", Outcome.unknown, "nothing was deployed: nothing shown")
+    wrong = tuple(
+        f"{e['name']}: submit is {e['state']}, {e['most']} drivers at once at the most, "
+        f"{len(e['left'])} afterwards"
+        for e in answers
+        if e["state"] != "success" or e["most"] > 1 or len(e["left"]) != 1
+    )
+    detail = f"{len(answers) - len(wrong)} of {len(answers)} deployments came through, without twin"
+    return _check("one_job", not wrong, detail, wrong)
+
+
+def named(history: History) -> Check:
+    """What was taken from the job is named in its error; or it went on, and has lost nothing."""
+    answers = list(history.of("named"))
+    if not answers:
+        return Check("named", Outcome.unknown, "nothing was taken from the job: nothing shown")
+    wrong = tuple(
+        f"{e['name']}: the error lacks {', '.join(e['missing'])}: {e['said']}"
+        for e in answers
+        if e["missing"]
+    ) + tuple(_unexpected(e) for e in answers if e.facts.get("expected") not in (None, _came_to(e)))
+    went_on = [e["name"] for e in answers if e["said"] is None]
+    detail = f"{len(answers) - len(went_on) - len(wrong)} of {len(answers)} losses named"
+    if went_on:
+        detail += f"; needed no more, so that the job went on: {', '.join(went_on)}"
+    return _check("named", not wrong, detail, wrong)
+
+
+def _came_to(entry: Any) -> str:
+    return "harmless" if entry["said"] is None else "named"
+
+
+def _unexpected(entry: Any) -> str:
+    did = "went on in silence" if entry["said"] is None else f"said: {entry['said']}"
+    return f"{entry['name']}: should be {entry['expected']}, and the job {did}"
+
+
+def _check(name: str, good: bool, detail: str, evidence: tuple[str, ...] = ()) -> Check:
+    return Check(name, Outcome.passed if good else Outcome.failed, detail, evidence)

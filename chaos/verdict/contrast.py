@@ -1,0 +1,177 @@
+"""Two outputs beside each other, window by window: what is the same, and what would change.
+
+Neither of the two is right by itself; which one is, `chaos.verdict.verify` says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from chaos.readers.output import Identity
+
+Lines = Iterable[tuple[Identity, str]]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Change(StrEnum):
+    """What became of a window from the one output to the other."""
+
+    same = "same"
+    changed = "changed"
+    added = "added"
+    gone = "gone"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A window: extent and key, not its number, which a new origin would shift.
+
+    Attributes:
+        query: its name.
+        start_us, end_us: the extent, half-open.
+        key: as JSON.
+    """
+
+    query: str
+    start_us: int
+    end_us: int
+    key: str
+
+    @property
+    def extent(self) -> str:
+        """The extent in words, UTC."""
+        return f"{instant(self.start_us)} to {instant(self.end_us)}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One window in both outputs.
+
+    Attributes:
+        place: which window.
+        before, after: its lines, revision by revision; none: the output lacks it.
+    """
+
+    place: Place
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    @property
+    def change(self) -> Change:
+        """What became of it."""
+        if self.before == self.after:
+            return Change.same
+        if not self.before:
+            return Change.added
+        return Change.changed if self.after else Change.gone
+
+    def turned(self) -> Pair:
+        """The same with its sides changed."""
+        return Pair(self.place, self.after, self.before)
+
+    @property
+    def differing(self) -> list[tuple[str, object, object]]:
+        """(name, before, after) of what its last revisions disagree on; absent is None."""
+        old, new = _told(self.before), _told(self.after)
+        names = dict.fromkeys([*old, *new])
+        return [(n, old.get(n), new.get(n)) for n in names if old.get(n) != new.get(n)]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """All windows of two outputs.
+
+    Attributes:
+        before, after: what the two are called.
+        pairs: every window, in the order of query, extent and key.
+    """
+
+    before: str
+    after: str
+    pairs: tuple[Pair, ...]
+
+    @property
+    def differing(self) -> list[Pair]:
+        """The windows that are not the same."""
+        return [pair for pair in self.pairs if pair.change is not Change.same]
+
+    @property
+    def counts(self) -> Mapping[Change, int]:
+        """How many windows became what."""
+        return Counter(pair.change for pair in self.pairs)
+
+    def summary(self) -> str:
+        """The counts in one sentence."""
+        changes = [change for change in Change if change is not Change.same]
+        told = ", ".join(f"{self.counts[change]:,} {change}" for change in changes)
+        return f"{len(self.differing):,} of {len(self.pairs):,} windows differ: {told}"
+
+    def as_data(self) -> dict[str, Any]:
+        """Counts, and the differing windows with their lines, as plain data."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "windows": len(self.pairs),
+            "counts": {change.value: self.counts[change] for change in Change},
+            "differing": [
+                {
+                    "query": pair.place.query,
+                    "window": [pair.place.start_us, pair.place.end_us],
+                    "key": json.loads(pair.place.key),
+                    "change": pair.change.value,
+                    "before": [json.loads(line) for line in pair.before],
+                    "after": [json.loads(line) for line in pair.after],
+                }
+                for pair in self.differing
+            ],
+        }
+
+
+def contrast(before: Lines, after: Lines, *, names: tuple[str, str]) -> Contrast:
+    """Lay two outputs beside each other.
+
+    Args:
+        before: rows with their identities, in any order.
+        after: the same of the other output.
+        names: what the two are called.
+    """
+    old, new = _by_place(before), _by_place(after)
+    pairs = [
+        Pair(place, tuple(old.get(place, ())), tuple(new.get(place, ())))
+        for place in sorted({*old, *new}, key=lambda p: (p.query, p.start_us, p.end_us, p.key))
+    ]
+    return Contrast(*names, tuple(pairs))
+
+
+def instant(us: int) -> str:
+    """An instant in words, UTC; one that no calendar has, as a number of microseconds."""
+    try:
+        at = _EPOCH + timedelta(microseconds=us)
+    except OverflowError:
+        return f"{us} µs"
+    return at.isoformat(" ").removesuffix("+00:00").removesuffix(":00")
+
+
+def _by_place(lines: Lines) -> dict[Place, list[str]]:
+    found: dict[Place, list[tuple[int, str]]] = defaultdict(list)
+    for _, line in lines:
+        row = json.loads(line)
+        key = json.dumps(row["key"], ensure_ascii=False)
+        place = Place(row["query"], row["window_start"], row["window_end"], key)
+        found[place].append((row["revision"], line))
+    return {place: [line for _, line in sorted(revised)] for place, revised in found.items()}
+
+
+def _told(lines: tuple[str, ...]) -> dict[str, object]:
+    """What a window's last revision says, in the words of a reader."""
+    if not lines:
+        return {}
+    row = json.loads(lines[-1])
+    told = {"revisions": len(lines), "records": row["records"], **row["values"]}
+    return told | {"window_id": row["window_id"], "offsets": row["offsets"]}

@@ -1,0 +1,39 @@
+"""Files of cases, one JSON object a line: what every kind of case shares in reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from chaos.readers.bounded_lines import bounded_text
+from conformance.wid.case import CaseError
+
+
+def case_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers from 1.
+
+    Raises:
+        CaseError: the file cannot be read.
+    """
+    try:
+        text = bounded_text(path)
+    except (OSError, ValueError) as error:
+        msg = f"{path} cannot be read: {error}"
+        raise CaseError(msg) from None
+    # Not splitlines: a JSON string may hold a line separator of Unicode.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def first_of(error: Exception) -> str:
+    """The first thing that is wrong with a line, in a few words."""
+    if not isinstance(error, ValidationError):
+        return " ".join(str(error).split())
+    found = error.errors(include_url=False, include_input=False)
+    place = ".".join(map(str, found[0]["loc"]))
+    said = found[0]["msg"].removeprefix("Value error, ")
+    more = f" (and {len(found) - 1} mistakes more)" if len(found) > 1 else ""
+    return f"{place}: {said}{more}" if place else f"{said}{more}"

@@ -1,0 +1,1 @@
+"""What computes a case: the local engine, Spark, standalone operators, policy windows."""

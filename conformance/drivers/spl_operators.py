@@ -1,0 +1,256 @@
+"""Scenarios of Aggregate, Join and Sort, and of what they accept, run by our operators."""
+
+from __future__ import annotations
+
+import json
+import operator as compare
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from conformance.drivers.spl_windows import partition_eviction, policy
+from conformance.spl import judge as spl
+from conformance.spl.case import Logged, OperatorCase, PolicyCase, PortCase, ValidationCase
+from conformance.wid.judge import Verdict
+from windowing.engine.rows import operators
+from windowing.engine.rows.operators import Operator, OperatorError, Punctuation, Sent, WindowClause
+from windowing.engine.rows.operators.join import check_join
+from windowing.engine.rows.operators.models import check_aggregate, check_join_window, check_sort
+from windowing.engine.rows.policies import ManualClock, Marker, PolicyError, Profile
+
+_SECOND_US = 1_000_000
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<=": compare.le,
+    "!=": compare.ne,
+    "<": compare.lt,
+    "=": compare.eq,
+}
+# The attributes of the streams in the scenarios; `f` is input only.
+_SCHEMA = ("id", "k", "g", "v", "ts")
+_NAMES = {
+    "aggregateIncompleteWindows": "partial_windows",
+    "aggregatePartialWindows": "partial_windows",
+}
+
+
+def judge(case: OperatorCase) -> list[Verdict]:
+    """Run a scenario as it stands, and with the operator rebuilt before every step."""
+    plain = spl.judge_operator(case, drive, "operators")
+    if any(verdict.difference is not None for verdict in plain):
+        return plain
+    rebuilt = spl.judge_operator(case, drive_rebuilding, "operators, rebuilt between steps")
+    return rebuilt if any(verdict.difference is not None for verdict in rebuilt) else plain
+
+
+def judge_validation(case: ValidationCase) -> list[Verdict]:
+    """See whether a configuration is accepted under each profile, as the row says."""
+    verdicts = []
+    for profile in case.profiles:
+        try:
+            _check(case, Profile(profile))
+            found, why = True, "accepted"
+        except PolicyError as error:
+            found, why = False, str(error)
+        wanted = "accepted" if case.accepted else f"rejected ({case.reason})"
+        difference = None if found == case.accepted else f"expected {wanted}, got {why}"
+        verdicts.append(Verdict(case.id, f"operators, {profile}", difference))
+    return verdicts
+
+
+def drive(case: OperatorCase, profile: str) -> Sequence[Logged]:
+    """Run a scenario by one operator."""
+    return _Drive(case, Profile(profile)).run(rebuild=False)
+
+
+def drive_rebuilding(case: OperatorCase, profile: str) -> Sequence[Logged]:
+    """Run a scenario, with another operator for every step."""
+    return _Drive(case, Profile(profile)).run(rebuild=True)
+
+
+class _Drive:
+    """One run of a scenario."""
+
+    def __init__(self, case: OperatorCase, profile: Profile) -> None:
+        self._case, self._profile = case, profile
+        self._clock = ManualClock()
+        self._log: list[Logged] = []
+        self._step = 0
+        self._timed = any("t" in sent for sent in case.expected)
+
+    def run(self, *, rebuild: bool) -> Sequence[Logged]:
+        """Apply every operation."""
+        operator = self._build()
+        for number, operation in enumerate(self._case.input):
+            if rebuild:
+                snapshot = json.loads(json.dumps(operator.snapshot()))
+                operator = self._build()
+                operator.restore(snapshot, timers=True)
+            self._step = number
+            match operation["op"]:
+                case "tuple":
+                    operator.insert(operation["tuple"], operation["port"])
+                case "punct":
+                    operator.punctuate(Marker(operation["punct"]), operation["port"])
+                case "advance":
+                    operator.advance(round(operation["to"] * _SECOND_US))
+        return self._log
+
+    def _send(self, sent: Sent) -> None:
+        logged: Logged = {"step": self._step, "port": sent.port}
+        if self._timed:
+            logged["t"] = self._clock.now_us / _SECOND_US
+        if isinstance(sent.item, Punctuation):
+            self._log.append({**logged, "punct": "window"})
+            return
+        row = dict(sent.item)
+        if self._case.operator != "Aggregate":
+            row.pop("f", None)
+        self._log.append({**logged, "tuple": row})
+
+    def _build(self) -> Operator:
+        case, params = self._case, self._case.params
+        windows = [_clause(port) for port in case.windows]
+        common: dict[str, Any] = {"profile": self._profile, "clock": self._clock}
+        if case.operator == "Aggregate":
+            outputs = {
+                output["name"]: operators.Output(output["fn"], tuple(output["args"]))
+                for output in case.outputs
+            }
+            return operators.Aggregate(
+                windows[0], outputs, self._send, **common, **_aggregate_options(params)
+            )
+        if case.operator == "Sort":
+            order = [operators.Order(one) for one in params.get("order", ["ascending"])]
+            return operators.Sort(windows[0], params["sortBy"], self._send, order=order, **common)
+        left, right = windows
+        return operators.Join(
+            left,
+            right,
+            combine=_combine,
+            send=self._send,
+            kind=operators.JoinKind(params.get("algorithm", "inner")),
+            equal=(params.get("equalityLHS", []), params.get("equalityRHS", [])),
+            where=_condition(params.get("match")),
+            extra_ports=params.get("extra_output_ports", 0),
+            defaults=_defaults(params),
+            **common,
+        )
+
+
+def _clause(port: PortCase) -> WindowClause:
+    trigger = policy(port.trigger)
+    by = tuple(port.partition_by or ())
+    evicts = partition_eviction(port.partition_eviction)
+    return WindowClause(port.type, policy(port.eviction), trigger, by, evicts)
+
+
+def _aggregate_options(params: Mapping[str, Any]) -> dict[str, Any]:
+    options: dict[str, Any] = {"group_by": params.get("groupBy", [])}
+    for name, ours in _NAMES.items():
+        if name in params:
+            options[ours] = params[name]
+    if "aggregateEvictedPartitions" in params:
+        options["evicted_partitions"] = params["aggregateEvictedPartitions"]
+    return options
+
+
+def _combine(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
+    return {"l_id": left["id"], "l_v": left["v"], "r_id": right["id"], "r_v": right["v"]}
+
+
+def _condition(text: str | None) -> Callable[[Any, Any], bool] | None:
+    """The condition of a scenario, as `L.v <= R.v`."""
+    if text is None:
+        return None
+    left, sign, right = text.split()
+    test = _COMPARE[sign]
+    return lambda one, other: test(one[left.removeprefix("L.")], other[right.removeprefix("R.")])
+
+
+def _defaults(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The default tuples of a join; zeros where a scenario names none."""
+    if params.get("extra_output_ports", 0):
+        return {}
+    kind = operators.JoinKind(params.get("algorithm", "inner"))
+    left, right = kind.outer_sides
+    zeros = dict.fromkeys(_SCHEMA, 0)
+    defaults = {}
+    if right:
+        defaults["left"] = params.get("defaultTupleLHS", zeros)
+    if left:
+        defaults["right"] = params.get("defaultTupleRHS", zeros)
+    return defaults
+
+
+# --- validation ---------------------------------------------------------------------------------
+
+
+def _check(case: ValidationCase, profile: Profile) -> None:
+    config = case.config
+    if case.operator == "Join":
+        _check_join(config, profile)
+        return
+    window = _described(config)
+    if case.operator == "Aggregate":
+        partial = config.get("aggregateIncompleteWindows")
+        check_aggregate(window, partial, config.get("aggregateEvictedPartitions"))
+    else:
+        order = config.get("order", ["ascending"])
+        check_sort(window, config.get("sortBy", ["v"]), order, profile)
+
+
+def _described(config: Mapping[str, Any]) -> WindowClause:
+    by = config.get("partitionBy")
+    if by and config.get("partitioned_keyword") is False:
+        msg = "partitionBy without a partitioned window"
+        raise OperatorError("MISSING_PARTITIONED", msg)
+    evicts = config.get("partition_eviction")
+    return WindowClause(
+        config["window"],
+        _policy(config["eviction"]),
+        _policy(config["trigger"]) if "trigger" in config else None,
+        tuple(by or ()),
+        partition_eviction(PolicyCase(kind=evicts, size=1)) if evicts else None,
+    )
+
+
+def _policy(text: str) -> Any:
+    """A policy as configurations write it: `count`, `count(1)`, `delta`."""
+    kind, _, size = text.rstrip(")").partition("(")
+    return policy(PolicyCase(kind=kind, size=int(size or 1), attr="ts"))
+
+
+def _check_join(config: Mapping[str, Any], profile: Profile) -> None:
+    windows = [_side(config.get(side, "sliding count count(1)")) for side in ("left", "right")]
+    for window, side in zip(windows, ("left", "right"), strict=True):
+        check_join_window(window, side)
+    kind = operators.JoinKind(config.get("algorithm", "inner"))
+    equal = (config.get("equalityLHS") or [], config.get("equalityRHS") or [])
+    schemas = config.get("extra_output_ports") or []
+    defaults = {}
+    for name, side in (("defaultTupleLHS", "left"), ("defaultTupleRHS", "right")):
+        if config.get(name):
+            defaults[side] = dict.fromkeys(_SCHEMA, 0)
+    both = (windows[0], windows[1])
+    check_join(both, kind, equal, profile, extra_ports=len(schemas), defaults=defaults)
+    _check_schemas(kind, schemas)
+    by = [config.get(name) for name in ("partitionByLHS", "partitionByRHS")]
+    if profile is Profile.paper and all(isinstance(names, list) for names in by):
+        # The one type that differs in the scenarios' stream is that of `ts`.
+        types = [["timestamp" if name == "ts" else "int" for name in names or []] for names in by]
+        if types[0] != types[1]:
+            msg = "partition types of the two ports differ"
+            raise OperatorError("JOIN_PARTITIONS", msg)
+
+
+def _check_schemas(kind: operators.JoinKind, schemas: Sequence[str]) -> None:
+    sides = [side for side, outer in zip(("left", "right"), kind.outer_sides, strict=True) if outer]
+    if schemas and list(schemas) != [f"{side} schema" for side in sides]:
+        msg = f"extra ports have {schemas}, unmatched tuples are of {sides}"
+        raise OperatorError("JOIN_SCHEMA", msg)
+
+
+def _side(text: str) -> WindowClause:
+    kind, *policies = text.split()
+    assert kind in ("tumbling", "sliding")  # noqa: S101 - as the configurations are written
+    trigger = _policy(policies[1]) if len(policies) > 1 else None
+    return WindowClause(kind, _policy(policies[0]), trigger)  # type: ignore[arg-type]

@@ -1,0 +1,239 @@
+"""Cases of the window language run by the local engine, as far as it goes.
+
+A case becomes a pipeline and its input a log, whose lanes stand in canonical order. The engine
+gives rows without their epoch, and of late records those that no window took. That much of
+`expected` is compared with it; the definition judges the whole besides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import yaml
+
+from conformance.wid import judge as wid
+from conformance.wid.case import Case, question_of
+from windowing.engine.input.batches import batches
+from windowing.engine.wids import DEFINED
+from windowing.model import Pipeline, WindowError, parse_pipeline
+from windowing.model.progress import disorder as spec
+from windowing.model.rows import Row
+from windowing.model.run_errors import ArrivalOrder
+from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.runtime import local
+
+_TOPIC = "s"
+_FOR_EVER = f"{2**62} us"
+_EPOCH = 6
+_BATCH_ROWS = (1, 4, 1000)
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """One record of the log."""
+
+    source: str
+    partition: int
+    offset: int
+    value: bytes | None
+    control: bytes | None
+    append_us: int | None = None
+
+
+def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
+    """Judge a case by the engine, and by the definition what the engine leaves out."""
+    try:
+        question_of(case)
+    except WindowError as error:
+        # What is refused when it is read is run by nobody.
+        code = error.code
+        return [wid.judge(case, lambda _: {"error": code}, "specification", 0)]
+    part = engine_part(case)
+    verdicts = []
+    for rows in _BATCH_ROWS:
+        evaluate = partial(by_engine, batch_rows=rows)
+        verdict = wid.judge(part, evaluate, "engine", interleavings)
+        verdicts.append(verdict)
+    whole = wid.judge(case, wid.by_definition, "definition", interleavings)
+    failed = [verdict for verdict in verdicts if verdict.difference is not None]
+    return [failed[0] if failed else verdicts[0], whole]
+
+
+def by_engine(case: Case, batch_rows: int) -> wid.Expected:
+    """What the local engine makes of the part of a case that `engine_part` gives."""
+    pipeline = pipeline_of(case)
+    try:
+        output = local.run(pipeline, batches(entries_of(case), batch_rows))
+    except ArrivalOrder as error:
+        # A broken log comes first, whichever of the two was met first.
+        return {"error": "E_AFTER_END" if _after_end(case, "data", "control") else error.code}
+    return expected_of(case, output)
+
+
+def expected_of(case: Case, output: local.Output) -> wid.Expected:
+    """An engine's output in the shape of `expected`, as far as it says what stands there."""
+    after_end = any(letter.reason == "after_end" for letter in output.dead_letters)
+    if after_end or _after_end(case, "control"):
+        return {"error": "E_AFTER_END"}
+    window = question_of(case).query.window
+    lanes = _partitions(case)
+    rows = [_row(case, window, row) for row in output.rows]
+    late = sorted([lanes.index(letter.partition), letter.offset] for letter in output.dead_letters)
+    return {"rows": sorted(rows, key=wid.row_order), "late": late}
+
+
+def pipeline_of(case: Case) -> Pipeline:
+    """The pipeline that asks what a case asks."""
+    question = question_of(case)
+    window, late = question.query.window, question.query.late
+    time = "ts" if window.attribute == ROW_NUM else window.attribute
+    document = {
+        "name": "case",
+        "source": {
+            "topic": _TOPIC,
+            "partitions": len(case.lanes),
+            "format": "json",
+            "event_time": {"field": time, "unit": "us"},
+            "fields": {
+                **{"key": "string?", "group": "string?", "value": f"{case.value_type}?"},
+                **{name: "int?" for name in ("ts", "pos") if name != time},
+            },
+            "disorder": _spelled(question.disorder, _names(case)),
+        },
+        # A dropped record leaves no trace; a dead letter says that it was late.
+        "late": {"mode": late.mode, "policy": "dead_letter"}
+        if late.policy == "drop"
+        else {"mode": late.mode, "policy": late.policy, "every": f"{late.every_us} us"},
+        "retention": _FOR_EVER,
+        "shards": 2,
+        "queries": {
+            "case": {
+                "window": _window(window),
+                "group_by": list(question.query.group_by),
+                "aggregates": {
+                    f"a{number}": function if function == "count" else f"{function}(value)"
+                    for number, function in enumerate(case.aggregates)
+                },
+            }
+        },
+    }
+    return parse_pipeline(yaml.safe_dump(document), case.id)
+
+
+def _window(window: Window) -> str:
+    """A window as a pipeline file spells it, where every attribute counts microseconds or rows."""
+    rows = window.attribute == ROW_NUM
+    unit = "rows" if rows else "us"
+    length = "LANDMARK" if window.range_ is None else f"{window.range_} {unit}"
+    clauses = [f"RANGE {length}"]
+    if window.kind in DEFINED:
+        ranked = window.kind is WindowClass.SLIDE_BY_RANK
+        order = f"rank({window.attribute})" if ranked else ROW_NUM
+        clauses += [f"SLIDE {window.slide} rows RATTR {window.attribute} SATTR {order}"]
+    else:
+        clauses += [f"SLIDE {window.slide} {unit} WATTR {window.attribute}"]
+        clauses += [f"ORDER {window.order}" if rows else f"ORIGIN {window.origin} us"]
+    if window.pattr is not None:
+        clauses.append(f"PATTR {window.pattr}")
+    return " ".join(clauses)
+
+
+def engine_part(case: Case) -> Case:
+    """The case with what an engine's output does not say taken out of `expected`."""
+    if "error" in case.expected:
+        return case
+    rows = [[*row[:_EPOCH], None, *row[_EPOCH + 1 :]] for row in case.expected["rows"]]
+    refused = case.late["policy"] == "drop"
+    late = [row[:2] for row in case.expected["late"] if refused and row[3] == "all"]
+    return case.model_copy(update={"expected": {"rows": rows, "late": late}})
+
+
+def _after_end(case: Case, *kinds: str) -> bool:
+    """Whether a lane's end is followed by records; a pipeline passes over control records there."""
+    ended: set[int] = set()
+    for record in case.input:
+        if record["l"] in ended and ("control" if "c" in record else "data") in kinds:
+            return True
+        if record.get("c") == "end":
+            ended.add(record["l"])
+    return False
+
+
+def _partitions(case: Case) -> list[int]:
+    """The partition that stands for each lane: lanes of several sources, in canonical order."""
+    places = [lane.rpartition("/") for lane in case.lanes]
+    ordered = sorted((source, int(number)) for source, _, number in places)
+    return [ordered.index((source, int(number))) for source, _, number in places]
+
+
+def _names(case: Case) -> dict[str, str]:
+    """The name that each lane has in the pipeline."""
+    partitions = zip(case.lanes, _partitions(case), strict=True)
+    return {lane: f"{_TOPIC}/{partition}" for lane, partition in partitions}
+
+
+def _row(case: Case, window: Window, row: Row) -> list[Any]:
+    key = list(row.key)
+    part = None if window.pattr is None else key.pop(0)
+    group = None if case.group_by is None else key.pop(0)
+    head = [row.window_id, row.window_start_us, row.window_end_us, part, group]
+    return [*head, row.revision, None, *row.values.values()]
+
+
+def _spelled(disorder: spec.Disorder, here: Mapping[str, str]) -> Any:
+    """A generator as a pipeline file spells it, the lanes by the names that they have there."""
+    match disorder:
+        case spec.Slack(slack_us):
+            return {"slack": f"{slack_us} us"}
+        case spec.SlackRows(rows):
+            return {"slack": f"{rows} rows"}
+        case spec.OrderedPer(attr, None):
+            return {"ordered_per": attr}
+        case spec.Punctuation(attr) if attr is not None:
+            return {"punctuation": {"attr": attr}}
+        case spec.OrderedPer(attr, members) if members is not None:
+            named = {here[lane]: list(values) for lane, values in members}
+            return {"ordered_per": {"attr": attr, "members": named}}
+        case spec.Heartbeat(sources):
+            return {
+                "heartbeat": {
+                    here[lane]: {
+                        "max_delay": f"{delays.max_delay_us} us",
+                        "min_delay": f"{delays.min_delay_us} us",
+                        "skew": f"{delays.skew_us} us",
+                    }
+                    for lane, delays in sources
+                }
+            }
+        case _:
+            return "punctuation"
+
+
+def entries_of(case: Case) -> Iterator[LogEntry]:
+    """The input of a case as a log."""
+    here, partitions = _names(case), _partitions(case)
+    ignore_control = question_of(case).ignore_control
+    for record in case.input:
+        place = (_TOPIC, partitions[record["l"]], record["o"])
+        if "c" not in record:
+            value = {name: record[name] for name in record if name not in ("l", "o")}
+            yield LogEntry(*place, json.dumps(value).encode(), None)
+        elif record["c"] == "end" or not ignore_control:
+            yield LogEntry(*place, None, json.dumps(_control(record, here)).encode())
+
+
+def _control(record: Mapping[str, Any], here: Mapping[str, str]) -> dict[str, Any]:
+    """A control record as a topic carries it."""
+    if record["c"] == "end":
+        return {"end": True}
+    if "b" in record:
+        return {"bound": record["b"]} | ({"on": record["on"]} if "on" in record else {})
+    control = {"now": record["now"]} if "now" in record else {}
+    if "seen" in record:
+        seen = record["seen"].items()
+        control["seen"] = {here.get(lane, lane): ts_us for lane, ts_us in seen}
+    return control

@@ -1,0 +1,70 @@
+"""Cases of the window language on Spark: all of them in one stream.
+
+A case that must be refused, before or while its input is read, is judged on the local engine: there
+an error ends one case, on Spark it would end the stream of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from conformance.drivers import wid_local
+from conformance.wid import judge as wid
+from windowing.engine.input.batches import batches
+
+if TYPE_CHECKING:
+    from conformance.wid.case import Case
+    from windowing.engine.input.pack import RawRows
+    from windowing.model import Pipeline
+    from windowing.runtime.local import Output
+
+    Batches = Sequence[Mapping[int, RawRows]]
+    RunAll = Callable[[Sequence[tuple[Pipeline, Batches]]], list[Output]]
+
+_BATCHES = 3
+
+
+def judge(
+    cases: Sequence[Case], interleavings: int, run_all: RunAll
+) -> Iterator[list[wid.Verdict]]:
+    """Judge cases by the engine on Spark, and by the definition what the engine leaves out.
+
+    Args:
+        cases: the cases.
+        interleavings: how many other orders of arrival must give the same.
+        run_all: runs many pipelines on Spark.
+    """
+    refused = {case.id: "error" in wid.by_definition(case) for case in cases}
+    accepted = [case for case in cases if not refused[case.id]]
+    found = iter(_on_spark(accepted, interleavings, run_all))
+    for case in cases:
+        if refused[case.id]:
+            yield wid_local.judge(case, interleavings)
+        else:
+            yield [next(found), wid.judge(case, wid.by_definition, "definition", interleavings)]
+
+
+def _on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> list[wid.Verdict]:
+    """A verdict for each case, in their order."""
+    parts = [wid_local.engine_part(case) for case in cases]
+    runs = []
+    for part in parts:
+        # The orders in which `wid.judge` asks for an evaluation.
+        for order in (part, *(wid.shuffled(part, seed) for seed in range(interleavings))):
+            log = list(wid_local.entries_of(order))
+            rows = max(1, -(-len(log) // _BATCHES))
+            runs.append((wid_local.pipeline_of(order), list(batches(log, rows))))
+    outputs = run_all(runs)
+    found = []
+    for number, part in enumerate(parts):
+        first = number * (1 + interleavings)
+        given = iter(outputs[first : first + 1 + interleavings])
+        evaluate = partial(_next, given)
+        found.append(wid.judge(part, evaluate, "engine on Spark", interleavings))
+    return found
+
+
+def _next(given: Iterator[Output], order: Case) -> wid.Expected:
+    return wid_local.expected_of(order, next(given))

@@ -1,0 +1,172 @@
+"""Conformance to the window operator: scenarios of calls, and what each call must do.
+
+A driver runs a scenario and says what every step did, in the shape of the file; here it is compared
+with what is expected, and the first difference is named by step and field. Who computed it – the
+operators, or the definition – is the caller's affair.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from conformance.samza.case import Scenario
+from conformance.wid.judge import Verdict
+from windowing.model.operator_rows import (
+    Pair,
+    Progress,
+    Record,
+    Refusal,
+    WindowRow,
+    WindowView,
+)
+
+Outcome = Mapping[str, Any]
+"""`steps` and `final`, as they stand under `expected`."""
+
+Drive = Callable[[Scenario], Outcome]
+"""Runs a scenario."""
+
+
+def judge(
+    scenario: Scenario, drive: Drive, judged_by: str, same_as: Scenario | None = None
+) -> Verdict:
+    """Compare what a driver finds with what is expected, step by step.
+
+    Args:
+        scenario: what is run.
+        drive: who runs it.
+        judged_by: who that is, in words.
+        same_as: the scenario whose rows must be the same.
+    """
+    found = drive(scenario)
+    difference = _first_difference(scenario, found)
+    if difference is None and scenario.same_rows_as is not None:
+        if same_as is None:
+            difference = f"same_rows_as: there is no scenario {scenario.same_rows_as}"
+        elif rows_of(found) != rows_of(same_as.expected):
+            difference = f"same_rows_as: other rows than {same_as.id}"
+    return Verdict(scenario.id, judged_by, difference)
+
+
+def judge_cut(scenario: Scenario, drive: Drive, judged_by: str, seed: int) -> Verdict:
+    """Run a log cut into other calls: the same rows in the same order, the same final state."""
+    found = drive(recut(scenario, seed))
+    for part, wanted, got in (
+        ("rows", rows_of(scenario.expected), rows_of(found)),
+        ("final", scenario.expected["final"], found["final"]),
+    ):
+        if spelled(wanted) != spelled(got):
+            difference = f"cut {seed}: {part}: expected {spelled(wanted)}, found {spelled(got)}"
+            return Verdict(scenario.id, judged_by, difference)
+    return Verdict(scenario.id, judged_by, None)
+
+
+def recut(scenario: Scenario, seed: int) -> Scenario:
+    """The scenario with the same records in other calls."""
+    records = [r for step in scenario.steps for r in step.get("records", [step.get("record")]) if r]
+    chance = random.Random(seed)
+    steps: list[dict[str, Any]] = []
+    while records:
+        size = chance.randint(1, max(1, len(records) // 2))
+        steps.append({"op": "batch", "wall": len(steps), "records": records[:size]})
+        records = records[size:]
+    return scenario.model_copy(update={"steps": steps})
+
+
+def rows_of(outcome: Outcome) -> list[Any]:
+    """All rows that a scenario sends, in order."""
+    return [row for step in outcome["steps"] for row in step.get("out", [])]
+
+
+def spelled(value: Any) -> str:
+    """A value as JSON, so that 3 and 3.0 differ; the order of an object's fields says nothing."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _first_difference(scenario: Scenario, found: Outcome) -> str | None:
+    """The first step and field where a scenario went another way."""
+    expected = scenario.expected
+    if len(expected["steps"]) != len(found["steps"]):
+        return f"steps: expected {len(expected['steps'])}, found {len(found['steps'])}"
+    for number, (wanted, got) in enumerate(zip(expected["steps"], found["steps"], strict=True)):
+        difference = _difference(wanted, got)
+        if difference is not None:
+            return f"step {number}, {difference}"
+    difference = _difference(expected.get("final", {}), found.get("final", {}))
+    return None if difference is None else f"final, {difference}"
+
+
+def _difference(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> str | None:
+    for name in sorted({*wanted, *got}):
+        # A field that is absent is empty or zero; a result that is null is there.
+        one, other = wanted.get(name), got.get(name)
+        if name != "result":
+            one, other = one or None, other or None
+        if spelled(one) != spelled(other):
+            return f"{name}: expected {spelled(one)}, found {spelled(other)}"
+    return None
+
+
+def spell_rows(rows: Iterable[WindowRow | Pair]) -> list[dict[str, Any]]:
+    """Rows as they stand in the file."""
+    return [spell_pair(row) if isinstance(row, Pair) else spell_row(row) for row in rows]
+
+
+def spell_row(row: WindowRow) -> dict[str, Any]:
+    """A row of a window or session."""
+    spelling: dict[str, Any] = {
+        "window": [row.start, row.end],
+        "key": row.key,
+        "pane": row.pane,
+        "revision": row.revision,
+        "records": row.records,
+        "value": row.value,
+        "offsets": {lane: list(offsets) for lane, offsets in row.offsets.items()},
+    }
+    if row.retracts:
+        spelling["op"] = "retract"
+    if row.absorbed_by is not None:
+        spelling |= {"tombstone": True, "absorbed_by": row.absorbed_by}
+    return spelling
+
+
+def spell_pair(pair: Pair) -> dict[str, Any]:
+    """A row of a join."""
+    sides = {"left": pair.left, "right": pair.right}
+    spelled = {name: one and spell_record(one) for name, one in sides.items()}
+    return {"op": "retract", **spelled} if pair.retracts else spelled
+
+
+def spell_record(record: Record) -> dict[str, Any]:
+    """A record."""
+    return {name: getattr(record, name) for name in ("lane", "offset", "ts", "key", "value")}
+
+
+def spell_windows(views: Sequence[WindowView]) -> list[dict[str, Any]]:
+    """Stored windows; sessions have no `pending`."""
+    spelling = []
+    for view in views:
+        entry: dict[str, Any] = {"window": [view.start, view.end], "key": view.key}
+        entry["records"] = view.records
+        if view.pending is not None:
+            entry["pending"] = view.pending
+        entry["value"] = view.value
+        entry["offsets"] = {lane: list(offsets) for lane, offsets in view.offsets.items()}
+        spelling.append(entry)
+    return spelling
+
+
+def spell_refusals(dead: Iterable[Refusal]) -> list[dict[str, Any]]:
+    """Dead letters."""
+    return [{"lane": d.lane, "offset": d.offset, "reason": d.reason} for d in dead]
+
+
+def spell_progress(progress: Progress) -> int | str | None:
+    """An instant; null: nothing yet; inf: ended."""
+    if math.isinf(progress):
+        return "inf" if progress > 0 else None
+    return int(progress)

@@ -1,0 +1,1 @@
+"""Windows by policies, and the operators over them."""

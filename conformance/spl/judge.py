@@ -1,0 +1,109 @@
+"""Conformance to policy windows: what a driver logs, compared with what was recorded.
+
+A row holds under one profile or both; each is judged apart. What a row leaves open – the order
+between partitions – is compared within each partition.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from conformance.spl.case import Logged, OperatorCase, WindowCase
+from conformance.wid.judge import Verdict
+
+Final = dict[str, list[int]]
+DriveWindow = Callable[[WindowCase, str], tuple[Sequence[Logged], Final]]
+DriveOperator = Callable[[OperatorCase, str], Sequence[Logged]]
+
+_RELATIVE = 1e-6
+
+
+def judge_window(case: WindowCase, drive: DriveWindow, judged_by: str) -> list[Verdict]:
+    """Judge a scenario of a window, once for each profile under which it holds.
+
+    Args:
+        case: the scenario.
+        drive: runs it under a profile; gives the events, and the tuples that are stored at the end.
+        judged_by: who that is, in words.
+    """
+    verdicts = []
+    for profile in case.profiles:
+        events, final = drive(case, profile)
+        difference = _first(case.expected, events, _window_groups(case))
+        if difference is None and case.final is not None and case.final != final:
+            difference = f"stored at the end: expected {case.final}, got {final}"
+        if case.informative:
+            difference = None
+        verdicts.append(Verdict(case.id, f"{judged_by}, {profile}", difference))
+    return verdicts
+
+
+def judge_operator(case: OperatorCase, drive: DriveOperator, judged_by: str) -> list[Verdict]:
+    """Judge a scenario of an operator, once for each profile under which it holds."""
+    unordered = any(tag.endswith("_unspecified") for tag in case.tags)
+    verdicts = []
+    for profile in case.profiles:
+        difference = _first(case.expected, drive(case, profile), _by_step, as_sets=unordered)
+        if case.informative:
+            difference = None
+        verdicts.append(Verdict(case.id, f"{judged_by}, {profile}", difference))
+    return verdicts
+
+
+def _window_groups(case: WindowCase) -> Callable[[Logged], tuple[Any, ...]]:
+    if not case.cross_partition_order_unspecified:
+        return _by_step
+    return lambda event: (event["step"], str(event.get("partition")), str(event.get("pane")))
+
+
+def _by_step(event: Logged) -> tuple[Any, ...]:
+    return (event["step"],)
+
+
+def _first(
+    expected: Iterable[Logged],
+    found: Iterable[Logged],
+    group: Callable[[Logged], tuple[Any, ...]],
+    *,
+    as_sets: bool = False,
+) -> str | None:
+    """The first difference, in words; None: there is none."""
+    wanted, got = _grouped(expected, group), _grouped(found, group)
+    for place in sorted({*wanted, *got}, key=lambda place: (place[0], str(place[1:]))):
+        left, right = wanted.get(place, []), got.get(place, [])
+        if as_sets:
+            left, right = sorted(left, key=_spelled), sorted(right, key=_spelled)
+        for number in range(max(len(left), len(right))):
+            one = left[number] if number < len(left) else None
+            other = right[number] if number < len(right) else None
+            if not _same(one, other):
+                return f"step {place[0]}: expected {_spelled(one)}, got {_spelled(other)}"
+    return None
+
+
+def _grouped(
+    events: Iterable[Logged], group: Callable[[Logged], tuple[Any, ...]]
+) -> dict[tuple[Any, ...], list[Logged]]:
+    groups: dict[tuple[Any, ...], list[Logged]] = {}
+    for event in events:
+        groups.setdefault(group(event), []).append(event)
+    return groups
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are equal; floats nearly."""
+    if isinstance(one, float) or isinstance(other, float):
+        numbers = isinstance(one, int | float) and isinstance(other, int | float)
+        return numbers and math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_RELATIVE)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _spelled(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

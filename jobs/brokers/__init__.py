@@ -1,0 +1,1 @@
+"""Kafka: clients of ours, topics, and sending to them."""

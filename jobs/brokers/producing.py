@@ -1,0 +1,113 @@
+"""Sending to topics: in order, and each record once, whatever the client has to repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kafka.errors import KafkaError
+
+from jobs.brokers.broker import broker_error
+from jobs.brokers.broker import producer as make_producer
+from windowing.model.source import CONTROL_HEADER
+
+_NO_CONTROL = b"null"
+
+_LARGEST_REQUEST = 32 << 20
+_SETTLED_S = 90
+
+
+@contextmanager
+def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
+    """A producer whose retries neither repeat nor reorder; what was sent is settled at its close.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        topic: where to, for the words of an error.
+
+    Raises:
+        BrokerError: no broker answers, or it refuses.
+    """
+    producer = make_producer(
+        bootstrap,
+        acks="all",
+        enable_idempotence=True,
+        # Compressing is quicker than not: the client sums each batch's bytes in Python.
+        compression_type="gzip",
+        batch_size=256 << 10,
+        # What a topic takes is for the topic to say; the client's own limit is a megabyte.
+        max_request_size=_LARGEST_REQUEST,
+        linger_ms=50,
+        delivery_timeout_ms=60_000,
+    )
+    patience_s = None
+    try:
+        yield producer
+    except KafkaError as error:
+        patience_s = 0
+        raise broker_error(bootstrap, error, "write", topic) from error
+    except BaseException:
+        patience_s = 0
+        raise
+    finally:
+        producer.close(timeout=patience_s)
+
+
+Message = tuple[int, bytes | None, str | bytes | None]
+"""Partition, value, and the JSON of a control record or None."""
+
+
+def send_all(
+    bootstrap: str,
+    topic: str,
+    messages: Iterable[Message],
+    told: Callable[[int], None] | None = None,
+) -> int:
+    """Append messages to a topic in their order; give how many.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        topic: an existing topic.
+        messages: what to append.
+        told: called now and then with how many were sent, and at the end.
+
+    Raises:
+        BrokerError: no broker answers, or it refuses.
+    """
+    sent = 0
+    with sending(bootstrap, topic) as producer:
+        newest: dict[int, Any] = {}
+        for partition, value, control in messages:
+            # The client wants a key where there is no value.
+            key = b"" if value is None else None
+            newest[partition] = producer.send(
+                topic, value=value, key=key, partition=partition, headers=headers(control)
+            )
+            sent += 1
+            if told and sent % 5_000 == 0:
+                told(sent)
+        for future in newest.values():
+            future.get(timeout=_SETTLED_S)
+        producer.flush(timeout=_SETTLED_S)
+    if told:
+        told(sent)
+    return sent
+
+
+def control_of(found: Iterable[tuple[str, bytes | None]]) -> bytes | None:
+    """The control of a record by its headers; None: it is a data record.
+
+    One that is null, or stands twice, is given as bytes that are no control: the same dead letter.
+    """
+    controls = [content for name, content in found if name == CONTROL_HEADER]
+    if not controls:
+        return None
+    return (controls[0] or _NO_CONTROL) if len(controls) == 1 else _NO_CONTROL
+
+
+def headers(control: str | bytes | None) -> list[tuple[str, bytes]]:
+    """The headers of a record: those of a control record, or none."""
+    if control is None:
+        return []
+    return [(CONTROL_HEADER, control.encode() if isinstance(control, str) else control)]

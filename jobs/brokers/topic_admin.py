@@ -1,0 +1,108 @@
+"""The ids of topics and how they are cleaned: asked of the broker, and changed."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+from kafka.admin import ConfigResource, ConfigResourceType
+
+from jobs.brokers.broker import BrokerError, described, refusals
+from jobs.brokers.broker import admin as admin_client
+from jobs.brokers.topics import TopicError
+
+_GONE_S = 30.0
+"""How long a broker may take to carry out what it was told about a topic."""
+
+
+@contextlib.contextmanager
+def asking(bootstrap: str, doing: str, topic: str) -> Iterator[Any]:
+    """A client for a block, and one sentence for what it raises.
+
+    Args:
+        bootstrap: of the broker.
+        doing: what is asked, as ACLs call it.
+        topic: of which topic.
+
+    Raises:
+        BrokerError: no broker answers, or it refuses.
+    """
+    with refusals(bootstrap, doing, topic), closing(admin_client(bootstrap)) as admin:
+        yield admin
+
+
+def ids_of(admin: Any, names: list[str]) -> dict[str, str]:
+    """The ids of topics by name; one that is made again has another.
+
+    Raises:
+        TopicError: a topic does not exist.
+        TopicAuthorizationFailedError: we may not ask.
+    """
+    found = described(admin, names)
+    for name in names:
+        if name not in found:
+            msg = (
+                f"topic {name!r} does not exist: if it was deleted, the run cannot go on; create "
+                "it with `slackwater topics PIPELINE.yml` and start a new run"
+            )
+            raise TopicError(msg)
+    return {name: str(found[name]["topic_id"]) for name in names}
+
+
+def compacted(admin: Any, names: list[str]) -> dict[str, bool | None]:
+    """By name, whether the broker drops records of which there is a newer one of the same key.
+
+    None: it does not tell us, who may not ask for a topic's settings.
+    """
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    told = admin.describe_configs(resources, config_filter="all")["topic"]
+    # Of what may not be seen, the broker shows nothing at all.
+    policies = {name: told[name].get("cleanup.policy", {}).get("value") for name in names}
+    return {name: policy and "compact" in policy.split(",") for name, policy in policies.items()}
+
+
+def topic_id(bootstrap: str, name: str) -> str:
+    """The id of a topic.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: the topic does not exist.
+    """
+    with asking(bootstrap, "describe", name) as admin:
+        return ids_of(admin, [name])[name]
+
+
+def delete_topic(bootstrap: str, name: str) -> None:
+    """Delete a topic, and wait until the broker knows it no more.
+
+    Raises:
+        BrokerError: no broker answers, or it keeps the topic.
+    """
+    with asking(bootstrap, "delete", name) as admin:
+        admin.delete_topics([name])
+        until_s = time.monotonic() + _GONE_S
+        while name in admin.list_topics():
+            if time.monotonic() > until_s:
+                msg = f"topic {name!r} was deleted, and the broker still lists it"
+                raise BrokerError(msg)
+            time.sleep(0.1)
+
+
+def clean_by(bootstrap: str, name: str, policy: str) -> None:
+    """Set a topic's `cleanup.policy`, and wait until the broker says so.
+
+    Raises:
+        BrokerError: no broker answers, or it keeps the policy.
+    """
+    with asking(bootstrap, "alterConfigs", name) as admin:
+        configs = {"cleanup.policy": policy}
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs=configs)])
+        until_s = time.monotonic() + _GONE_S
+        while compacted(admin, [name])[name] != ("compact" in policy):
+            if time.monotonic() > until_s:
+                msg = f"topic {name!r} keeps its cleanup.policy, which should be {policy}"
+                raise BrokerError(msg)
+            time.sleep(0.1)

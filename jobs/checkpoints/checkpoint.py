@@ -1,0 +1,44 @@
+"""Looks at a checkpoint before Spark does: is what a restart needs there, and readable?
+
+Spark goes on at the newest plan that it finds. Where the plan of a committed batch is lost, it
+would plan another batch under the same number, and the tables, which have that number already,
+would pass its rows over. So this is said before anything is run.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from jobs.checkpoints.mend import newest
+from windowing.model.run_errors import CheckpointDamaged
+
+
+def examine(checkpoint: Path) -> None:
+    """Look whether the newest entries of the offset log are there and readable.
+
+    Args:
+        checkpoint: of a job that does not run; may not be there yet.
+
+    Raises:
+        CheckpointDamaged: one is not; says which, and what to do.
+    """
+    committed, planned = newest(checkpoint / "commits"), newest(checkpoint / "offsets")
+    for batch in sorted({committed, max(committed, planned)} - {-1}):
+        _read_plan(checkpoint / "offsets" / str(batch))
+
+
+def _read_plan(path: Path) -> None:
+    # The file itself is as good as new; a whole checkpoint that is older has to be compared with
+    # the tables, which `jobs.checkpoints.agreement` does at the next start.
+    cure = "put this very file back, or the checkpoint as a whole, or start a new run to replay"
+    try:
+        head, *_, ends = path.read_text(encoding="utf-8").splitlines()
+        if head != "v1" or not isinstance(json.loads(ends), dict):
+            raise ValueError(head)
+    except FileNotFoundError:
+        msg = f"the plan {path} of a committed batch is missing: {cure}"
+        raise CheckpointDamaged(msg) from None
+    except ValueError as error:
+        msg = f"the plan {path} cannot be read ({type(error).__name__}): {cure}"
+        raise CheckpointDamaged(msg) from None

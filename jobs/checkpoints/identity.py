@@ -1,0 +1,150 @@
+"""Which log, checkpoint and tables a run is made of: compared at start, kept by each batch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+
+from jobs.checkpoints.agreement import Agreement, compare
+from jobs.checkpoints.plans import lanes_of, read_checkpoint, rewrite
+from jobs.checkpoints.topic_facts import TopicIds, topics_of
+from jobs.runs.owner import Owner
+from windowing.model import Pipeline
+from windowing.model.run_errors import TokenMismatch
+from windowing.runtime.token import Tables, Token
+from windowing.spark.sinks import postgres, table
+
+TOPICS_FILE = "topics.json"
+"""In the run's folder: the ids of the topics that it was begun with."""
+
+
+RunOne = Callable[[Callable[[DataFrame, int], None]], None]
+"""Runs the newest planned batch, or plans one and runs it, into what `foreachBatch` takes."""
+
+
+class Identity:
+    """What a run is, for the driver that runs it.
+
+    Args:
+        pipeline: what it runs.
+        run: its name.
+        checkpoint: its checkpoint; the folder above is the run's.
+        tables: the folder of the tables, where the sink has one.
+        bootstrap: of the broker.
+        owner: the driver's claim on the run.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        run: str,
+        *,
+        checkpoint: Path,
+        tables: Path,
+        bootstrap: str,
+        owner: Owner,
+    ) -> None:
+        self._pipeline, self._run, self._checkpoint = pipeline, run, checkpoint
+        self._folder, self._bootstrap, self._owner = tables, bootstrap, owner
+        self._note = checkpoint.parent / TOPICS_FILE
+        self._topic_ids = TopicIds(bootstrap, pipeline.source)
+
+    def compare(self) -> tuple[Token, ...]:
+        """Compare checkpoint, tables and topics; gives the batches that must be run again.
+
+        Raises:
+            TokenMismatch: they do not belong together; says what, and what to do.
+            BrokerError: no broker answers.
+            TopicError: a topic does not exist.
+        """
+        topics = topics_of(self._bootstrap, self._pipeline.source)
+        known = json.loads(self._note.read_text("utf-8")) if self._note.exists() else {}
+        checkpoint = read_checkpoint(self._checkpoint)
+        found: Agreement = compare(
+            checkpoint,
+            self._tables(since=min((b for b in checkpoint.ends if b >= 0), default=0)),
+            topics,
+            known=known,
+            may_be_compacted=frozenset(p.topic for p in self._pipeline.source.parts if p.compacted),
+            fingerprint=self._pipeline.fingerprint,
+            is_ours=self._pipeline.wrote,
+        )
+        for name, topic in topics.items():
+            if topic.compacted is None:
+                sys.stderr.write(
+                    f"topic {name}: the broker does not show its cleanup.policy (that needs the "
+                    "right DescribeConfigs): it is taken for delete\n"
+                )
+        if found.mismatches:
+            msg = f"run {self._run}: " + "; ".join(found.mismatches)
+            raise TokenMismatch(msg)
+        if found.untold and not known:
+            sys.stderr.write(
+                f"run {self._run}: its tables were begun before batches had tokens: what they hold "
+                "so far cannot be compared with the checkpoint, only what is written from now on\n"
+            )
+        ids = {name: topic.topic_id for name, topic in topics.items()}
+        self._note.write_text(json.dumps(ids), encoding="utf-8")
+        return found.again
+
+    def token_of(self, batch_id: int) -> Token:
+        """The token of the batch that was just read; asked before any of it is written.
+
+        Raises:
+            SecondDriver: the run is another driver's now.
+            CheckpointDamaged: the batch's plan is gone.
+            BrokerError, TopicError: the broker does not say which topic that was.
+        """
+        self._owner.check()
+        lanes = lanes_of(self._checkpoint, batch_id)
+        # Asked when all was read: a topic that was made again meanwhile shows.
+        return Token(batch_id, lanes, self._topic_ids(), self._pipeline.fingerprint)
+
+    def plan_again(self, run_one: RunOne) -> None:
+        """Plan the batches that the tables have ahead of the checkpoint as the tables have them.
+
+        Args:
+            run_one: runs one batch into a sink.
+
+        Raises:
+            TokenMismatch: it turns out that the checkpoint begins elsewhere.
+        """
+        if read_checkpoint(self._checkpoint).planned < 0:
+            # Only Spark knows what its plans look like: it makes one, to be cut as the tables say.
+            self._let_spark_plan(run_one)
+        again = self.compare()
+        if again:
+            rewrite(self._checkpoint, list(again))
+            first, last = again[0].batch_id, again[-1].batch_id
+            sys.stderr.write(
+                f"run {self._run}: the tables are ahead of the checkpoint: batches {first} to "
+                f"{last} are run again as the tables have them\n"
+            )
+
+    def close(self) -> None:
+        """Let the connection to the broker go."""
+        self._topic_ids.close()
+
+    def _let_spark_plan(self, run_one: RunOne) -> None:
+        planned = "a first batch is planned"
+
+        def stop(batch: DataFrame, batch_id: int) -> None:
+            raise InterruptedError(planned)
+
+        try:
+            run_one(stop)
+        except StreamingQueryException as error:
+            if planned not in str(error):
+                raise
+
+    def _tables(self, since: int) -> Tables:
+        """What the sink has of the run; of batches that Spark has forgotten, none is asked for."""
+        sink = self._pipeline.sink
+        if sink is not None and sink.postgres is not None:
+            return postgres.kept(self._pipeline, sink.postgres, self._run, since)
+        return table.kept(self._pipeline, self._folder, self._run, since)

@@ -1,0 +1,189 @@
+"""Partitions that a topic was given while a run was reading it: found, named, and accepted.
+
+The lanes of a run are fixed, so a job ends at the first batch that brings records of another one,
+or as soon as Spark tells of it. Accepting it writes into the run's own copy of the file at which
+progress it joins (ADR 13). That must be no less than what any row so far was sent at. So the batch
+that a job was at when it ended is a question: it counts as never sent only if it cannot be sent
+without the new partition. The driver tries, and notes it where it cannot.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jobs.brokers.topics import end_offsets
+from jobs.checkpoints.mend import newest
+from jobs.file_run import own_session
+from jobs.runs import FAILURE_FILE, Run
+from jobs.runs.owner import Owner
+from jobs.state import highest
+from windowing.engine.wids import ENDED, NOTHING_YET
+from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.file.joining import with_lanes
+from windowing.model.joined import JoinedLane
+from windowing.model.run_errors import SecondDriver, UndeclaredPartition
+from windowing.model.source import Source
+
+REFUSED_BATCH = "refused_batch"
+"""In a run's failure: the number of the planned batch that holds undeclared partitions."""
+
+
+class PartitionsError(RuntimeError):
+    """Partitions that cannot be accepted as things are."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What was accepted.
+
+    Attributes:
+        pipeline: as the run has it from now on.
+        lanes: those that are new.
+    """
+
+    pipeline: Pipeline
+    lanes: tuple[JoinedLane, ...]
+
+
+def look(progress: Any, source: Source) -> None:
+    """Look whether Spark has found partitions that the pipeline does not declare.
+
+    Args:
+        progress: of the query, as Spark reports it; None: it has reported nothing yet.
+        source: of the pipeline.
+
+    Raises:
+        UndeclaredPartition: it has.
+    """
+    for told in progress.sources if progress is not None else ():
+        for offsets in (told.endOffset, told.latestOffset):
+            undeclared = _undeclared(offsets, source)
+            if undeclared is not None:
+                raise UndeclaredPartition(source.undeclared(undeclared))
+
+
+def _undeclared(offsets: str | None, source: Source) -> str | None:
+    by_topic = json.loads(offsets) if offsets else None
+    for topic, partitions in (by_topic or {}).items():
+        for partition in sorted(map(int, partitions)):
+            if source.number(topic, partition) is None:
+                return f"{topic}/{partition}"
+    return None
+
+
+def pending(checkpoint: Path) -> int | None:
+    """The number of the batch that was planned and is not done; None: there is none."""
+    planned = newest(checkpoint / "offsets")
+    return planned if planned > newest(checkpoint / "commits") else None
+
+
+def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
+    """Let the partitions that a run does not know join it, and write that into its own file.
+
+    Args:
+        run: of which no job may be alive.
+        pipeline: the file as the user has it. Where its generators name lanes it declares the new
+            partitions already, and says what holds for them.
+        bootstrap: of the broker.
+
+    Raises:
+        PartitionsError: there is none, a job is alive, or it is not known what was sent.
+        PipelineError: with the new lanes, the file breaks a rule.
+        CheckpointMismatch: the run's state is not that of the run's file.
+        BrokerError, TopicError: the broker does not say which partitions there are.
+    """
+    own = load_pipeline(run.file)
+    names = _new(own.source, bootstrap)
+    if not names:
+        msg = f"run {run.run} reads {own.source.lanes}, and that is all there is: nothing to accept"
+        raise PartitionsError(msg)
+    owner = Owner(run.folder)
+    try:
+        owner.claim()
+    except SecondDriver as error:
+        msg = f"run {run.run} has a job that is alive: end it with `slackwater stop`, then accept"
+        raise PartitionsError(msg) from error
+    try:
+        _refuse_open_batch(run)
+        lanes = _joining(own.source, names, _progress(run, own))
+        grown = _grown(pipeline, own, lanes)
+        written = run.file.with_name(f".{run.file.name}.new")
+        written.write_text(grown.text, encoding="utf-8")
+        written.replace(run.file)
+    finally:
+        owner.release()
+    return Accepted(grown, lanes)
+
+
+def _new(source: Source, bootstrap: str) -> list[tuple[Source, int]]:
+    """The partitions that are there and not declared."""
+    return [
+        (part, partition)
+        for part in source.parts
+        for partition in sorted(end_offsets(bootstrap, part.topic))
+        if source.number(part.topic, partition) is None
+    ]
+
+
+def _refuse_open_batch(run: Run) -> None:
+    """Refuse to guess whether rows of a batch were sent that no job has tried to end since."""
+    batch, failure = pending(run.checkpoint), run.folder / FAILURE_FILE
+    if batch is None:
+        return
+    said = json.loads(failure.read_text(encoding="utf-8")) if failure.exists() else {}
+    if said.get(REFUSED_BATCH) != batch:
+        msg = (
+            f"batch {batch} of run {run.run} was begun, and is not done: submit the run once more; "
+            "its job ends that batch, stops at the new partition, and then it can be accepted"
+        )
+        raise PartitionsError(msg)
+
+
+def _progress(run: Run, own: Pipeline) -> dict[str, int]:
+    """By attribute, the largest progress of any unit of the run."""
+    if newest(run.checkpoint / "commits") < 0:
+        return {}
+    with own_session("slackwater topics") as spark:
+        reached = highest(spark, run.checkpoint, own)
+    ended = [attribute for attribute, us in reached.items() if us == ENDED]
+    if ended:
+        msg = f"run {run.run} is at its end by {ended[0]}: no lane can join any more; start another"
+        raise PartitionsError(msg)
+    return {attribute: us for attribute, us in reached.items() if us != NOTHING_YET}
+
+
+def _joining(
+    source: Source, names: list[tuple[Source, int]], reached: dict[str, int]
+) -> tuple[JoinedLane, ...]:
+    """The new lanes, numbered behind all others; each side of a join calls its own time its own."""
+    timed, lanes = source.event_time.field, []
+    for number, (part, partition) in enumerate(names, start=source.partitions):
+        at = {part.event_time.field if name == timed else name: us for name, us in reached.items()}
+        lanes.append(JoinedLane(part.topic, partition, number, tuple(sorted(at.items()))))
+    return tuple(lanes)
+
+
+def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[JoinedLane, ...]) -> Pipeline:
+    """The user's file with the record of all lanes that ever joined; it must be the run's."""
+    names, known = ", ".join(lane.name for lane in lanes), own.source.joined_lanes
+    try:
+        grown = with_lanes(pipeline, (*known, *lanes))
+    except PipelineError as error:
+        msg = (
+            f"with {names} the file breaks a rule: {error}: correct the file (where a generator "
+            "names lanes, declare as many partitions as there are, and say what holds for these)"
+        )
+        raise PartitionsError(msg) from error
+    told = pipeline.source.joined_lanes
+    if own.fingerprint not in grown.earlier or known[: len(told)] != told:
+        msg = (
+            "the file differs from the one that the run was submitted with in more than its "
+            "partitions: accept with that one, or start a new run"
+        )
+        raise PartitionsError(msg)
+    return grown

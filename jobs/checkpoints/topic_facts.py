@@ -1,0 +1,96 @@
+"""What the broker says of the topics of a run: their ids, their ends, and how they are cleaned."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from contextlib import closing
+from typing import Any
+
+from kafka import TopicPartition
+from kafka.errors import AuthorizationError, KafkaError
+
+from jobs.brokers.broker import BrokerError, Refused, broker_error
+from jobs.brokers.broker import consumer as make_consumer
+from jobs.brokers.topic_admin import admin_client, asking, compacted, ids_of
+from jobs.checkpoints.agreement import Topic
+from windowing.model.source import Source
+
+_PATIENCE_S = 120.0
+"""How long a batch waits for a broker that must say which topic it has read: as long as a killed
+broker needs to come back, by far."""
+
+
+def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
+    """The topics of a source as they stand on the broker, by name.
+
+    Raises:
+        BrokerError: no broker answers.
+        TopicError: a topic does not exist.
+    """
+    names = [part.topic for part in source.parts]
+    told = asking(bootstrap, "describe", ", ".join(names))
+    with told as admin, closing(make_consumer(bootstrap)) as consumer:
+        ids, policies = ids_of(admin, names), compacted(admin, names)
+        return {name: _topic(consumer, name, ids[name], policies[name]) for name in names}
+
+
+class TopicIds:
+    """Asks for the ids of topics again and again, over one connection.
+
+    Args:
+        bootstrap: of the broker.
+        source: whose topics.
+    """
+
+    def __init__(self, bootstrap: str, source: Source) -> None:
+        self._bootstrap = bootstrap
+        self._names = [part.topic for part in source.parts]
+        self._client: Any = None
+
+    def __call__(self) -> dict[str, str]:
+        """The ids by name, as they are now; waits for a broker that is away.
+
+        Raises:
+            BrokerError: no broker answers for long, or it refuses.
+            TopicError: a topic does not exist.
+        """
+        until_s = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                self._client = self._client or admin_client(self._bootstrap)
+                return ids_of(self._client, self._names)
+            except Refused:
+                self.close()
+                raise
+            except (KafkaError, OSError, BrokerError) as error:
+                self.close()
+                if isinstance(error, AuthorizationError):
+                    raise self._said(error) from error
+                if time.monotonic() > until_s:
+                    if isinstance(error, BrokerError):
+                        raise
+                    raise self._said(error) from error
+                time.sleep(1.0)
+
+    def _said(self, error: Exception) -> BrokerError:
+        return broker_error(self._bootstrap, error, "describe", ", ".join(self._names))
+
+    def close(self) -> None:
+        """Let the connection go."""
+        if self._client is not None:
+            with contextlib.suppress(KafkaError, OSError):
+                self._client.close()
+            self._client = None
+
+
+def _topic(consumer: Any, name: str, topic_id: str, compacted: bool | None) -> Topic:
+    numbers = consumer.partitions_for_topic(name) or ()
+    lanes = [TopicPartition(name, number) for number in sorted(numbers)]
+    begins, ends = consumer.beginning_offsets(lanes), consumer.end_offsets(lanes)
+    return Topic(
+        topic_id,
+        {lane.partition: int(begins[lane]) for lane in lanes},
+        {lane.partition: int(ends[lane]) for lane in lanes},
+        compacted,
+    )

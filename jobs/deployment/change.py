@@ -1,0 +1,100 @@
+"""What a changed pipeline file means for a run that was begun with another version of it.
+
+A pure comparison of two files. The fingerprint decides whether a run may go on, since it digests
+all that decides the result: a checkpoint of one meaning is none of another. What is beside it
+(where rows go, what is checked, when increments run) lets the run go on, and how is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobs.runs.difference import differences
+from jobs.runs.placement import is_version_of, with_place
+from windowing.model import Pipeline
+
+
+class Kind(StrEnum):
+    """What a change is."""
+
+    same = "same"
+    compatible = "compatible"
+    new_run = "new_run"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a file means for a run.
+
+    Attributes:
+        kind: whether the run goes on with it.
+        sentences: each difference by its path in the file; of the same meaning, other spellings.
+        effects: of a compatible change, how the run goes on.
+    """
+
+    kind: Kind
+    sentences: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run's checkpoint is one of the new file, too."""
+        return self.kind is not Kind.new_run
+
+
+def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Change:
+    """Compare a run's own copy of its file with the file as it is now.
+
+    Args:
+        old: the run's.
+        new: the user's, with the lanes that have joined the run.
+        begun_with: the fingerprint that the run was begun with; None: it was not noted. The code of
+            a user's aggregate is part of it, and no copy of that is kept.
+
+    Raises:
+        ValueError: they are two pipelines.
+    """
+    if old.name != new.name:
+        msg = f"{old.name!r} and {new.name!r} are two pipelines, and not two versions of one"
+        raise ValueError(msg)
+    placed = with_place(new, old.output, like=old) if is_version_of(old, new) else new
+    sentences = tuple(differences(old.text, placed.text))
+    if old.fingerprint != new.fingerprint:
+        return Change(Kind.new_run, sentences)
+    if begun_with is not None and not (new.wrote(begun_with) or new.wrote_before(begun_with)):
+        return Change(Kind.new_run, (*sentences, *_other_code(new)))
+    effects = tuple(_effects(old, new))
+    return Change(Kind.compatible if effects else Kind.same, sentences, effects)
+
+
+def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:
+    """How a run goes on whose file differs in what is no part of its meaning."""
+    if not is_version_of(old, new):
+        yield (
+            f"sink: the rows of this run stay in {_place(old)}, where the others of its batches "
+            f"are; a new run writes to {_place(new)}"
+        )
+    if old.quality != new.quality:
+        yield "quality: the next `slackwater quality` checks what the file says now"
+    if old.schedule != new.schedule:
+        yield f"schedule: Airflow goes by {new.schedule!r} as soon as it has read the file"
+    if [part.compacted for part in old.source.parts] != [p.compacted for p in new.source.parts]:
+        yield "compacted: looked at when the job is started the next time"
+
+
+def _place(pipeline: Pipeline) -> str:
+    in_postgres = pipeline.sink is not None and pipeline.sink.postgres is not None
+    return f"{'the schema' if in_postgres else 'the tables'} {pipeline.output}"
+
+
+def _other_code(pipeline: Pipeline) -> Iterator[str]:
+    """Which aggregates have code of the user's: all that can differ between equal files."""
+    for query in pipeline.queries:
+        for aggregate in query.aggregates:
+            if aggregate.user is not None:
+                yield (
+                    f"queries.{query.name}.aggregates.{aggregate.name}: its class has other code "
+                    "than when the run was begun, or that of another one here has"
+                )

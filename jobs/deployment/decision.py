@@ -1,0 +1,236 @@
+"""What `submit` is going to do with a file, worked out before anything is touched.
+
+A pure function of what was asked for and what there is: it attaches to a living run, lets one go on
+from its checkpoint, begins a new one, or refuses and names the ways out as commands. It never ends
+a living job that the user has not said may end.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from jobs.deployment.change import Change, Kind
+
+_NUMBERED = "r"
+"""What proposed names of runs begin with, before their number."""
+
+
+class Refused(RuntimeError):
+    """What was asked for would end or mix something that nobody said may be; nothing was done."""
+
+    exit_code = 2
+
+
+class Step(StrEnum):
+    """What is done with a run."""
+
+    attach = "attach"
+    go_on = "go on"
+    begin = "begin"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A run that the pipeline has.
+
+    Attributes:
+        change: what the file means for it.
+        alive: it has a job that lives, or is about to.
+        beside: it works beside the live one.
+    """
+
+    change: Change
+    alive: bool
+    beside: bool = False
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for.
+
+    Attributes:
+        file: the pipeline file, as it was called.
+        pipeline: its name.
+        run: the run's name; None: the one that is meant by the file.
+        origin: where a new run begins, as it was spelled; None: at the beginning of the log.
+        beside: a new run is to work beside the live one.
+        replace: the jobs of other runs may be ended.
+    """
+
+    file: Path
+    pipeline: str
+    run: str | None = None
+    origin: str | None = None
+    beside: bool = False
+    replace: bool = False
+
+    def command(self, run: str, *more: str) -> str:
+        """The command that submits the file as a run."""
+        return shlex.join(["slackwater", "submit", str(self.file), "--run", run, *more])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is going to be done.
+
+    Attributes:
+        step: with the run.
+        run: its name.
+        ends: the runs whose jobs are ended first.
+        beside: the live run stays what it is.
+        takes_file: a run that is there gets the file as its copy, since its meaning is the same.
+        said: all of it in sentences.
+    """
+
+    step: Step
+    run: str
+    ends: tuple[str, ...] = ()
+    beside: bool = False
+    takes_file: bool = False
+    said: tuple[str, ...] = ()
+
+
+def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
+    """Work out what is going to be done.
+
+    Args:
+        wish: what was asked for.
+        known: the pipeline's runs, by name.
+        live: the one that commands take by default; None: there is none.
+
+    Raises:
+        Refused: nothing is done; the message has the ways out.
+    """
+    run = wish.run or _meant(wish, known, live)
+    if run not in known:
+        return _begin(wish, run, known, live)
+    found = known[run]
+    if not found.change.goes_on:
+        raise Refused(_changed(wish, run, known))
+    if wish.origin is not None:
+        msg = f"run {run} has begun, and --from is for a new one: give it a name that is not taken"
+        raise Refused(msg)
+    if found.alive:
+        told = f"run {run} of pipeline {wish.pipeline} lives, and nothing is submitted: "
+        return Plan(
+            Step.attach,
+            run,
+            beside=found.beside or wish.beside,
+            takes_file=found.change.kind is Kind.compatible,
+            said=_meaning(told, found.change),
+        )
+    beside = wish.beside or (found.beside and run != live)
+    ends = _ends(wish, run, known, beside=beside)
+    told = f"run {run} of pipeline {wish.pipeline} goes on from its checkpoint: "
+    return Plan(
+        Step.go_on,
+        run,
+        ends,
+        beside,
+        takes_file=found.change.kind is Kind.compatible,
+        said=(*_meaning(told, found.change), *_ending(ends)),
+    )
+
+
+def _meant(wish: Wish, known: Mapping[str, Known], live: str | None) -> str:
+    """The run that is meant where none is named."""
+    if live is None:
+        return fresh_name(known)
+    if known[live].change.goes_on and not wish.beside and wish.origin is None:
+        return live
+    if wish.beside or wish.replace:
+        return fresh_name(known)
+    return live  # which is then refused, with the ways out
+
+
+def fresh_name(known: Mapping[str, Known]) -> str:
+    """A name that no run of the pipeline has."""
+    numbers = [
+        int(name[len(_NUMBERED) :])
+        for name in known
+        if name.startswith(_NUMBERED) and name[len(_NUMBERED) :].isdecimal()
+    ]
+    return f"{_NUMBERED}{max(numbers, default=0) + 1}"
+
+
+def _begin(wish: Wish, run: str, known: Mapping[str, Known], live: str | None) -> Plan:
+    ends = _ends(wish, run, known, beside=wish.beside)
+    where = "the beginning of the log" if wish.origin is None else wish.origin
+    told = [f"run {run} of pipeline {wish.pipeline} is a new one, and begins at {where}"]
+    if wish.beside and live is not None:
+        over = shlex.join(["slackwater", "handover", str(wish.file), "--to", run])
+        told.append(f"it works beside run {live}, which stays the live one until `{over}`")
+    beside = wish.beside and live is not None
+    return Plan(Step.begin, run, ends, beside, said=(*told, *_ending(ends)))
+
+
+def _ends(wish: Wish, run: str, known: Mapping[str, Known], *, beside: bool) -> tuple[str, ...]:
+    """The runs whose jobs are ended for this one.
+
+    Raises:
+        Refused: nobody said that they may be.
+    """
+    living = tuple(sorted(name for name, one in known.items() if one.alive and name != run))
+    if not living or beside:
+        return ()
+    if wish.replace:
+        return living
+    more = [] if wish.origin is None else ["--from", wish.origin]
+    ways = [(wish.command(run, *more, "--replace"), f"end {_listed(living)}, then submit {run}")]
+    if run not in known:
+        ways.append((wish.command(run, *more, "--beside"), "let both work, until one takes over"))
+    msg = (
+        f"run {_listed(living)} of pipeline {wish.pipeline} has a job that lives, which run {run} "
+        f"would end: say which is meant{_spelled(ways)}"
+    )
+    raise Refused(msg)
+
+
+def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
+    """What is said where a file has another meaning than the run that it was to be submitted as."""
+    new, change = fresh_name(known), known[run].change
+    living = [name for name, one in known.items() if one.alive]
+    replace = ["--replace"] if living else []
+    ended = f", ending the job of {_listed(living)}" if living else ""
+    ways = [
+        (wish.command(new, *replace), f"a new run from the beginning of the log{ended}"),
+        (wish.command(new, "--from", run, *replace), f"the same from where run {run} is{ended}"),
+        (
+            wish.command(new, "--from", "2013-01-02T00:00Z", *replace),
+            f"the same from what was appended at a time{ended}",
+        ),
+    ]
+    if living:
+        over = shlex.join(["slackwater", "handover", str(wish.file), "--to", new])
+        ways.append((wish.command(new, "--beside"), f"the new run works beside, until `{over}`"))
+    differing = "".join(f"\n  {sentence}" for sentence in change.sentences)
+    return (
+        f"{wish.file} means something else than what run {run} of pipeline {wish.pipeline} was "
+        f"begun with, and its checkpoint is none of the new meaning:{differing}\n"
+        f"nothing was touched; the ways on are{_spelled(ways)}"
+    )
+
+
+def _meaning(told: str, change: Change) -> tuple[str, ...]:
+    if change.kind is Kind.same:
+        spelled = f"; spelled otherwise: {', '.join(change.sentences)}" if change.sentences else ""
+        return (f"{told}the file means what it was begun with{spelled}",)
+    return (f"{told}what has changed is no part of the result", *change.effects)
+
+
+def _ending(ends: tuple[str, ...]) -> tuple[str, ...]:
+    return (f"the job of run {_listed(ends)} is ended first; its rows and checkpoint stay",) * bool(
+        ends
+    )
+
+
+def _listed(runs: tuple[str, ...] | list[str]) -> str:
+    return " and ".join(runs)
+
+
+def _spelled(ways: list[tuple[str, str]]) -> str:
+    return ":" + "".join(f"\n  {command}\n      {meaning}" for command, meaning in ways)

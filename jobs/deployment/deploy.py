@@ -1,0 +1,241 @@
+"""Deploys a pipeline file: gathers what there is, and does what `decision` works out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from infra.endpoints import Endpoints
+from jobs.brokers.topics import offsets_at
+from jobs.deployment.change import Change, Kind, compare
+from jobs.deployment.decision import Known, Plan, Step, Wish, plan
+from jobs.runs.folder import Run, as_accepted, every_run, find, table_of
+from jobs.runs.life import State
+from jobs.runs.looking import life_of
+from jobs.runs.offsets import committed_offsets
+from jobs.runs.orders import live_run
+from jobs.runs.placement import Placement, place, with_place
+from jobs.runs.submission import living, submit, take_file
+from windowing.model import Pipeline, PipelineError
+from windowing.model.lengths import instant_us
+from windowing.spark.sinks import postgres
+from windowing.spark.sinks.growth import additions, conflicts
+from windowing.spark.sinks.rows import schemas
+from windowing.spark.sinks.table import schemas_in
+
+_EARLIEST = -2
+"""Spark's word for the first offset of a partition that is there."""
+
+_ON_THE_WAY_OUT = frozenset({State.failed, State.stopping})
+
+
+class OriginError(ValueError):
+    """What was given is no place in the log where a run could begin."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """What is going to be done, and with what.
+
+    Attributes:
+        plan: what is done with which run.
+        pipeline: what the run is to run: the file, with its rows where the run's are.
+        file: the pipeline file.
+        first: per lane, where a new run begins; None: at the beginning.
+        said: all of it in sentences.
+    """
+
+    plan: Plan
+    pipeline: Pipeline
+    file: Path
+    first: dict[int, int] | None
+    said: tuple[str, ...]
+
+
+def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
+    """Work out what is going to be done; nothing is touched.
+
+    Args:
+        endpoints: of the running stack.
+        pipeline: as the user has it.
+        wish: what was asked for.
+
+    Raises:
+        Refused: the file and the runs that there are do not allow it.
+        OriginError: a run cannot begin there.
+        InfraError: the master does not answer.
+        BrokerError, TopicError: the log cannot be looked at.
+    """
+    live = live_run(endpoints, pipeline.name)
+    found = plan(wish, known_runs(endpoints, pipeline), live.run if live else None)
+    if found.step is not Step.begin:
+        own = find(endpoints, pipeline, found.run).own_pipeline()
+        accepted = as_accepted(endpoints, pipeline, found.run)
+        ours = with_place(accepted, own.output, like=own)
+        return Deployment(found, ours, wish.file, None, found.said)
+    first = None if wish.origin is None else offsets_of(endpoints, pipeline, wish.origin)
+    placement, news = _placed(endpoints, pipeline)
+    said = (*found.said, *_beginning(pipeline, first), *placement.sentences(), *news)
+    return Deployment(found, with_place(pipeline, placement.name), wish.file, first, said)
+
+
+def carry_out(
+    endpoints: Endpoints,
+    deployment: Deployment,
+    *,
+    max_offsets: int | None = None,
+    available_now: bool = False,
+) -> Run:
+    """Do it; jobs that were not named before are not ended.
+
+    Args:
+        endpoints: of the running stack.
+        deployment: from `prepare`.
+        max_offsets: offsets per batch at the most; None: as the run has it, else no limit.
+        available_now: take what is there, then end.
+
+    Raises:
+        RunError: another job was begun meanwhile.
+    """
+    planned, pipeline = deployment.plan, deployment.pipeline
+    first, end, conf, parallelism = deployment.first, None, None, None
+    if planned.step is not Step.begin:
+        options = find(endpoints, pipeline, planned.run).options
+        first, end, conf = options.first, options.end, options.conf
+        parallelism, max_offsets = options.parallelism, max_offsets or options.max_offsets
+    run = submit(
+        endpoints,
+        pipeline,
+        deployment.file,
+        planned.run,
+        beside=planned.beside,
+        may_end=planned.ends,
+        max_offsets=max_offsets,
+        available_now=available_now,
+        parallelism=parallelism,
+        conf=conf,
+        first=first,
+        end=end,
+    )
+    if planned.step is Step.attach and planned.takes_file:
+        take_file(endpoints, run, pipeline)
+    return run
+
+
+def known_runs(endpoints: Endpoints, pipeline: Pipeline) -> dict[str, Known]:
+    """The runs of a pipeline, each with what the file means for it.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    alive = living(endpoints, pipeline.name)
+    return {
+        run.run: Known(
+            change=_change(endpoints, run, pipeline),
+            alive=run.run in alive and life_of(endpoints, run).state not in _ON_THE_WAY_OUT,
+            beside=run.options.beside,
+        )
+        for run in every_run(endpoints, pipeline.name)
+    }
+
+
+def _change(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> Change:
+    try:
+        own = run.own_pipeline()
+    except PipelineError as error:
+        return Change(Kind.new_run, (f"the run's own copy of the file is damaged: {error}",))
+    return compare(own, as_accepted(endpoints, pipeline, run.run), run.fingerprint)
+
+
+def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[int, int]:
+    """Where in its log a new run begins, per lane.
+
+    Args:
+        endpoints: of the stack.
+        pipeline: of the run.
+        origin: another run, to begin where that one is; a time, to begin with what was appended
+            then or later; or offsets by lane, as JSON.
+
+    Raises:
+        OriginError: it is none of these.
+        BrokerError, TopicError: the log cannot be looked at.
+    """
+    source = pipeline.source
+    if origin.lstrip().startswith("{"):
+        found = _told(origin)
+        if strange := sorted(set(found) - set(range(source.partitions))):
+            msg = f"--from {origin}: there is no lane {strange[0]} (of {source.lanes})"
+            raise OriginError(msg)
+    elif origin in {run.run for run in every_run(endpoints, pipeline.name)}:
+        batches, found = committed_offsets(find(endpoints, pipeline, origin).checkpoint, source)
+        if not batches:
+            msg = f"--from {origin}: that run has committed no batch: leave --from out"
+            raise OriginError(msg)
+    else:
+        found = _at(endpoints, pipeline, origin)
+    return {lane: found.get(lane, _EARLIEST) for lane in range(source.partitions)}
+
+
+def _told(text: str) -> dict[int, int]:
+    try:
+        found = {int(lane): int(offset) for lane, offset in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError):
+        found = {0: -1}
+    if any(offset < 0 for offset in found.values()):
+        msg = f'--from {text}: give the first offset of each lane as JSON, as {{"0": 100}}'
+        raise OriginError(msg)
+    return found
+
+
+def _at(endpoints: Endpoints, pipeline: Pipeline, text: str) -> dict[int, int]:
+    try:
+        at_us = instant_us(text)
+    except ValueError:
+        listed = ", ".join(run.run for run in every_run(endpoints, pipeline.name)) or "none yet"
+        msg = (
+            f"--from {text}: that is neither a run of pipeline {pipeline.name} ({listed}), nor a "
+            'time, as 2013-01-02T00:00Z, nor offsets, as {"0": 100}'
+        )
+        raise OriginError(msg) from None
+    found: dict[int, int] = {}
+    for part in pipeline.source.parts:
+        offsets = offsets_at(endpoints.kafka_bootstrap, part.topic, at_us)
+        numbered = ((pipeline.source.number(part.topic, p), at) for p, at in offsets.items())
+        found |= {number: at for number, at in numbered if number is not None}
+    return found
+
+
+def _beginning(pipeline: Pipeline, first: dict[int, int] | None) -> Iterator[str]:
+    if first is not None:
+        source = pipeline.source
+        places = (
+            f"{source.lane(lane)} at {'its beginning' if at == _EARLIEST else f'offset {at}'}"
+            for lane, at in sorted(first.items())
+        )
+        yield f"it reads {', '.join(places)}, and knows nothing of what came before"
+
+
+def _placed(endpoints: Endpoints, pipeline: Pipeline) -> tuple[Placement, list[str]]:
+    """Where the rows of a new run go, and what the tables there are given for it."""
+    want = schemas(pipeline)
+    if pipeline.sink is not None and pipeline.sink.postgres is not None:
+        try:
+            placement = place(pipeline, lambda name: postgres.clashes(pipeline, name))
+        except psycopg.OperationalError as error:
+            said = " ".join(str(error).split()) or type(error).__name__
+            told = f"PostgreSQL does not answer here ({said}): the job looks at its tables itself"
+            return Placement(pipeline.output, {}), [told]
+        return placement, postgres.additions(pipeline, placement.name)
+
+    def have(name: str) -> dict[str, object]:
+        return schemas_in(table_of(endpoints, with_place(pipeline, name)), want)
+
+    placement = place(pipeline, lambda name: conflicts(have(name), want))
+    there = have(placement.name)
+    return placement, additions(there, want) if there else []

@@ -1,0 +1,1 @@
+"""What a driver says of its own end, and when it ends by itself."""

@@ -1,0 +1,148 @@
+"""One driver a run: the one that has claimed its folder.
+
+A second driver of a run reads the same log into the same tables. What the tables take stays right,
+since they take a batch once; but the two tear at one checkpoint, and each dies of the other's files
+again and again. So a driver claims the run before it does anything else, shows that it lives by
+counting, and looks before each batch whether the run is still its own. Nothing here compares the
+clocks of two machines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import uuid
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from infra.process import ProcessId, identify, is_alive
+from windowing.model.run_errors import SecondDriver
+
+OWNER_FILE = "owner.json"
+REFUSED_FILE = "refused.json"
+
+BEAT_S = 2.0
+"""How often a driver shows that it lives."""
+
+SILENT_S = 15.0
+"""How long a driver on another machine may be silent before the run is taken from it."""
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """Who has a run: a driver, by a name of its own and as a process of a machine."""
+
+    driver: str
+    host: str
+    pid: int
+    started: float
+    beat: int = 0
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+class Owner:
+    """A driver's claim on a run.
+
+    Args:
+        folder: the run's.
+        beat_s: how often to show that it lives, in seconds.
+        silent_s: how long to wait for a sign of another machine's driver, and for one on this
+            machine to end, in seconds.
+    """
+
+    def __init__(self, folder: Path, beat_s: float = BEAT_S, silent_s: float = SILENT_S) -> None:
+        self._file, self._beat_s, self._silent_s = folder / OWNER_FILE, beat_s, silent_s
+        me = identify(os.getpid())
+        started = me.started if me else 0.0
+        self._claim = _Claim(uuid.uuid4().hex, socket.gethostname(), os.getpid(), started)
+        self._ended = threading.Event()
+
+    def claim(self) -> None:
+        """Take the run, unless another driver that lives has it.
+
+        Raises:
+            SecondDriver: one has.
+        """
+        other = self._read()
+        if other is not None and self._lives(other):
+            msg = (
+                f"run {self._file.parent.name} belongs to {other}, which lives: this second driver "
+                "ends; to move the run, stop that one first (`slackwater stop`)"
+            )
+            raise SecondDriver(msg)
+        self._write(self._claim)
+        # Of two that claim at one moment the later one has the file; the other sees it here.
+        time.sleep(min(0.2, self._beat_s))
+        self.check()
+        threading.Thread(target=self._beat, daemon=True, name="owner").start()
+
+    def check(self) -> None:
+        """See that the run is still ours.
+
+        Raises:
+            SecondDriver: another driver has it now.
+        """
+        now = self._read()
+        if now is None or now.driver != self._claim.driver:
+            whose = "nobody" if now is None else str(now)
+            msg = (
+                f"run {self._file.parent.name} belongs to {whose} now, taken over while this "
+                "driver was silent: this one ends, and has written nothing since"
+            )
+            raise SecondDriver(msg)
+
+    def release(self) -> None:
+        """Give the run back, if it is still ours."""
+        self._ended.set()
+        now = self._read()
+        if now is not None and now.driver == self._claim.driver:
+            self._file.unlink(missing_ok=True)
+
+    def _lives(self, other: _Claim) -> bool:
+        """Whether another driver lives; waits for one that may be about to end."""
+        here = other.host == self._claim.host
+        until_s = time.monotonic() + self._silent_s
+        while time.monotonic() < until_s:
+            now = self._read()
+            if now is None or (here and not is_alive(ProcessId(other.pid, other.started))):
+                return False
+            if not here and now != other:
+                return True
+            time.sleep(self._beat_s / 4)
+        # A driver whose JVM was killed ends within seconds; one that is still here works.
+        return here
+
+    def _beat(self) -> None:
+        beat, told = 0, False
+        while not self._ended.wait(self._beat_s):
+            now = self._read()
+            if now is None or now.driver != self._claim.driver:
+                return  # `check` says so to whoever writes
+            beat += 1
+            try:
+                self._write(_Claim(**{**asdict(self._claim), "beat": beat}))
+                told = False
+            except OSError as error:
+                # A disk that is full for a while must not silence a driver for good.
+                if not told:
+                    what = "that this driver lives cannot be shown"
+                    sys.stderr.write(f"{self._file}: {what}: {error}\n")
+                told = True
+
+    def _read(self) -> _Claim | None:
+        try:
+            return _Claim(**json.loads(self._file.read_text(encoding="utf-8")))
+        except (FileNotFoundError, ValueError, TypeError):
+            return None
+
+    def _write(self, claim: _Claim) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        written = self._file.with_name(f".{OWNER_FILE}.{self._claim.driver}")
+        written.write_text(json.dumps(asdict(claim)), encoding="utf-8")
+        written.replace(self._file)

@@ -1,0 +1,1 @@
+"""Tools around logs and results: control records, tuning, pictures, dead letters."""

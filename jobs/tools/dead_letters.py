@@ -1,0 +1,274 @@
+"""Dead letters for the person who has to mend a producer: by reason, with examples.
+
+They come from a run's tables, or from the files that `run` wrote; of the latter, what a letter was
+about is found by judging its record again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from windowing.engine.input.batches import Entry
+from windowing.engine.input.refusals import Detail, detail, late_detail
+from windowing.engine.input.values import BadValue, ValueRules, read_value
+from windowing.model import Pipeline
+
+_PLACE = ("source", "partition", "offset")
+_COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
+
+_WAYS_OUT = {
+    "after_end": "nothing may follow an end record: write to a new topic or partition",
+    "malformed": "the producer sends something else than a JSON object; `slackwater record` gives "
+    "you the record",
+    "missing_event_time": "let the producer set the event time, or name another field under "
+    "source.event_time",
+    "bad_event_time": "let the producer send the unit that source.event_time names, or name its "
+    "unit there",
+    "time_out_of_range": "look at the producer's clock and unit, or move source.event_time.min and "
+    "max",
+    "time_ahead": "look at the producer's clock, or allow more under source.event_time.max_ahead",
+    "unknown_field": "declare the field under source.fields, or pass over all such by "
+    "source.unknown_fields: ignore",
+    "null_key": "let the producer set it, or put a ? behind its type: null is a key then",
+    "bad_type": "let the producer send the declared type, or declare what it sends (? allows null)",
+    "bad_expression": "a derived field cannot be computed of it: guard the expression",
+    "late": "allow more disorder (`slackwater tune` shows the cost), or take late records by "
+    "late: {policy: update}",
+    "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
+}
+
+
+class DeadLettersError(RuntimeError):
+    """Dead letters that cannot be read."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A dead letter, and what it was about.
+
+    Attributes:
+        source, partition, offset: the record's place.
+        query: who has refused it; None: no query could use it.
+        reason: of the contract.
+        field, value, rule: as of `windowing.engine.input.refusals.Detail`; None of letters from
+            before there was such.
+    """
+
+    source: str
+    partition: int
+    offset: int
+    query: str | None
+    reason: str
+    field: str | None = None
+    value: str | None = None
+    rule: str | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The letters of one reason.
+
+    Attributes:
+        reason: the reason.
+        letters: how many there are; a record that two queries refuse has two.
+        records: how many records they are about.
+        share: of all records that were read; None: nobody counted them.
+        do: what to do about it.
+        examples: some of them, spread over the fields that they are about.
+    """
+
+    reason: str
+    letters: int
+    records: int
+    share: float | None
+    do: str
+    examples: tuple[Letter, ...]
+
+    def as_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def by_reason(letters: Iterable[Letter], read: int | None, examples: int) -> list[Reason]:
+    """Sum up letters, the most frequent reason first.
+
+    Args:
+        letters: all of a run.
+        read: how many records it has read; None: not known.
+        examples: of each reason, as many as this.
+    """
+    found: dict[str, list[Letter]] = {}
+    for letter in letters:
+        found.setdefault(letter.reason, []).append(letter)
+    reasons = [_reason(reason, own, read, examples) for reason, own in found.items()]
+    return sorted(reasons, key=lambda one: (-one.letters, one.reason))
+
+
+def _reason(reason: str, letters: list[Letter], read: int | None, examples: int) -> Reason:
+    records = len({(one.source, one.partition, one.offset) for one in letters})
+    return Reason(
+        reason=reason,
+        letters=len(letters),
+        records=records,
+        share=records / read if read else None,
+        do=_way_out(reason),
+        examples=tuple(_spread(letters, examples)),
+    )
+
+
+def _way_out(reason: str) -> str:
+    if reason.startswith("rule:"):
+        return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
+    return _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
+
+
+def _spread(letters: list[Letter], most: int) -> Iterator[Letter]:
+    """The first letter about each field, then the next ones, in the order of the log."""
+    ordered = sorted(letters, key=lambda one: (one.source, one.partition, one.offset))
+    turns: dict[str | None, int] = {}
+    ranked = []
+    for place, letter in enumerate(ordered):
+        turns[letter.field] = turn = turns.get(letter.field, -1) + 1
+        ranked.append((turn, place))
+    yield from (ordered[place] for _, place in sorted(ranked)[:most])
+
+
+def in_tables(folder: Path, run: str) -> tuple[list[Letter], int | None]:
+    """The dead letters of a run in Delta tables, and how many records it has read.
+
+    Raises:
+        DeadLettersError: there are no such tables.
+    """
+    try:
+        dead, metrics = (
+            DeltaTable(str(folder / name)).to_pyarrow_table(filters=[("run", "=", run)])
+            for name in ("dead_letters", "metrics")
+        )
+    except DeltaError as error:
+        msg = f"{folder} has no tables of dead letters and metrics ({error}): has the job run?"
+        raise DeadLettersError(msg) from None
+    counted = metrics.select(["query", "read"]).to_pylist()
+    return [_letter(row) for row in dead.to_pylist()], _read(counted)
+
+
+def in_postgres(schema: str, run: str) -> tuple[list[Letter], int | None]:
+    """The same of PostgreSQL; the connection is libpq's, from the environment.
+
+    Raises:
+        DeadLettersError: no data base answers, or it has no such tables.
+    """
+    dead, metrics = (sql.Identifier(schema, name) for name in ("dead_letters", "metrics"))
+    try:
+        with psycopg.connect(row_factory=dict_row) as connection:
+            letters = connection.execute(
+                sql.SQL("select * from {} where run = %s").format(dead), [run]
+            ).fetchall()
+            counted = connection.execute(
+                sql.SQL("select query, read from {} where run = %s").format(metrics), [run]
+            ).fetchall()
+    except psycopg.Error as error:
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        msg = f"PostgreSQL, schema {schema}: {said[0]}: set PGHOST, PGUSER, …; has the job run?"
+        raise DeadLettersError(msg) from None
+    return [_letter(row) for row in letters], _read(counted)
+
+
+def _letter(row: Mapping[str, Any]) -> Letter:
+    """A letter from a row; one of before there were details lacks their columns, or has nulls."""
+    return Letter(**{name: row.get(name) for name in _COLUMNS})  # type: ignore[arg-type]
+
+
+def _read(counted: Iterable[Mapping[str, Any]]) -> int | None:
+    """How many records were read: every query reads all of them."""
+    by_query: dict[str, int] = {}
+    for row in counted:
+        by_query[row["query"]] = by_query.get(row["query"], 0) + row["read"]
+    return max(by_query.values(), default=None)
+
+
+def in_files(
+    pipeline: Pipeline, file: Path, log: Iterable[Entry]
+) -> tuple[list[Letter], int | None]:
+    """The dead letters that `run` wrote, each judged again for what it was about.
+
+    Args:
+        pipeline: by which they were refused.
+        file: OUT.dead.jsonl.
+        log: of which it was made.
+
+    Raises:
+        DeadLettersError: the file cannot be read, or is another one.
+    """
+    letters, read = _lines(file), 0
+    about: dict[tuple[str, int, int], list[int]] = {}
+    for number, letter in enumerate(letters):
+        about.setdefault((letter.source, letter.partition, letter.offset), []).append(number)
+    judge = _Judge(pipeline)
+    for entry in log:
+        numbers = about.get((entry.source, entry.partition, entry.offset), ())
+        read += entry.control is None or bool(numbers)
+        for number in numbers:
+            told = judge.again(letters[number], entry)
+            letters[number] = replace(letters[number], **told._asdict())
+    return letters, read
+
+
+class _Judge:
+    """Says of refused records once more what was wrong with them."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._source, self._rules = pipeline.source, dict[str, ValueRules]()
+        self._rules_of = partial(ValueRules.of, pipeline)
+        self._queries = {query.name: query for query in pipeline.queries}
+
+    def again(self, letter: Letter, entry: Entry) -> Detail:
+        """What a letter's record was refused for.
+
+        Raises:
+            DeadLettersError: the record is none that this query could have refused.
+        """
+        if entry.source not in self._rules:
+            number = self._source.number(entry.source, entry.partition) or 0
+            self._rules[entry.source] = self._rules_of(number)
+        rules = self._rules[entry.source]
+        if letter.query is None:
+            return detail(letter.reason, entry.value, entry.control, entry.append_us, rules)
+        try:
+            return late_detail(
+                self._queries[letter.query], *read_value(entry.value, entry.append_us, rules)
+            )
+        except (KeyError, BadValue):
+            msg = (
+                f"offset {letter.offset} of {letter.source}/{letter.partition} cannot have been "
+                f"{letter.reason} for query {letter.query}: are pipeline and log those of the file?"
+            )
+            raise DeadLettersError(msg) from None
+
+
+def _lines(file: Path) -> list[Letter]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeError) as error:
+        msg = f"{file} cannot be read ({error}): give the OUT.jsonl of `run`, whose dead letters it"
+        raise DeadLettersError(msg + " stands beside") from None
+    letters = []
+    for number, line in enumerate(lines, 1):
+        try:
+            letters.append(Letter(**json.loads(line)))
+        except (ValueError, TypeError):
+            msg = f"{file}:{number}: no dead letter: is it the OUT.dead.jsonl that `run` wrote?"
+            raise DeadLettersError(msg) from None
+    return letters

@@ -1,0 +1,305 @@
+"""Heartbeats: bounds for partitions in which nothing comes, written where they hold.
+
+A silent partition holds the whole stream back. From what is known of its records' way – they
+travel between l and L, their source's clock is off by s – follows how old a record can be that
+still comes. The emitter watches all partitions and writes what it knows into the silent ones, as
+control records: so that what a job concludes from silence is a fact of the log, too.
+
+Source: Srivastava and Widom, "Flexible Time Management in Data Stream Systems", PODS 2004.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+from kafka import TopicPartition
+from kafka.errors import KafkaError
+
+from jobs.brokers.broker import BrokerError, broker_error
+from jobs.brokers.broker import consumer as make_consumer
+from jobs.brokers.producing import control_of, send_all
+from jobs.brokers.topics import TopicError, end_offsets
+from windowing.engine.input.control import Control, ControlError, read_control
+from windowing.engine.input.values import BadValue, ValueRules, read_value
+from windowing.model import Pipeline
+from windowing.model.lengths import INT64_MIN
+from windowing.model.progress.disorder import Delays, Heartbeat
+
+_LOOK_BACK = 1_000
+_LOG_APPEND_TIME = 1
+_STALL_S = 30.0
+
+
+class HeartbeatError(ValueError):
+    """Nothing is known of a partition's delays."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A bound for one silent partition.
+
+    Attributes:
+        partition: which.
+        silent_us: how long nothing came; None: nothing ever did.
+        bound_us: no record below this is still to come.
+        control: the control record that says so, as JSON.
+    """
+
+    partition: int
+    silent_us: int | None
+    bound_us: int
+    control: str
+
+
+@dataclass
+class Seen:
+    """What is known of a topic's partitions.
+
+    Attributes:
+        newest_us: per partition, the largest event time of its good records.
+        heard_us: per partition, when its last good record was appended.
+        ended: partitions that have ended.
+    """
+
+    newest_us: dict[int, int] = field(default_factory=dict)
+    heard_us: dict[int, int] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+
+
+def clock_us() -> int:
+    """Microseconds since 1970 by this machine's clock."""
+    return time.time_ns() // 1_000
+
+
+def delays_of(pipeline: Pipeline, given: Delays | None) -> dict[str, Delays]:
+    """What is known of every lane's way: of the pipeline's heartbeats, or as given for all.
+
+    Raises:
+        HeartbeatError: neither says it, or both do.
+    """
+    disorder = pipeline.source.disorder
+    if isinstance(disorder, Heartbeat) == (given is not None):
+        rule = (
+            "the pipeline states its delays: leave out --max-delay, --min-delay and --skew"
+            if given
+            else "the pipeline's generator is not heartbeat: state the delay with --max-delay 5s"
+        )
+        raise HeartbeatError(rule)
+    if isinstance(disorder, Heartbeat):
+        return dict(disorder.sources)
+    assert given is not None  # noqa: S101 - one of the two is there
+    source = pipeline.source
+    return {source.lane(partition): given for partition in range(source.partitions)}
+
+
+def beats(
+    pipeline: Pipeline,
+    delays: dict[str, Delays],
+    seen: Seen,
+    *,
+    now_us: int,
+    silent_us: int,
+    by_clock: bool = True,
+) -> list[Beat]:
+    """The bounds for all partitions that have been silent for longer than `silent_us`.
+
+    Args:
+        pipeline: whose topic it is.
+        delays: of every lane.
+        seen: what was read of the topic before `now_us`.
+        now_us: the clock.
+        silent_us: how long a partition must have been silent.
+        by_clock: whether the bound may rest on the clock; else on other partitions' records alone.
+    """
+    source = pipeline.source
+    newest = {source.lane(partition): ts_us for partition, ts_us in seen.newest_us.items()}
+    # A clock past all legal times says no more than that: what claims more is not believed.
+    until_us = min(now_us, source.event_time.end_us)
+    known = Control(now_us=until_us if by_clock else None, seen_us=newest)
+    reached_us = known.reached_us(delays)
+    if reached_us is None:
+        return []
+    said: dict[str, Any] = {"seen": newest}
+    if by_clock:
+        said = {"now": until_us, **said}
+    found = []
+    for partition in range(source.partitions):
+        heard_us = seen.heard_us.get(partition)
+        silent = None if heard_us is None else now_us - heard_us
+        if partition in seen.ended or (silent is not None and silent <= silent_us):
+            continue
+        way = delays[source.lane(partition)]
+        bound_us = reached_us - way.max_delay_us - way.skew_us
+        bound_us = min(max(bound_us, INT64_MIN), source.event_time.end_us)
+        if not isinstance(source.disorder, Heartbeat):
+            said = {"bound": bound_us}
+        control = json.dumps(said, separators=(",", ":"))
+        found.append(Beat(partition, silent, bound_us, control))
+    return found
+
+
+class Watch:
+    """Reads a topic's records as they come.
+
+    Args:
+        pipeline: whose topic.
+        consumer: that joins no group.
+    """
+
+    def __init__(self, pipeline: Pipeline, consumer: Any) -> None:
+        self.seen = Seen()
+        self._rules = ValueRules.of(pipeline)
+        self._consumer = consumer
+        topic = pipeline.source.topic
+        self._lanes = [TopicPartition(topic, p) for p in range(pipeline.source.partitions)]
+        consumer.assign(self._lanes)
+        self._begin()
+
+    def catch_up(self) -> None:
+        """Read what has come."""
+        self._read_to(self._consumer.end_offsets(self._lanes))
+
+    def _begin(self) -> None:
+        """Begin near the ends; further back where only control records stand there."""
+        firsts = self._consumer.beginning_offsets(self._lanes)
+        ends = self._consumer.end_offsets(self._lanes)
+        behind, back = list(self._lanes), _LOOK_BACK
+        while behind:
+            for lane in behind:
+                self._consumer.seek(lane, max(firsts[lane], ends[lane] - back))
+            self._read_to(ends)
+            behind = [
+                lane
+                for lane in behind
+                if lane.partition not in self.seen.heard_us and ends[lane] - back > firsts[lane]
+            ]
+            back *= 10
+
+    def _read_to(self, ends: dict[Any, int]) -> None:
+        moved_s = time.monotonic()
+        while any(self._consumer.position(lane) < end for lane, end in ends.items()):
+            for records in self._consumer.poll(timeout_ms=500).values():
+                moved_s = time.monotonic()
+                for record in records:
+                    self._take(record)
+            if time.monotonic() - moved_s > _STALL_S:
+                msg = f"the topic's end was not reached: nothing came for {_STALL_S:g} s"
+                raise BrokerError(msg)
+
+    def _take(self, record: Any) -> None:
+        seen, partition = self.seen, record.partition
+        control = control_of(record.headers)
+        if control is not None:
+            if _ends(control):
+                seen.ended.add(partition)
+            return
+        at_us = record.timestamp * 1_000
+        append_us = at_us if record.timestamp_type == _LOG_APPEND_TIME else None
+        try:
+            ts_us, _ = read_value(record.value, append_us, self._rules)
+        except BadValue:
+            return  # It moves no progress, so its lane is as silent as before.
+        seen.newest_us[partition] = max(ts_us, seen.newest_us.get(partition, ts_us))
+        seen.heard_us[partition] = max(at_us, seen.heard_us.get(partition, at_us))
+
+
+def _ends(control: bytes) -> bool:
+    try:
+        return read_control(control).end
+    except ControlError:
+        return False  # To a job it is a dead letter.
+
+
+@contextmanager
+def watching(pipeline: Pipeline, bootstrap: str) -> Iterator[Watch]:
+    """A watch over a pipeline's topic.
+
+    Raises:
+        BrokerError, TopicError: no broker answers, or the topic or some partition is not there.
+    """
+    source, found = pipeline.source, end_offsets(bootstrap, pipeline.source.topic)
+    for partition in sorted(found):
+        if source.number(source.topic, partition) is None:
+            raise TopicError(source.undeclared(f"{source.topic}/{partition}"))
+    if len(found) != source.partitions:
+        msg = (
+            f"topic {source.topic!r} has {len(found)} partitions, the pipeline declares "
+            f"{source.partitions}: correct the file"
+        )
+        raise HeartbeatError(msg)
+    consumer = make_consumer(bootstrap)
+    try:
+        yield Watch(pipeline, consumer)
+    except KafkaError as error:
+        raise broker_error(bootstrap, error, "read", pipeline.source.topic) from error
+    finally:
+        consumer.close()
+
+
+def emit(
+    pipeline: Pipeline,
+    bootstrap: str,
+    delays: dict[str, Delays],
+    *,
+    silent_us: int,
+    every_s: float | None,
+    stop: Event,
+    told: Callable[[Beat], None],
+    by_clock: bool = True,
+    clock: Callable[[], int] = clock_us,
+) -> int:
+    """Write heartbeats until told to stop; give how many.
+
+    A bound that says no more than the last one of its partition is not written.
+
+    Args:
+        pipeline: whose topic is kept going.
+        bootstrap: `host:port` of a broker.
+        delays: of every lane.
+        silent_us: how long a partition must have been silent.
+        every_s: seconds between two looks; None: look once.
+        stop: set by whoever wants it to end.
+        told: called with each bound that was written.
+        by_clock: whether bounds may rest on the clock.
+        clock: the clock, in microseconds.
+
+    Raises:
+        BrokerError, TopicError, HeartbeatError: the topic cannot be read or written.
+    """
+    last: dict[int, int] = {}
+    written = 0
+    with watching(pipeline, bootstrap) as watch:
+        while not stop.is_set():
+            # The clock is read before the topic: silence must not come from reading for long.
+            now_us = clock()
+            watch.catch_up()
+            due = [
+                beat
+                for beat in beats(
+                    pipeline,
+                    delays,
+                    watch.seen,
+                    now_us=now_us,
+                    silent_us=silent_us,
+                    by_clock=by_clock,
+                )
+                if beat.bound_us > last.get(beat.partition, INT64_MIN)
+            ]
+            if due:
+                messages = [(beat.partition, b"", beat.control) for beat in due]
+                written += send_all(bootstrap, pipeline.source.topic, messages)
+            for beat in due:
+                last[beat.partition] = beat.bound_us
+                told(beat)
+            if every_s is None:
+                break
+            stop.wait(every_s)
+    return written

@@ -1,0 +1,194 @@
+"""Punctuations of a recorded log: the tightest bounds that are true of it.
+
+Bound b, for each multiple b of a step, stands right after the last record of its lane below b: one
+record earlier it would be false, one later it would wait in vain. A lane's bounds run from the
+first multiple above its smallest event time to the first above its largest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
+import polars as pl
+
+from jobs.tools.recording import Event, Recording
+from windowing.engine.input.batches import Entry
+from windowing.engine.input.decode import column
+from windowing.engine.wids import Ints, lowered
+from windowing.model import Pipeline
+from windowing.model.lengths import INT64_MAX
+from windowing.model.limits import LATEST
+from windowing.model.rules import by_event_time
+from windowing.model.windows.window import WindowClass
+
+Stops = Mapping[int, Mapping[int, list[bytes]]]
+"""Per partition and offset, the control records that stand right behind that record."""
+
+_END = b'{"end":true}'
+
+
+class PunctuateError(ValueError):
+    """What was asked for cannot be punctuated."""
+
+    exit_code = 2
+
+
+def step_of(pipeline: Pipeline) -> int:
+    """The largest step, in microseconds, of which all that closes a window is a multiple.
+
+    Windows that records define close right behind a record: there it is a microsecond.
+
+    Raises:
+        PunctuateError: no window looks at a bound of event time.
+    """
+    step_us = 0
+    for query in pipeline.queries:
+        window = query.window
+        if not by_event_time(window, pipeline.source.event_time.field):
+            continue
+        gridded = window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
+        step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1
+    if step_us == 0:
+        msg = "no query goes by event time, whatever is promised: say --every 1min"
+        raise PunctuateError(msg)
+    return step_us
+
+
+def tightest_bounds(ts_us: Ints, every_us: int) -> Ints:
+    """After each record of a lane, the largest multiple that no later one lies below.
+
+    After the last record, it is the first multiple beyond all of them.
+
+    Args:
+        ts_us: event times in offset order.
+        every_us: the step; positive.
+    """
+    if not len(ts_us):
+        return np.empty(0, dtype=np.int64)
+    later = np.minimum.accumulate(ts_us[::-1])[::-1][1:]
+    beyond = (int(ts_us.max()) // every_us + 1) * every_us
+    # The largest integer of all would say that the lane has ended.
+    last = beyond if beyond < INT64_MAX else beyond - every_us
+    return np.append(lowered(later, later % every_us), np.int64(last))
+
+
+def punctuations(
+    pipeline: Pipeline, recording: Recording, every_us: int, per: str | None = None
+) -> Stops:
+    """Where which bounds stand.
+
+    Args:
+        pipeline: whose log it is.
+        recording: all of the log.
+        every_us: the step.
+        per: a field; bounds for each of its values are added where they promise more than the
+            lane's own.
+
+    Raises:
+        PunctuateError: the pipeline has no such field.
+    """
+    if per is not None and per not in pipeline.source.fields:
+        known = ", ".join(pipeline.source.fields) or "none"
+        msg = f"--per {per}: the source has no such field; known: {known}"
+        raise PunctuateError(msg)
+    stops: dict[int, dict[int, list[bytes]]] = {}
+    for partition, lane in recording.lanes.items():
+        here = stops.setdefault(partition, {})
+        limited = lane.with_columns(believed=_believed(pipeline, lane))
+        promised = _rising(here, limited, every_us)
+        if per is not None:
+            _per_key(here, limited, promised, every_us, per)
+    return stops
+
+
+def _believed(pipeline: Pipeline, lane: pl.DataFrame) -> pl.Series:
+    """Of each record, the largest bound that is believed right behind it, at its append time."""
+    rule = pipeline.source.event_time
+    believed = np.full(len(lane), rule.end_us)
+    if rule.max_ahead_us is None:
+        return pl.Series(believed)
+    append_us = lane["append_us"].fill_null(INT64_MAX - rule.max_ahead_us).to_numpy()
+    return pl.Series(np.minimum(believed, np.minimum(append_us, LATEST) + rule.max_ahead_us))
+
+
+def _limited(bounds: Ints, believed: pl.Series) -> Ints:
+    """Bounds, each no larger than what is believed there; none falls back."""
+    limited: Ints = np.maximum.accumulate(np.minimum(bounds, believed.to_numpy()))
+    return limited
+
+
+def _rising(stops: dict[int, list[bytes]], lane: pl.DataFrame, every_us: int) -> Ints:
+    """Note each rise of a lane's bound; give what it has promised after each record."""
+    offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
+    bounds = _limited(tightest_bounds(ts_us, every_us), lane["believed"])
+    for place in _rises(bounds, ts_us):
+        stops.setdefault(offsets[place], []).append(_control(int(bounds[place])))
+    return bounds
+
+
+def _rises(bounds: Ints, ts_us: Ints) -> list[int]:
+    """The places at which a bound says more than the one before, and than no record at all."""
+    if not len(bounds):
+        return []
+    told = np.maximum(bounds, ts_us.min())
+    before = np.concatenate((ts_us.min(keepdims=True), told[:-1]))
+    return np.flatnonzero(told > before).tolist()
+
+
+def _per_key(
+    stops: dict[int, list[bytes]], lane: pl.DataFrame, promised: Ints, every_us: int, per: str
+) -> None:
+    offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
+    placed = lane.select(column(per), "believed").with_row_index("place")
+    for (key,), part in placed.group_by(column(per), maintain_order=True):
+        places = part["place"].to_numpy()
+        bounds = _limited(tightest_bounds(ts_us[places], every_us), part["believed"])
+        for number in _rises(bounds, ts_us[places]):
+            place = int(places[number])
+            if bounds[number] > promised[place]:
+                control = _control(int(bounds[number]), {per: key})
+                stops.setdefault(offsets[place], []).append(control)
+
+
+def _control(bound_us: int, on: Mapping[str, object] | None = None) -> bytes:
+    said = {"bound": bound_us} if on is None else {"bound": bound_us, "on": on}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def punctuated(
+    log: Iterable[Entry], stops: Stops, source: str, end: Collection[int] = ()
+) -> Iterator[Event]:
+    """The log with its punctuations.
+
+    An inserted record takes the offset after its neighbour's, and every later one of its lane moves
+    up: holes stay where they are. It takes the append time of the record before it.
+
+    Args:
+        log: the log, as it was recorded.
+        stops: of `punctuations`.
+        source: the topic's name.
+        end: partitions that get an end behind their last record.
+    """
+    shift: dict[int, int] = {}
+    last: dict[int, Event] = {}
+    for entry in log:
+        lane, offset = entry.partition, entry.offset
+        moved = offset + shift.get(lane, 0)
+        last[lane] = Event(source, lane, moved, entry.value, entry.control, entry.append_us)
+        yield last[lane]
+        for control in stops.get(lane, {}).get(offset, ()):
+            shift[lane] = shift.get(lane, 0) + 1
+            last[lane] = _after(last[lane], control)
+            yield last[lane]
+    for lane in sorted(end):
+        before = last.get(lane, Event(source, lane, -1, None, None, None))
+        yield _after(before, _END)
+
+
+def _after(before: Event, control: bytes) -> Event:
+    return Event(
+        before.source, before.partition, before.offset + 1, None, control, before.append_us
+    )

@@ -1,0 +1,194 @@
+"""A recorded log: as columns, for tools that look at all of it; and as lines of EVENTS.jsonl."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import orjson
+import polars as pl
+
+from windowing.engine.input.batches import Entry
+from windowing.engine.input.pack import DATA, END, RawRows, pack
+from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import check_lane
+from windowing.model import Pipeline
+from windowing.whole_files import whole_file
+
+_CHUNK_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class Event:
+    """A record to be written: what `Entry` describes."""
+
+    source: str
+    partition: int
+    offset: int
+    value: bytes | None
+    control: bytes | None
+    append_us: int | None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The good records of a log, before the ends of their lanes.
+
+    Attributes:
+        lanes: per declared partition, in offset order: `arrival` (the record's number in the log,
+            from 0, bad values and control records counted), `offset`, `ts_us`, `append_us`, and a
+            column for every field, named as in a chunk.
+        ended: per partition that has an end, its number in the log.
+        length: how many records of any kind the log has.
+    """
+
+    lanes: dict[int, pl.DataFrame]
+    ended: dict[int, int]
+    length: int
+
+
+def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
+    """Read a log into columns.
+
+    Args:
+        pipeline: says what a good record is.
+        log: entries of its lanes, each lane in offset order.
+
+    Raises:
+        UndeclaredPartition: one is of none of them.
+    """
+    rules = ValueRules.of(pipeline)
+    empty = pack(RawRows([], [], [], []), rules)
+    frames = {partition: [_placed(empty, [], [])] for partition in range(_lanes(pipeline))}
+    numbers = count()
+    length = 0
+    for part in _chunks(log):
+        by_lane: dict[int, list[tuple[int, Entry]]] = {}
+        for entry in part:
+            by_lane.setdefault(entry.partition, []).append((next(numbers), entry))
+        length += len(part)
+        for partition, placed in by_lane.items():
+            check_lane(pipeline.source, partition)
+            entries = [entry for _, entry in placed]
+            append_us = [entry.append_us for entry in entries]
+            rows = RawRows(
+                offsets=[entry.offset for entry in entries],
+                values=[entry.value for entry in entries],
+                controls=[entry.control for entry in entries],
+                append_us=append_us,
+            )
+            arrival = [number for number, _ in placed]
+            frames[partition].append(_placed(pack(rows, rules), arrival, append_us))
+    whole = {partition: pl.concat(parts, how="diagonal") for partition, parts in frames.items()}
+    ended = {
+        partition: int(ends["arrival"][0])
+        for partition, frame in whole.items()
+        if len(ends := frame.filter(pl.col("kind") == END))
+    }
+    lanes = {
+        partition: frame.filter(
+            pl.col("kind") == DATA, pl.col("arrival") < ended.get(partition, length)
+        ).drop("kind", "refusal")
+        for partition, frame in whole.items()
+    }
+    return Recording(lanes, ended, length)
+
+
+def _chunks(log: Iterable[Entry]) -> Iterator[list[Entry]]:
+    part: list[Entry] = []
+    for entry in log:
+        part.append(entry)
+        if len(part) == _CHUNK_ROWS:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _lanes(pipeline: Pipeline) -> int:
+    return pipeline.source.partitions
+
+
+def _placed(chunk: pl.DataFrame, arrival: list[int], append_us: list[int | None]) -> pl.DataFrame:
+    return chunk.with_columns(
+        pl.Series("arrival", arrival, dtype=pl.Int64),
+        pl.Series("append_us", append_us, dtype=pl.Int64),
+    )
+
+
+def write_events(
+    path: Path, log: Iterable[Entry], told: Callable[[int], None] | None = None
+) -> int:
+    """Write a log as EVENTS.jsonl; give the number of its lines. The file appears whole, or not.
+
+    Args:
+        path: where to.
+        log: what to write.
+        told: called now and then with how many lines there are.
+
+    Raises:
+        WriteError: it cannot be written.
+    """
+    lines = 0
+    with whole_file(path) as file:
+        for lines, entry in enumerate(log, 1):
+            file.write(event_line(entry) + b"\n")
+            if told and lines % 5_000 == 0:
+                told(lines)
+    return lines
+
+
+def event_line(entry: Entry) -> bytes:
+    """Spell an entry as a line of EVENTS.jsonl, without the line's end.
+
+    A value that is JSON in one line stands there as it is, also one with bytes that are no UTF-8 in
+    its texts; any other as text. Bytes that are no text at all become text that is as little JSON
+    as they are, and a null value becomes `null`: in either case a dead letter before and after. So
+    does a control that is no JSON: as text it has no known shape either.
+    """
+    place = {"source": entry.source, "partition": entry.partition, "offset": entry.offset}
+    if entry.append_us is not None:
+        place["append_us"] = entry.append_us
+    head = json.dumps(place, separators=(",", ":")).encode()[:-1]
+    if entry.control is not None:
+        control = entry.control
+        spelled = control if _in_one_line(control) else _as_text(control)
+        return head + b',"control":' + spelled + b"}"
+    value = b"null" if entry.value is None else entry.value
+    if _in_one_line(value):
+        return head + b',"value":' + value + b"}"
+    return head + b',"raw":' + _as_text(value) + b"}"
+
+
+def _as_text(data: bytes) -> bytes:
+    """Any bytes as a string of JSON."""
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "surrogateescape")
+    return json.dumps(text).encode()
+
+
+def _in_one_line(value: bytes) -> bool:
+    if b"\n" in value or b"\r" in value:
+        return False
+    try:
+        orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return _is_but_for_its_texts(value)
+    return True
+
+
+def _is_but_for_its_texts(value: bytes) -> bool:
+    """Whether a value would be JSON if the bytes in it that are no UTF-8 were text."""
+    try:
+        value.decode("utf-8")
+    except UnicodeDecodeError:
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(value.decode("utf-8", "surrogateescape"))
+            return True
+    return False

@@ -1,0 +1,117 @@
+"""Results as people read them: rows of one run, flat, into any tool."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from windowing.model import Query
+from windowing.runtime.newest import flat, newest
+from windowing.whole_files import whole_file
+
+_INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
+
+
+class ResultsError(RuntimeError):
+    """Rows that cannot be read, or not be written as asked."""
+
+    exit_code = 2
+
+
+def of_run(folder: Path, run: str, query: Query, *, history: bool = False) -> pl.DataFrame:
+    """The rows of one run, flat: as `windowing.runtime.newest` has them.
+
+    Args:
+        folder: of the pipeline's tables.
+        run: which run.
+        query: which query.
+        history: every revision, not only the newest.
+
+    Raises:
+        ResultsError: there is no such table.
+        NoNewest: the query has no newest rows.
+    """
+    try:
+        table = DeltaTable(str(folder / query.name)).to_pyarrow_table(filters=[("run", "=", run)])
+    except DeltaError as error:
+        msg = f"{folder / query.name} cannot be read as a Delta table ({error}): has the job run?"
+        raise ResultsError(msg) from None
+    rows = pl.DataFrame(pl.from_arrow(table))
+    return flat(rows, query) if history else newest(rows, query)
+
+
+def lines(rows: pl.DataFrame) -> Iterator[str]:
+    """The rows as lines of JSON; instants as ISO text, in UTC."""
+    for row in _spelled(rows).iter_rows(named=True):
+        yield json.dumps({name: _json(value) for name, value in row.items()}, ensure_ascii=False)
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's ending names.
+
+    Raises:
+        ResultsError: we write no such files.
+    """
+    if path.suffix not in _WRITERS:
+        msg = f"--output {path}: we write {', '.join(_WRITERS)}: name a file that ends so"
+        raise ResultsError(msg)
+    return path.suffix
+
+
+def write(path: Path, rows: pl.DataFrame) -> None:
+    """Write rows in the format of the file's ending; it appears whole, or not.
+
+    Raises:
+        ResultsError: another ending.
+        WriteError: it cannot be written.
+    """
+    make = _WRITERS[format_of(path)]
+    with whole_file(path) as file:
+        make(rows, file)
+
+
+def _csv(rows: pl.DataFrame, file: Any) -> None:
+    """CSV has no lists: they are JSON in a column."""
+    nested = [name for name, type_ in rows.schema.items() if type_.is_nested()]
+    texts = [
+        pl.Series(name, [_text(value) for value in rows[name].to_list()], dtype=pl.String)
+        for name in nested
+    ]
+    _spelled(rows).with_columns(texts).write_csv(file)
+
+
+def _jsonl(rows: pl.DataFrame, file: Any) -> None:
+    file.writelines(line.encode() + b"\n" for line in lines(rows))
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, Any], object]] = {
+    ".parquet": lambda rows, file: rows.write_parquet(file),
+    ".csv": _csv,
+    ".jsonl": _jsonl,
+}
+
+
+def _spelled(rows: pl.DataFrame) -> pl.DataFrame:
+    """Instants as text: Python's own end with the year 9999, and windows need not."""
+    instants = [name for name, type_ in rows.schema.items() if type_ == pl.Datetime]
+    return rows.with_columns(pl.col(name).dt.strftime(_INSTANT) for name in instants)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else json.dumps(_json(value), ensure_ascii=False)
+
+
+def _json(value: Any) -> Any:
+    """A value as JSON has it: infinities as OUT.jsonl spells them."""
+    if isinstance(value, list):
+        return [_json(part) for part in value]
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -1,0 +1,97 @@
+"""A file of events onto the topics of a pipeline: what a topic holds already is not repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.brokers.producing import control_of, send_all
+from jobs.brokers.topics import TopicError, create_topics, last_records
+from windowing.engine.input.batches import Entry
+from windowing.model import Pipeline
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of the events of one topic.
+
+    Attributes:
+        topic: its name.
+        records: how many the file has for it.
+        appended: how many of them were appended now; the others were there.
+    """
+
+    topic: str
+    records: int
+    appended: int
+
+
+def send_events(
+    pipeline: Pipeline,
+    bootstrap: str,
+    entries: Iterable[Entry],
+    told: Callable[[int], None] | None = None,
+) -> list[Sent]:
+    """Bring a pipeline's topics to hold a log, each record once, however often this is called.
+
+    Topics that are missing are made. Records keep the order that they have in their partition; the
+    broker numbers them anew, from 0 and without holes.
+
+    Args:
+        pipeline: whose topics they are.
+        bootstrap: `host:port` of a broker.
+        entries: the log, checked: of the pipeline's lanes, in order.
+        told: called now and then with how many records of a topic were sent.
+
+    Raises:
+        BrokerError: no broker answers, or it refuses.
+        TopicError: a topic has other partitions, or holds something else.
+    """
+    create_topics(pipeline, bootstrap)
+    logs: dict[str, dict[int, list[Entry]]] = {part.topic: {} for part in pipeline.source.parts}
+    for entry in entries:
+        lane = logs[entry.source].setdefault(entry.partition, [])
+        if not lane or entry.offset > lane[-1].offset:  # else a redelivery, which has no effect
+            lane.append(entry)
+    return [_send(bootstrap, topic, lanes, told) for topic, lanes in logs.items()]
+
+
+def _send(
+    bootstrap: str,
+    topic: str,
+    lanes: dict[int, list[Entry]],
+    told: Callable[[int], None] | None,
+) -> Sent:
+    ends = last_records(bootstrap, topic)
+    for partition, (end, record) in ends.items():
+        _check_held(topic, partition, end, record, lanes.get(partition, []))
+    missing = [
+        (partition, entry.value, entry.control)
+        for partition, entries in sorted(lanes.items())
+        for entry in entries[ends[partition][0] :]
+    ]
+    if missing:
+        send_all(bootstrap, topic, missing, told)
+    return Sent(topic, sum(map(len, lanes.values())), len(missing))
+
+
+def _check_held(topic: str, partition: int, end: int, record: Any, entries: list[Entry]) -> None:
+    """See that a partition is empty, or holds a beginning of what is to be sent.
+
+    Raises:
+        TopicError: it holds something else.
+    """
+    if end == 0:
+        return
+    if end <= len(entries) and record is not None:
+        expected = entries[end - 1]
+        same_value = (record.value or None) == (expected.value or None)
+        if same_value and control_of(record.headers) == expected.control:
+            return
+    msg = (
+        f"topic {topic!r} holds other records than the file: partition {partition} ends at {end}, "
+        f"and the file has {len(entries)} for it; send to a new topic, or add the new records to "
+        "the end of the file"
+    )
+    raise TopicError(msg)

@@ -1,0 +1,233 @@
+"""The rows that windows show at first, of every class, if lanes' progress had gone so or so.
+
+Nothing is run: progress before each record says which windows it is late for, and what is left of a
+window is counted. The windows of a class are found as its source says: by the grid of slides, at
+the records that define them, or by the numbers of rows.
+
+Source: Li et al., SIGMOD 2005, section 4 (classes), 6 (measures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from windowing.engine import wids
+from windowing.engine.wids import DEFINED, ENDED, Flags, Ints
+from windowing.engine.windows.assign.assigner import key_columns, unit_columns
+from windowing.engine.windows.chains import CHAIN, FIRST, LAST, chained, end, with_gap
+from windowing.model import Query
+from windowing.model.windows.window import Window, WindowClass
+
+_ROWS = ("wid", "n", "ids")
+_NO_WINDOWS: Ints = np.empty(0, dtype=np.int64)
+
+
+class UnitError(ValueError):
+    """Rows are counted as they arrive, and a unit arrives in two lanes."""
+
+    exit_code = 1
+
+
+def grid_of(query: Query) -> Window:
+    """The windows by which a record is late or not: its own, or what closes right behind it."""
+    window = query.window
+    if window.kind in (WindowClass.TUPLE, WindowClass.SESSION):
+        # A row has its number when progress has passed it, and none if that was before it came; a
+        # record is late for its session if progress had passed it.
+        return replace(window, kind=WindowClass.SLIDING, range_=1, slide=1)
+    return wids.grid(window)
+
+
+def spans(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:
+    """First and last window of each record; the last one is smaller where it is in none."""
+    grid = grid_of(query)
+    first, last = wids.slide_of(grid, ts_us), wids.last_window(grid, ts_us)
+    gridded = query.window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
+    return first, np.where((ts_us < grid.origin) & gridded, first - 1, last)
+
+
+def late_for_some(query: Query, ts_us: Ints, before_us: Ints) -> Flags:
+    """Which records are late for a window, given the progress before each."""
+    first, last = spans(query, ts_us)
+    late: Flags = (first <= last) & (wids.slide_of(grid_of(query), before_us) > first)
+    return late
+
+
+def first_rows(query: Query, records: pl.DataFrame, before_us: Ints | None) -> pl.DataFrame:
+    """Per window and key, what revision 0 would hold.
+
+    Args:
+        query: its window, keys, and mode of lateness.
+        records: good records with `ts_us`, `partition`, `offset`, `place` and the fields.
+        before_us: the progress before each record; None: nothing is late.
+
+    Returns:
+        `wid`, the key's columns, `n` records, and `ids`, the sum of their places.
+
+    Raises:
+        UnitError: rows are counted as they arrive, and a unit arrives in two lanes.
+    """
+    ts_us, kind = records["ts_us"].to_numpy(), query.window.kind
+    on_time = np.ones(len(ts_us), bool) if before_us is None else before_us <= ts_us
+    if kind is WindowClass.TUPLE:
+        return _rows_of_numbers(query, records.filter(pl.Series(on_time)))
+    if kind is WindowClass.SESSION:
+        held = _sessions(query, records.filter(pl.Series(on_time)))
+        return held.select("wid", *key_columns(query), "n", "ids")
+    first, last = spans(query, ts_us)
+    if before_us is not None:
+        open_from = wids.slide_of(grid_of(query), before_us)
+        consistent = query.late.mode == "consistent"
+        first = np.where(consistent & (open_from > first), last + 1, np.maximum(first, open_from))
+    intervals = _intervals(query, records, first, last)
+    if kind is WindowClass.SLIDING:
+        return _spread(query, intervals)
+    if kind is WindowClass.LANDMARK:
+        newest = int(wids.slide_of(query.window, ts_us).max(initial=0))
+        return _covered(query, intervals, newest, None)
+    return _covered(query, intervals, 0, _definers(query, records, on_time))
+
+
+def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[Ints, Ints]:
+    """The end of each window, and the progress that closes it (ENDED: nothing but the end).
+
+    Args:
+        query: the query.
+        records: as of `first_rows`.
+        truth: its rows if nothing is late.
+    """
+    if query.window.kind is WindowClass.SESSION:
+        ends = _sessions(query, records)["end"].to_numpy()
+        return ends, ends
+    ids = truth["wid"].unique().to_numpy()
+    if query.window.kind in DEFINED:
+        return ids, ids + 1
+    if query.window.kind is not WindowClass.TUPLE:
+        ends = wids.end_us(query.window, ids)
+        return ends, ends
+    found = [_closings_of_unit(query.window, unit) for unit in _units(query, records)]
+    ends, closes = zip(*found, strict=True)
+    return np.concatenate(ends), np.concatenate(closes)
+
+
+def _closings_of_unit(window: Window, unit: pl.DataFrame) -> tuple[Ints, Ints]:
+    ts_us, slide = unit["ts_us"].to_numpy(), window.slide
+    rows = (np.arange((len(ts_us) - 1) // slide + 1) + 1) * slide
+    full = rows <= len(ts_us)
+    ends = ts_us[np.minimum(rows, len(ts_us)) - 1]
+    return ends, np.where(full, ends + 1, ENDED)
+
+
+def _units(query: Query, records: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The records of each unit, in canonical order."""
+    unit = unit_columns(query)
+    ordered = records.sort("ts_us", "partition", "offset")
+    parts = ordered.partition_by(unit, maintain_order=True) if unit else []
+    return iter(parts or [ordered])
+
+
+def _sessions(query: Query, records: pl.DataFrame) -> pl.DataFrame:
+    """The sessions of some records: as the rows of `first_rows`, and where each `end`s."""
+    keys, at = key_columns(query), pl.col("ts_us")
+    pieces = records.select(*keys, at.alias(FIRST), at.alias(LAST), ids=pl.col("place").cast(int))
+    drawn = chained(with_gap(query, pieces), keys)
+    return drawn.group_by(*keys, CHAIN).agg(
+        wid=pl.col(FIRST).min(),
+        n=pl.len().cast(pl.Int64),
+        ids=pl.col("ids").sum(),
+        end=end().max(),
+    )
+
+
+def _intervals(query: Query, records: pl.DataFrame, first: Ints, last: Ints) -> pl.DataFrame:
+    """Each record's windows, `first` to `last`, with its key and place; none: left out."""
+    keys = records.select(*key_columns(query), ids=pl.col("place").cast(pl.Int64))
+    frame = keys.with_columns(first=pl.Series(first), last=pl.Series(last))
+    return frame.filter(pl.col("first") <= pl.col("last"))
+
+
+def _spread(query: Query, intervals: pl.DataFrame) -> pl.DataFrame:
+    """Rows of windows that every record has few of: slices, then their windows one by one."""
+    keys = key_columns(query)
+    slices = intervals.group_by(*keys, "first", "last").agg(
+        n=pl.len().cast(pl.Int64), ids=pl.col("ids").sum()
+    )
+    spread = slices.with_columns(wid=pl.int_ranges("first", pl.col("last") + 1)).explode("wid")
+    return spread.group_by("wid", *keys).agg(pl.col("n").sum(), pl.col("ids").sum())
+
+
+def _covered(
+    query: Query,
+    intervals: pl.DataFrame,
+    newest: int,
+    windows: dict[object, Ints] | None,
+) -> pl.DataFrame:
+    """Rows of windows by what begins before and ends after them.
+
+    Args:
+        query: the query.
+        intervals: of the records.
+        newest: the last window there is, where windows follow each other without end.
+        windows: per value of PATTR, the windows that there are, rising; None: all up to `newest`.
+    """
+    keys, unit = key_columns(query), unit_columns(query)
+    groups = intervals.partition_by(keys, maintain_order=True) if keys else []
+    parts = []
+    for group in groups or [intervals]:
+        first, last = group.sort("first"), group.sort("last")
+        if windows is None:
+            ids = np.arange(first["first"][0] if len(first) else 0, newest + 1)
+        else:
+            ids = windows.get(group[unit[0]][0] if unit and len(group) else None, _NO_WINDOWS)
+        opened = np.searchsorted(first["first"].to_numpy(), ids, "right")
+        gone = np.searchsorted(last["last"].to_numpy(), ids, "left")
+        sums = [np.concatenate(([0], part["ids"].to_numpy().cumsum())) for part in (first, last)]
+        counts = {"wid": ids, "n": opened - gone, "ids": sums[0][opened] - sums[1][gone]}
+        rows = pl.DataFrame(counts, schema=dict.fromkeys(_ROWS, pl.Int64))
+        rows = rows.filter(pl.col("n") > 0)
+        key = group.select(keys).head(1)
+        parts.append(rows.join(key, how="cross") if keys else rows)
+    return pl.concat(parts).select("wid", *keys, "n", "ids")
+
+
+def _rows_of_numbers(query: Query, records: pl.DataFrame) -> pl.DataFrame:
+    """Rows of windows over the numbers that records have in canonical order."""
+    parts, newest = [], 0
+    for unit in _units(query, records):
+        numbers = np.arange(len(unit), dtype=np.int64)
+        first = wids.slide_of(query.window, numbers)
+        parts.append(_intervals(query, unit, first, wids.last_window(query.window, numbers)))
+        newest = max(newest, int(first.max(initial=0)))
+    if query.window.range_ is not None:
+        return _spread(query, pl.concat(parts))
+    rows = []
+    for unit, part in zip(_units(query, records), parts, strict=True):
+        last = int(wids.slide_of(query.window, np.array([len(unit) - 1]))[0])
+        rows.append(_covered(query, part, last, None))
+    return pl.concat(rows)
+
+
+def _definers(query: Query, records: pl.DataFrame, on_time: Flags) -> dict[object, Ints]:
+    """Per value of PATTR (None without), the windows that records on time define."""
+    unit, slide = unit_columns(query), query.window.slide
+    by_rank = query.window.kind is WindowClass.SLIDE_BY_RANK
+    records = records.with_columns(on_time=pl.Series(on_time))
+    if by_rank:
+        records = records.filter("on_time")
+    ordered = records.sort("ts_us" if by_rank else "partition", "partition", "offset")
+    found: dict[object, Ints] = {}
+    for part in ordered.partition_by(unit, maintain_order=True) if unit else [ordered]:
+        if query.window.kind is WindowClass.SLIDE_BY_N and part["partition"].n_unique() > 1:
+            msg = (
+                f"query {query.name} counts rows as they arrive, and they arrive in several "
+                "partitions: key the topic by PATTR, or leave the query out"
+            )
+            raise UnitError(msg)
+        chosen = part[slide - 1 :: slide].filter("on_time")
+        key = part[unit[0]][0] if unit and len(part) else None
+        found[key] = np.unique(chosen["ts_us"].to_numpy())
+    return found

@@ -1,0 +1,72 @@
+"""A picture of the first windows of each query on a time line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from jobs.tools.picture_file import PictureError, format_of, save
+from windowing.model.explain.evaluation import evaluation_of
+from windowing.model.explain.first_windows import BY_RECORD, example_step, first_windows, speller
+from windowing.model.explain.pipeline import title
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.windows.window import WindowClass
+
+_SHOWN = 6
+_BAR, _RECORD = "#1f5f8b", "#d1495b"
+_WIDTH, _TITLE_HEIGHT, _BAR_HEIGHT = 9.0, 0.9, 0.28
+
+
+def draw_windows(pipeline: Pipeline, path: Path) -> None:
+    """Draw the first windows of every query, one below the other, each to its own scale.
+
+    Args:
+        pipeline: whose windows.
+        path: the file to write, PNG or SVG by its ending.
+
+    Raises:
+        PictureError: another ending, or nothing to draw.
+        WriteError: the file cannot be written.
+    """
+    format_of(path)
+    undrawn = WindowClass.SESSION, WindowClass.JOIN
+    queries = [query for query in pipeline.queries if query.window.kind not in undrawn]
+    if not queries:
+        msg = f"{pipeline.name} has no windows to draw: sessions and pairs lie where records lie"
+        raise PictureError(msg)
+    height = len(queries) * (_TITLE_HEIGHT + _SHOWN * _BAR_HEIGHT)
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    panels = figure.subplots(len(queries), squeeze=False)[:, 0]
+    for axes, query in zip(panels, queries, strict=True):
+        _draw(axes, query, pipeline)
+    with mpl.rc_context({"svg.hashsalt": pipeline.name}):
+        save(figure, path, dpi=120)
+
+
+def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:
+    window, spell = query.window, speller(query.window, pipeline.source)
+    at_records = window.kind in BY_RECORD
+    extents = first_windows(window, _SHOWN)
+    for row, extent in enumerate(extents):
+        axes.barh(row, extent.end - extent.start, left=extent.start, height=0.7, color=_BAR)
+    # Instants count from the origin; those of windows at records stand for themselves.
+    ticks = sorted({extent.start for extent in extents} | {extent.end for extent in extents})
+    axes.set_xticks(ticks, [spell(tick) for tick in ticks], rotation=45, ha="right", fontsize=7)
+    names = [spell(extent.wid) if at_records else str(extent.wid) for extent in extents]
+    axes.set_yticks(range(_SHOWN), names)
+    if at_records:
+        step = example_step(window)
+        records = range(step, extents[-1].end + 1, step)
+        axes.plot(records, [-1] * len(records), "o", color=_RECORD, markersize=4, clip_on=False)
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)
+    origin = f", from {spell(window.origin)} on" if window.origin and not at_records else ""
+    context = evaluation_of(query, pipeline).context
+    head = f"{query.name} ({context}): {title(query, pipeline.source)}{origin}"
+    axes.set_title(head, loc="left", fontsize=9)
+    axes.set_ylabel("ends at" if at_records else "window")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

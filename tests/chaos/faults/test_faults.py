@@ -1,0 +1,232 @@
+"""Faults on real processes, and what they say when there is nothing to hurt."""
+
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from chaos import faults
+from chaos.errors import Unsupported
+from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
+from chaos.faults.catalogue import FAULTS
+from chaos.faults.checkpoint import LoseLastCommit
+from chaos.plan import _LAST, FaultName
+from infra import process
+from infra.endpoints import Endpoints
+from infra.layout import Layout
+from infra.process import ProcessId, is_alive
+from windowing.model import load_pipeline
+
+PIPELINE = Path(__file__).parents[3] / "pipelines" / "flight_delays.yml"
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Iterator[ProcessId]:
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    one = process.start(command, log=tmp_path / "log", environment={}, cwd=tmp_path)
+    yield one
+    process.send(one, signal.SIGKILL)
+
+
+@pytest.fixture
+def reach(tmp_path: Path) -> LocalReach:
+    return LocalReach(Layout(tmp_path))
+
+
+def test_a_killed_process_is_seen_to_be_gone(reach: LocalReach, victim: ProcessId) -> None:
+    assert reach.kill(victim) == f"pid {victim.pid} is gone"
+    assert not is_alive(victim)
+    with pytest.raises(FaultDidNotApply, match="had ended before the fault"):
+        reach.kill(victim)
+
+
+def test_a_paused_process_is_seen_to_be_stopped_and_goes_on(
+    reach: LocalReach, victim: ProcessId
+) -> None:
+    assert reach.pause(victim) == f"pid {victim.pid} is stopped"
+    assert reach.is_paused(victim)
+    assert reach.resume(victim) == f"pid {victim.pid} goes on"
+    until = time.monotonic() + 5
+    while reach.is_paused(victim):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    reach.kill(victim)
+    assert reach.resume(victim) == f"pid {victim.pid} is gone meanwhile"
+    with pytest.raises(FaultDidNotApply):
+        reach.pause(victim)
+
+
+def test_a_pid_that_belongs_to_another_now_is_not_touched(
+    reach: LocalReach, victim: ProcessId
+) -> None:
+    with pytest.raises(FaultDidNotApply):
+        reach.kill(ProcessId(victim.pid, victim.started - 1))
+    assert is_alive(victim)
+
+
+def test_a_process_of_this_machine_has_no_network_to_be_taken_from(reach: LocalReach) -> None:
+    with pytest.raises(Unsupported, match="kafka shares this machine's network"):
+        reach.cut_off("kafka")
+    with pytest.raises(Unsupported, match="--stack containers"):
+        reach.lose_packets("kafka", 0.5)
+    assert reach.keep_packets("kafka") == 0
+
+
+def test_plans_and_catalogue_have_the_same_faults() -> None:
+    assert set(get_args(FaultName)) == set(FAULTS)
+
+
+def test_a_fault_takes_its_parameters_from_the_plan() -> None:
+    assert fault_named("kill_broker", hold_s=7.0).hold_s == 7.0
+    assert vars(fault_named("duplicate_sends", records=9))["records"] == 9
+
+
+def test_with_no_job_there_is_nothing_to_hurt(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    with pytest.raises(FaultDidNotApply, match="no executor runs under the Spark workers"):
+        faults.strike(lambda: faults.kill_executor(layout), batches=1)
+    with pytest.raises(FaultDidNotApply, match="no driver runs"):
+        faults.kill_driver(layout)
+
+
+def test_what_can_only_come_last_is_what_ends_the_run_or_needs_the_reserve() -> None:
+    last = {name for name, kind in FAULTS.items() if kind.ends == "run" or kind.reserve}
+    assert set(_LAST) == last
+
+
+class Job:
+    """Stands for a job: when it is submitted it runs the batch again whose commit is gone."""
+
+    def __init__(self, commits: Path, works: bool = True) -> None:
+        self.commits, self.works, self.told = commits, works, [""]
+
+    def stop(self) -> None:
+        self.told.append("stop")
+
+    def submit(self) -> None:
+        self.told.append("submit")
+        if self.works:
+            (self.commits / "11").touch()
+
+
+def scene_of(job: Job, folder: Path) -> Scene:
+    endpoints = Endpoints("127.0.0.1:9092", "", "", "", "", "", "", folder, "")
+    return Scene(
+        endpoints=endpoints,
+        pipeline=load_pipeline(PIPELINE),
+        topic="t",
+        checkpoint=folder,
+        reach=LocalReach(Layout(folder)),
+        rng=random.Random(1),
+        stop_job=job.stop,
+        submit_job=job.submit,
+        restart=lambda name: None,
+    )
+
+
+@pytest.fixture
+def commits(tmp_path: Path) -> Path:
+    folder = tmp_path / "commits"
+    folder.mkdir()
+    for name in ("9", "10", "11", ".9.crc", ".11.crc"):
+        (folder / name).touch()
+    return folder
+
+
+def test_the_last_commit_is_lost_while_the_job_stands(commits: Path, tmp_path: Path) -> None:
+    job, attack = Job(commits), LoseLastCommit()
+    scene = scene_of(job, tmp_path)
+    assert attack.inject(scene) == "commits/11 is deleted"
+    assert sorted(path.name for path in commits.iterdir()) == [".9.crc", "10", "9"]
+    assert job.told == ["", "stop"]
+    assert attack.heal(scene) == "batch 11 was run again"
+    assert job.told == ["", "stop", "submit"]
+
+
+def test_a_lost_commit_that_nobody_misses_is_no_evidence(
+    commits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chaos.faults.checkpoint._DONE_AGAIN_S", 0.1)
+    attack = LoseLastCommit()
+    scene = scene_of(Job(commits, works=False), tmp_path)
+    attack.inject(scene)
+    with pytest.raises(FaultDidNotApply, match="batch 11 was not run again"):
+        attack.heal(scene)
+
+
+@pytest.mark.parametrize(
+    "name", ["kill_broker", "pause_broker", "kill_spark_worker", "roll_spark_workers"]
+)
+def test_a_daemon_that_does_not_run_cannot_be_hurt(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FaultDidNotApply, match=r"no daemon .* is running"):
+        fault_named(name).inject(scene_of(Job(tmp_path), tmp_path))
+
+
+def test_without_commits_none_can_be_lost_and_the_job_runs_on(tmp_path: Path) -> None:
+    job, attack = Job(tmp_path, works=False), LoseLastCommit()
+    scene = scene_of(job, tmp_path)
+    with pytest.raises(FaultDidNotApply, match="0 batches are committed"):
+        attack.inject(scene)
+    assert attack.heal(scene) == "job submitted again"
+
+
+def checkpoint_of(folder: Path, batches: int = 3) -> Path:
+    """A checkpoint as Spark writes it, with one state file per batch."""
+    for name in ("offsets", "commits", "state/0/0"):
+        (folder / name).mkdir(parents=True)
+    for batch in range(batches):
+        ends = f'{{"t": {{"0": {10 * (batch + 1)}}}}}'
+        (folder / "offsets" / str(batch)).write_text(f"v1\n{{}}\n{ends}")
+        (folder / "offsets" / f".{batch}.crc").touch()
+        (folder / "commits" / str(batch)).write_text(f'v2\n{{"ids":"u{batch}"}}')
+        for name in (f"{batch + 1}_u{batch}.changelog", f"{batch + 1}_other.changelog"):
+            (folder / "state/0/0" / name).write_bytes(bytes(range(64)))
+    return folder
+
+
+def test_a_damaged_file_is_the_one_that_counts_and_is_put_back(tmp_path: Path) -> None:
+    checkpoint = checkpoint_of(tmp_path)
+    before = {path: path.read_bytes() for path in checkpoint.rglob("*") if path.is_file()}
+    for name, file in (
+        ("delete_state_delta", "state/0/0/3_u2.changelog"),
+        ("corrupt_state_delta", "state/0/0/3_u2.changelog"),
+        ("delete_offsets", "offsets/2"),
+        ("corrupt_offsets", "offsets/2"),
+    ):
+        scene = scene_of(Job(tmp_path, works=False), checkpoint)
+        scene.job_error = lambda said=f"{file} is gone": said
+        attack = fault_named(name)
+        assert file in attack.inject(scene)
+        damaged = checkpoint / file
+        assert not damaged.exists() or damaged.read_bytes() != before[damaged]
+        assert scene.named[0].missing == ()
+        attack.heal(scene)
+        found = {path: path.read_bytes() for path in checkpoint.rglob("*") if path.is_file()}
+        assert found == before
+
+
+def test_rewound_offsets_are_those_of_the_batch_before_and_are_put_back(tmp_path: Path) -> None:
+    checkpoint = checkpoint_of(tmp_path)
+    last = checkpoint / "offsets" / "2"
+    whole = last.read_text()
+    scene = scene_of(Job(tmp_path, works=False), checkpoint)
+    scene.job_error = lambda: "lane t/0 got offset 20 again"
+    attack = fault_named("rewind_offsets")
+    assert attack.inject(scene) == "partition 0 is set back from 30 to 20; the job stopped"
+    assert last.read_text() == whole.replace("30", "20")
+    assert scene.named[0].missing == ()
+    (checkpoint / "offsets" / "3").touch()  # what the job planned from the wrong place
+    attack.heal(scene)
+    assert last.read_text() == whole
+    assert not (checkpoint / "offsets" / "3").exists()
+
+
+def test_without_state_there_is_nothing_to_damage(tmp_path: Path) -> None:
+    for name in ("delete_state_delta", "corrupt_state_snapshot", "delete_offsets"):
+        with pytest.raises(FaultDidNotApply, match="after 0 batches the checkpoint has no"):
+            fault_named(name).inject(scene_of(Job(tmp_path), tmp_path))

@@ -1,0 +1,46 @@
+"""What is said of a run whose job never came to a batch: unknown, in a report, and no error."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from chaos.control.reach import LocalReach
+from chaos.history import History
+from chaos.plan import parse_plan
+from chaos.run.judgement import judge
+from chaos.run.siege import Siege
+from chaos.run.site import Site
+from chaos.run.target import Target
+from chaos.verdict.checks import Outcome, merged
+from chaos.workload.feed import Feed
+from infra.endpoints import Endpoints
+from infra.layout import Layout
+from tests.chaos.workload.test_own_workload import SHOP
+from windowing.model import parse_pipeline
+
+PLAN = """\
+name: shop
+pipeline: orders.yml
+workload: {python: 'a:b', records: 200, max_offsets: 10}
+faults: [kill_executor]
+recovery: {within: 1 minute}
+"""
+
+
+def test_a_job_without_a_batch_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was an error without a report, and took the plans behind it along."""
+    pipeline = parse_pipeline(SHOP)
+    endpoints = Endpoints("127.0.0.1:1", "", "", "", "", "", "", tmp_path, "")
+    site = Site(lambda: endpoints, endpoints, LocalReach(Layout(tmp_path)), lambda _: None)
+    target = Target(pipeline, tmp_path / "p.yml", endpoints, "r", 10)
+    nothing = Feed([], [], [])
+    rng = random.Random(1)
+    siege = Siege(parse_plan(PLAN), target, site, History(), 0.0, rng, lambda _: None, nothing)
+    monkeypatch.setattr("chaos.run.judgement.read_topics", lambda *_: [])
+    found = judge(siege, "127.0.0.1:1")
+    assert found.verdict is None
+    assert merged(found.checks) is Outcome.unknown
+    assert any("nothing to compare: " in check.detail for check in found.checks)

@@ -1,0 +1,163 @@
+"""What drawn cases have in them: pairs of features, and which of them can be."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chaos.simulator.case import Case, Failure, Step
+from chaos.simulator.features import ALL, pair_number, pairs_of
+from chaos.simulator.pairs import ILLEGAL, legal, spelled, summary
+from chaos.simulator.platform.parts import Parts
+from chaos.simulator.run import draw_case
+from windowing.model import PipelineError, parse_pipeline
+
+RUNS = 2000
+PIPELINE = """
+name: p
+source:
+  topic: s
+  partitions: 1
+  format: json
+  event_time: {field: ts, unit: us}
+  fields: {g: string, h: int, n: int}
+  disorder: ordered
+late: {policy: update, every: 5 us}
+retention: 5 us
+queries:
+  q: {window: RANGE 4 us SLIDE 2 us WATTR ts, group_by: [g], aggregates: {n: count}}
+"""
+JOIN = """
+name: j
+join:
+  left: {source: {topic: l, partitions: 1, format: json, event_time: {field: ts, unit: us},
+    fields: {g: string}, disorder: ordered}}
+  right: {source: {topic: r, partitions: 1, format: json, event_time: {field: ts, unit: us},
+    fields: {g: string}, disorder: ordered}}
+  equal: [g]
+  select: {g: left.g}
+"""
+WINDOW = "RANGE 4 us SLIDE 2 us WATTR ts"
+ROWS = "RANGE 4 rows SLIDE 2 rows WATTR row_num"
+DROP = "late: {policy: drop}"
+UPDATE = "late: {policy: update, every: 5 us}"
+
+# What a rule of the list says of pipelines, as a change to one that is valid.
+REFUSED = {
+    "E_LATE_UPDATE": [(WINDOW, ROWS)],
+    "windows of rows lie over no attribute": [(WINDOW, f"{ROWS} RATTR n"), (UPDATE, DROP)],
+    "E_DISORDER": [
+        (WINDOW, "RANGE 4 SLIDE 2 WATTR n"),
+        ("disorder: ordered", "disorder: punctuation"),
+        (UPDATE, DROP),
+    ],
+    "early rows are for windows that records to come do not move": [
+        (WINDOW, f"{ROWS} ORDER event_time, early: {{records: 1}}"),
+        (UPDATE, DROP),
+    ],
+    "idle_timeout is for windows": [
+        (WINDOW, ROWS),
+        (UPDATE, DROP),
+        ("disorder: ordered", "disorder: ordered\n  idle_timeout: 1 s"),
+    ],
+    "E_ORIGIN, E_ATTR_MIX: ALIGN": [(WINDOW, "SESSION 4 us WATTR ts ALIGN start")],
+    "E_ORIGIN, E_ATTR_MIX: ORIGIN": [(WINDOW, f"{ROWS} ORIGIN 1 us"), (UPDATE, DROP)],
+    "E_MISSING": [(WINDOW, "{range: 4 us, slide: 2 us, wattr: ts, gaps: {a: 1 us}}")],
+    "E_ATTR_MIX: SESSION": [
+        (WINDOW, "{session: 4 us, wattr: ts, align: start, gaps: {a: 1 us}}"),
+    ],
+    "E_ATTR_TYPE": [
+        (WINDOW, "{session: 4 us, wattr: ts, gaps: {a: 1 us}}"),
+        ("group_by: [g]", "group_by: [g, h]"),
+    ],
+    "retention in windows needs a SLIDE in time": [
+        (WINDOW, "SESSION 4 us WATTR ts"),
+        ("retention: 5 us", "retention: {windows: 2}"),
+    ],
+    "retention in windows needs a SLIDE": [
+        (WINDOW, "{session: 4 us, wattr: ts, gaps: {a: 1 us}}"),
+        ("retention: 5 us", "retention: {windows: 2}"),
+    ],
+    "update needs a retention": [("retention: 5 us\n", "")],
+}
+REFUSED_JOINS = {
+    "a join has no early rows": [("disorder: ordered", "disorder: ordered, idle_timeout: 1 s")],
+    "a join needs progress of its lanes": [("disorder: ordered", "disorder: {ordered_per: g}")],
+    "a join has no windows to count": [("name: j", "name: j\nretention: {windows: 2}")],
+    "a join has no windows and no aggregates": [("name: j", "name: j\naccumulation: discarding")],
+    "a join stands instead of queries": [("name: j", f"name: j\n{PIPELINE[8:]}")],
+}
+# True by how features are read off a pipeline, which has one of these, or none.
+BY_DEFINITION = {
+    "only joins have sides",
+    "one side or both",
+    "a shard has one of them",
+    "one length",
+    "without update a query has no retention",
+}
+
+
+def changed(text: str, changes: list[tuple[str, str]]) -> str:
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def test_what_the_changes_are_made_to_is_valid() -> None:
+    assert parse_pipeline(PIPELINE)
+    assert parse_pipeline(JOIN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(pytest.param(changed(PIPELINE, changes), id=why) for why, changes in REFUSED.items()),
+        *(pytest.param(changed(JOIN, changes), id=why) for why, changes in REFUSED_JOINS.items()),
+    ],
+)
+def test_the_validator_refuses_what_the_list_calls_illegal(text: str) -> None:
+    with pytest.raises(PipelineError):
+        parse_pipeline(text)
+
+
+def test_every_rule_of_the_list_is_shown_or_true_by_definition() -> None:
+    shown = [*REFUSED, *REFUSED_JOINS, *BY_DEFINITION]
+    assert not [rule.why for rule in ILLEGAL if not any(rule.why.startswith(s) for s in shown)]
+
+
+def test_features_are_read_off_pipeline_log_and_plan() -> None:
+    lane = ({"source": "s", "partition": 0, "offset": 0, "control": {"bound": 1, "on": {"g": 1}}},)
+    plan = (Step(take=(1,), failures=(Failure("sink refuses"),), restore=1),)
+    case = Case("by hand", "slackwater", PIPELINE, (lane,), plan, compact_after=1)
+    met = {spelled(number) for number in pairs_of(case, parse_pipeline(PIPELINE))}
+    assert {
+        "class sliding × control bound on",
+        "late update × fault sink refuses",
+        "generator ordered × fault old checkpoint",
+        "aggregate count × run compaction at once",
+    } <= met
+    assert not any("tumbling" in pair or "several lanes" in pair for pair in met)
+
+
+def test_nearly_all_legal_pairs_are_drawn_and_no_other() -> None:
+    met: set[int] = set()
+    for number in range(RUNS):
+        case = draw_case(3, number, Parts())
+        met |= pairs_of(case, parse_pipeline(case.pipeline))
+    apart = {number for number in met if _of(number)[0] != _of(number)[1]}
+    assert not sorted(map(spelled, apart - legal()))
+    assert len(met & legal()) >= 0.95 * len(legal())
+
+
+def _of(number: int) -> tuple[str, str]:
+    return ALL[number // len(ALL)][0], ALL[number % len(ALL)][0]
+
+
+def test_the_summary_names_what_was_not_met() -> None:
+    pair = pair_number(("class", "sliding"), ("late", "drop"))
+    first, second = summary(legal() - {pair})
+    assert re.fullmatch(r"pairs of features met: (\d+) of (\d+), 100\.0%", first)
+    assert second == "not met: class sliding × late drop"
+    assert len([*summary(legal())]) == 1

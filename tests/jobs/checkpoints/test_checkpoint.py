@@ -1,0 +1,92 @@
+"""What a job says of a checkpoint that lacks something, before and after Spark has looked."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jobs.checkpoints.checkpoint import examine
+from jobs.driver.failures import final_reason, windowing_error
+from windowing.model.run_errors import CheckpointDamaged
+from windowing.model.user.user_aggregate import UserAggregateError
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    for name, count in (("offsets", 3), ("commits", 2)):
+        (tmp_path / name).mkdir()
+        for batch in range(count):
+            (tmp_path / name / str(batch)).write_text('v1\n{}\n{"t":{"0":1}}')
+    return tmp_path
+
+
+def test_a_whole_checkpoint_and_a_new_one_are_good(checkpoint: Path) -> None:
+    examine(checkpoint)
+    examine(checkpoint / "none")
+
+
+def test_a_lost_plan_of_a_committed_batch_is_named(checkpoint: Path) -> None:
+    (checkpoint / "offsets" / "1").unlink()
+    with pytest.raises(CheckpointDamaged, match=r"offsets/1 of a committed batch is missing: put"):
+        examine(checkpoint)
+
+
+def test_commits_beyond_all_plans_are_named(checkpoint: Path) -> None:
+    for batch in (1, 2):
+        (checkpoint / "offsets" / str(batch)).unlink()
+    with pytest.raises(CheckpointDamaged, match=r"offsets/1 of a committed batch is missing"):
+        examine(checkpoint)
+
+
+@pytest.mark.parametrize("data", [b"", b"v1", b"v1\n{}\n{", b"\xff\xfe", b"v9\n{}\n{}"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_plan_that_cannot_be_read_is_named(checkpoint: Path, batch: int, data: bytes) -> None:
+    (checkpoint / "offsets" / str(batch)).write_bytes(data)
+    with pytest.raises(CheckpointDamaged, match=rf"offsets/{batch} cannot be read"):
+        examine(checkpoint)
+
+
+def test_records_that_are_gone_are_named_with_their_place() -> None:
+    said = final_reason(
+        "Job aborted\nKafkaIllegalStateException: Some data may have been lost. Could not read "
+        "records in offset [100, 200) for topic partition t-1 with consumer group g"
+    )
+    assert said is not None
+    assert "t-1 from offset 100 on" in said
+    assert "start a new run" in said
+
+
+@pytest.mark.parametrize("why", ["File file:{0} does not exist", "Checksum error: file:{0} at 0"])
+def test_a_state_file_is_named(why: str) -> None:
+    file = "/c/checkpoint/state/0/1/7_ab-1.changelog"
+    said = final_reason(f"stage failed\n{why.format(file)}")
+    assert said is not None
+    assert file in said
+    assert "put it back" in said
+    assert final_reason("a broker was not available") is None
+
+
+def test_a_full_disk_is_said_with_the_places_that_may_be_full(tmp_path: Path) -> None:
+    said = final_reason(
+        "Caused by: FSError: java.io.IOException: No space left on device", [tmp_path]
+    )
+    assert said is not None
+    assert re.fullmatch(
+        rf"No space left on device; {tmp_path} has \d+ bytes left: make room, then submit .*", said
+    )
+
+
+def test_what_a_users_class_does_is_final_and_said_in_its_words() -> None:
+    said = "python:mine:Aggregate: update(0, 7) failed: ZeroDivisionError: division by zero"
+    text = f"""[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted:
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "windowing/model/user/user_aggregate.py", line 106, in call
+ZeroDivisionError: division by zero
+
+The above exception was the direct cause of the following exception:
+
+windowing.model.user.user_aggregate.UserAggregateError: {said}
+
+\tat org.apache.spark.api.python.BasePythonRunner"""
+    assert final_reason(text) == said
+    assert isinstance(windowing_error(text), UserAggregateError)

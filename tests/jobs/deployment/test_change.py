@@ -1,0 +1,131 @@
+"""A changed file: whether a run may go on with it is its fingerprint's word, and is said why."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.deployment.change import Change, Kind, compare
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.file.joining import with_lanes
+from windowing.model.joined import JoinedLane
+from windowing.model.legacy_fingerprint import legacy_fingerprint
+
+TEXT = """
+name: p
+source: {topic: s, partitions: 2, format: json, event_time: {field: ts, unit: us},
+  fields: {k: int, v: int}, disorder: {slack: 2 minutes}}
+late: {policy: update, every: 5 minutes}
+retention: 1 hour
+shards: 2
+queries:
+  a: {window: RANGE 10 minutes SLIDE 10 minutes WATTR ts, group_by: [k], aggregates: {n: count}}
+sink: {table: t}
+"""
+A = ("queries", "a")
+EDITS: dict[str, tuple[tuple[str, ...], Any, bool]] = {
+    "another aggregate": ((*A, "aggregates", "s"), "sum(v)", False),
+    "none": ((*A, "aggregates", "n"), None, True),
+    "another window": ((*A, "window"), "RANGE 20 minutes SLIDE 10 minutes WATTR ts", False),
+    "the window, spelled otherwise": ((*A, "window"), "RANGE 600 s SLIDE 600 s WATTR ts", True),
+    "another key": ((*A, "group_by"), [], False),
+    "another query": (
+        ("queries", "b"),
+        {"window": "SESSION 5 minutes WATTR ts", "aggregates": {"n": "count"}},
+        False,
+    ),
+    "more shards": (("shards",), 3, False),
+    "another slack": (("source", "disorder"), {"slack": "3 minutes"}, False),
+    "the slack, spelled otherwise": (("source", "disorder"), {"slack": "120 s"}, True),
+    "one more field": (("source", "fields", "w"), "int", False),
+    "another retention": (("retention",), "2 hours", False),
+    "compacted": (("source", "compacted"), True, True),
+    "another table": (("sink",), {"table": "u"}, True),
+    "another kind of sink": (("sink",), {"postgres": "t"}, True),
+    "a schedule": (("schedule",), "@daily", True),
+    "a check": (("quality",), [{"expect_column_values_to_not_be_null": {"column": "n"}}], True),
+}
+"""Edits of the file: where, what stands there then, and whether a run may go on."""
+
+
+def edited(*edits: str) -> Pipeline:
+    document = copy.deepcopy(yaml.safe_load(TEXT))
+    for edit in edits:
+        path, value, _ = EDITS[edit]
+        inner = document
+        for name in path[:-1]:
+            inner = inner[name]
+        if value is not None:
+            inner[path[-1]] = value
+    return parse_pipeline(yaml.safe_dump(document))
+
+
+@given(st.lists(st.sampled_from([*EDITS]), unique_by=lambda edit: EDITS[edit][0], max_size=4))
+def test_a_run_goes_on_iff_the_meaning_is_the_same(edits: list[str]) -> None:
+    old, new = edited(), edited(*edits)
+    change = compare(old, new)
+    assert change.goes_on == (old.fingerprint == new.fingerprint)
+    assert change.goes_on == all(EDITS[edit][2] for edit in edits)
+    assert change.goes_on == (change.kind in (Kind.same, Kind.compatible))
+    assert bool(change.effects) == (change.kind is Kind.compatible)
+    for edit in edits:
+        path, value, _ = EDITS[edit]
+        said = any(sentence.startswith(".".join(path)) for sentence in change.sentences)
+        assert said == (value is not None)
+
+
+def test_a_difference_is_said_by_its_path() -> None:
+    assert compare(edited(), edited("another aggregate", "more shards")) == Change(
+        Kind.new_run, ("shards: was 2, now 3", "queries.a.aggregates.s: new, 'sum(v)'")
+    )
+
+
+def test_how_a_run_goes_on_is_said() -> None:
+    change = compare(edited(), edited("another table", "a schedule", "compacted", "a check"))
+    assert [effect.partition(":")[0] for effect in change.effects] == [
+        "sink",
+        "quality",
+        "schedule",
+        "compacted",
+    ]
+    assert "stay in the tables t" in change.effects[0]
+    assert "a new run writes to the tables u" in change.effects[0]
+
+
+def test_a_version_of_the_sink_is_no_change_of_the_users() -> None:
+    versioned = parse_pipeline(edited().text.replace("table: t", "table: t_v2"))
+    assert compare(versioned, edited()) == Change(Kind.same)
+    assert compare(edited(), versioned).kind is Kind.compatible
+
+
+def test_two_pipelines_are_no_versions_of_one() -> None:
+    other = parse_pipeline(TEXT.replace("name: p", "name: q"))
+    with pytest.raises(ValueError, match="two pipelines"):
+        compare(edited(), other)
+
+
+def test_other_code_of_a_users_aggregate_is_another_meaning() -> None:
+    """The copy of the file is the same: only what was noted tells."""
+    text = TEXT.replace("{n: count}", "{n: 'python:pipelines.swing:Swing(v)'}")
+    pipeline = parse_pipeline(text)
+    assert compare(pipeline, pipeline, pipeline.fingerprint).kind is Kind.same
+    assert compare(pipeline, pipeline, None).kind is Kind.same
+    change = compare(pipeline, pipeline, "another")
+    assert change.kind is Kind.new_run
+    assert change.sentences[0].startswith("queries.a.aggregates.n: its class has other code")
+
+
+def test_a_run_that_was_begun_under_a_fingerprint_of_the_first_form_goes_on() -> None:
+    """Also where lanes have joined it since."""
+    old = edited()
+    first = legacy_fingerprint(old.source, old.shards, old.queries)
+    assert compare(old, old, first).kind is Kind.same
+    joined = JoinedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
+    grown = with_lanes(old, [joined])
+    assert compare(grown, grown, first).kind is Kind.same
+    assert compare(edited("more shards"), edited("more shards"), first).kind is Kind.new_run

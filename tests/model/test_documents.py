@@ -1,0 +1,275 @@
+"""Files that are no pipeline, or too much of one: one sentence with file and line, soon."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from chaos.plan import parse_plan
+from windowing.model import PipelineError, load_pipeline, parse_pipeline
+from windowing.model.file.documents import read_text
+from windowing.model.file.yaml_lines import BYTES_MAX, DEPTH_MAX, NODES_MAX, load_with_lines
+
+GOOD = """\
+name: p
+source:
+  topic: s
+  partitions: 1
+  format: json
+  event_time: {field: ts, unit: us, min: "1970-01-01"}
+  fields: {v: int}
+  disorder: {slack: 1 second}
+queries:
+  q: {window: RANGE 1 hour SLIDE 1 hour WATTR ts, aggregates: {n: count}}
+"""
+BOMB = "a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefghi", "bcdefghij", strict=True)
+)
+LONG = "x" * 5000
+
+HOSTILE = {
+    "aliases of aliases": (BOMB, r":\d+: .*aliases counted"),
+    "aliases of aliases, merged": (
+        BOMB.replace("[1, 2, 3, 4, 5, 6, 7, 8, 9]", "{k: 1}")
+        .replace("[*", "{<<: [*")
+        .replace("]\n", "]}\n"),
+        r":\d+: ",
+    ),
+    "an alias of itself": ("a: &a\n  - *a\n", ":2: an alias inside of what it stands for"),
+    "an alias of itself, merged": ("a: &a\n  <<: *a\n", ":2: "),
+    "an impossible date": (GOOD.replace('"1970-01-01"', "2024-02-30"), r":6: .*2024-02-30.*day"),
+    "an impossible time": ("name: 2024-01-01 25:00:00\n", ":1: .*hour must be"),
+    "NUL": (GOOD.replace("name: p", "name: p\0"), r":1: not YAML: the character U\+0000"),
+    "ESC": (GOOD.replace("topic: s", "topic: \x1b[2J"), r":3: not YAML: the character U\+001B"),
+    "!!int abc": (GOOD.replace("partitions: 1", "partitions: !!int abc"), ":4: 'abc' is no int"),
+    "!!float": (GOOD.replace("partitions: 1", "partitions: !!float x"), ":4: 'x' is no float"),
+    "!!bool": (GOOD.replace("partitions: 1", "partitions: !!bool x"), ":4: 'x' is no bool"),
+    "!!int of nothing": ("name: !!int ''\n", ":1: '' is no int"),
+    "!!int of a list": ("name: !!int [1]\n", ":1: "),
+    "!!map of a text": ("name: !!map x\n", ":1: "),
+    "!!timestamp of a text": ("name: !!timestamp x\n", ":1: "),
+    "!!binary": ("name: !!binary Li4vLi4v\n", ":1: !!binary is a kind of value"),
+    "!!set": ("name: !!set {a: null}\n", ":1: !!set is a kind"),
+    "!!python": ("name: !!python/object:os.system x\n", ":1: "),
+    "a tag of one's own": ("name: !mine x\n", ":1: !mine is a kind"),
+    "5,000 digits": (GOOD.replace("partitions: 1", f"partitions: {'9' * 5000}"), ":4: "),
+    "500 bits": (GOOD.replace("partitions: 1", f"partitions: {'9' * 500}"), ":4: "),
+    "a long text": (GOOD.replace("name: p", f"name: {LONG}"), ":1: "),
+    "500 brackets": ("[" * 500, f"{DEPTH_MAX} deep"),
+    "100,000 brackets": ("[" * 100_000, f"{DEPTH_MAX} deep"),
+    "500 closed braces": ("a: " + "{a: " * 500 + "}" * 500, f"{DEPTH_MAX} deep"),
+    "dashes": ("- " * 100_000, f"{DEPTH_MAX} deep"),
+    "question marks": ("? " * 100_000, "a key is a text|deep"),
+    "a text of 10,000 characters": (
+        GOOD.replace("{n: count}", f"{{n: '{'c' * 10_000}'}}"),
+        ":10: .*at most 8,192",
+    ),
+    "many keys": ("".join(f"k{i}: 1\n" for i in range(NODES_MAX)), f"{NODES_MAX:,} keys"),
+    "a huge file": ("# comment\n" * 100_000, f"at most {BYTES_MAX // 1024} KiB"),
+    "a key twice": (GOOD + "name: q\n", r":11: name: given twice \(first on line 1\)"),
+    "a key twice, deep": (GOOD.replace("{v: int}", "{v: int, v: int}"), ":7: source.fields.v: giv"),
+    "a key that is a list": ("? [a]\n: b\n", ":1: a key is a text"),
+    "a merge of a text": ("<<: x\n", ":1: << takes a mapping"),
+    "tabs": ("name: p\nsource:\n\ttopic: s\n", ":3: not YAML: .*indent with spaces"),
+    "an undefined alias": ("a: *b\n", ":1: not YAML: found undefined alias"),
+    "two documents": ("a: 1\n---\nb: 1\n", ":2: not YAML: "),
+    "a question mark in braces": (
+        GOOD.replace("{v: int}", "{v: int?}"),
+        r':7: not YAML: .*quote it, as: fields: \{v: "int\?"\}',
+    ),
+    "a list": ("- a\n", ":1: a pipeline file is a mapping"),
+    "nothing": ("", ":1: a pipeline file is a mapping"),
+    "a surrogate": ("name: \ud800\n", ":1: "),
+    "an escaped surrogate": ('name: "\\ud800"\n', ":1: "),
+    "many problems": (GOOD + "".join(f"k{i}: 1\n" for i in range(9000)), "8,980 problems more"),
+}
+"""What stands in the file, and what is said."""
+
+
+@pytest.mark.parametrize(("text", "said"), HOSTILE.values(), ids=HOSTILE)
+def test_what_cannot_be_read_is_named_with_its_line(text: str, said: str) -> None:
+    began = time.process_time()
+    with pytest.raises(PipelineError) as raised:
+        parse_pipeline(text, "p.yml")
+    first = str(raised.value).splitlines()[0]
+    assert first.startswith("p.yml")
+    assert re.search(said, str(raised.value))
+    assert len(first) < 1000
+    assert all(line.isprintable() for line in str(raised.value).splitlines())
+    assert time.process_time() - began < 5  # of a busy core
+
+
+@pytest.mark.parametrize("text", [text for text, _ in HOSTILE.values()], ids=HOSTILE)
+def test_plans_are_read_with_the_same_care(text: str) -> None:
+    with pytest.raises(PipelineError, match=r"^plan.yml"):
+        parse_plan(text, "plan.yml")
+
+
+def test_aliases_anchors_and_merges_that_are_not_too_many_may_stand_in_a_file() -> None:
+    text = GOOD.replace("fields: {v: int}", "fields: &f {v: int}").replace(
+        "{n: count}", "{n: count, m: sum(v)}"
+    )
+    shared = text.replace("unit: us,", "<<: {unit: us},")
+    assert parse_pipeline(shared).source == parse_pipeline(text).source
+
+
+@pytest.mark.parametrize("bad", ["missing", "folder", "bytes", "large", "name"])
+def test_a_file_that_is_no_text_is_named(tmp_path: Path, bad: str) -> None:
+    path = tmp_path / "p.yml"
+    if bad == "folder":
+        path.mkdir()
+    if bad == "bytes":
+        path.write_bytes(GOOD.encode() + b"# caf\xe9\n")
+    if bad == "large":
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+    if bad == "name":
+        path = Path("a\0b")
+    with pytest.raises(PipelineError, match=r"p\.yml|a.*b") as raised:
+        read_text(path)
+    assert ":11: is not UTF-8" in str(raised.value) or bad != "bytes"
+
+
+@pytest.mark.parametrize("case", ["aliases of aliases", "!!int abc", "500 brackets", "a huge file"])
+def test_validate_ends_soon_with_two_and_little_memory(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "p.yml"
+    path.write_text(HOSTILE[case][0])
+
+    # Started by a process of its own: a large parent would count as the memory of its child.
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURED, "validate", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "1000"},
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert str(path) in done.stderr
+    assert int(done.stdout) < 300_000, "kilobytes"
+
+
+_MEASURED = """
+import resource, subprocess, sys
+resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+command = [sys.executable, "-m", "slackwater.main", *sys.argv[1:]]
+code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+"""
+
+
+NAMES = {
+    "name": GOOD.replace("name: p", "name: NAME"),
+    "source.topic": GOOD.replace("topic: s", "topic: NAME"),
+    "sink.table": GOOD + "sink: {table: NAME}\n",
+    "sink.postgres": GOOD + "sink: {postgres: NAME}\n",
+    "queries.NAME": GOOD.replace("q: {window", "NAME: {window"),
+}
+LONGEST = {
+    "name": 200,
+    "source.topic": 249,
+    "sink.table": 200,
+    "sink.postgres": 63,
+    "queries.NAME": 128,
+}
+
+
+@pytest.mark.parametrize("place", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("'.'", "'..'", "../../x", "a/b", "'-a'", "''", "'a b'", "ä", "1", "[a]", "null", ".a"),
+        *("2024-01-01", r'"a\0"', r'"a\n"', "!!binary Li4vLi4vLi4=", "x:y", "'%'"),
+    ],
+)
+def test_a_name_is_a_short_text_of_harmless_characters(place: str, name: str) -> None:
+    with pytest.raises(PipelineError):
+        parse_pipeline(NAMES[place].replace("NAME", name))
+
+
+@pytest.mark.parametrize("place", NAMES)
+def test_a_name_has_a_longest_length(place: str) -> None:
+    most = LONGEST[place]
+    parse_pipeline(NAMES[place].replace("NAME", "x" * most))
+    with pytest.raises(PipelineError, match=f"a name here has {most} at the most"):
+        parse_pipeline(NAMES[place].replace("NAME", "x" * (most + 1)))
+
+
+@pytest.mark.parametrize("name", ["metrics", "dead_letters", "commits", "tokens"])
+@pytest.mark.parametrize("sink", ["", "sink: {table: t}\n", "sink: {postgres: t}\n"])
+def test_a_query_cannot_be_called_as_a_table_of_the_sink(name: str, sink: str) -> None:
+    text = NAMES["queries.NAME"].replace("NAME", name) + sink
+    with pytest.raises(PipelineError, match=f"has a table '{name}' of its own"):
+        parse_pipeline(text)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        *("nonsense", "* * * *", "* * * * * *", "60 * * * *", "*/0 * * * *", "0 0 31 2 *"),
+        *("R R * * *", "H * * * *", "", "@once", "5", "null", "[1]", "2024-01-01", "é * * * *"),
+    ],
+)
+def test_a_schedule_is_continuous_or_a_cron_expression_that_comes_true(schedule: str) -> None:
+    quoted = f'"{schedule}"' if " " in schedule or "@" in schedule else schedule
+    with pytest.raises(PipelineError, match=r"schedule"):
+        parse_pipeline(f"{GOOD}schedule: {quoted}\n")
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    ["continuous", "@daily", "*/15 * * * *", "0 5 * * MON-FRI", "0 0 29 2 *", "0 0 L * *"],
+)
+def test_schedules_of_airflow_are_taken(schedule: str) -> None:
+    assert parse_pipeline(f'{GOOD}schedule: "{schedule}"\n').schedule == schedule
+
+
+def test_a_pipeline_without_a_sink_has_its_name_for_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "p.yml"
+    path.write_text(GOOD)
+    assert load_pipeline(path).output == "p"
+    assert parse_pipeline(NAMES["sink.table"].replace("NAME", "t")).output == "t"
+
+
+@pytest.mark.parametrize(
+    ("line", "corrected"),
+    [
+        ("{user: string?}", '{user: "string?"}'),
+        ("{v: int, user: string? , w: int?}  # why?", '{v: int, user: "string?" , w: "int?"}'),
+        ("{v: 'int?', w: int?}", "{v: 'int?', w: \"int?\"}"),
+        ("{\n  v: int?}", 'v: "int?"}'),
+    ],
+)
+def test_a_type_that_may_be_null_is_shown_quoted(line: str, corrected: str) -> None:
+    """L17: the line as it has to be, and it is one that can be read."""
+    text = f"fields: {line}\n"
+    with pytest.raises(PipelineError) as caught:
+        load_with_lines(text, "p.yml")
+    assert "quote it, as: " in str(caught.value)
+    assert corrected in str(caught.value)
+    whole = corrected if line.startswith("{\n") is False else "{" + corrected
+    assert load_with_lines(f"fields: {whole}\n", "p.yml")[0]["fields"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD.replace("{n: count}", f"{{n: count{' ' * 4000}x}}"),
+        GOOD.replace("{n: count}", f"{{n: '{'(' * 4000}'}}"),
+        GOOD.replace("{n: count}", f"{{n: 'sum({'v,' * 2000}'}}"),
+        GOOD.replace("1 second", f"1{' ' * 4000}second!"),
+        GOOD.replace("RANGE 1 hour", f"RANGE 1{' ' * 3500}hou"),
+        GOOD.replace("RANGE 1 hour", f"RANGE {'1 ' * 1900}"),
+    ],
+)
+def test_a_long_text_is_read_in_no_time(text: str) -> None:
+    began = time.process_time()
+    with pytest.raises(PipelineError):
+        parse_pipeline(text)
+    assert time.process_time() - began < 0.5

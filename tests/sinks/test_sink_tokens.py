@@ -1,0 +1,194 @@
+"""Tokens in real tables: what a sink keeps of a run, what it refuses, what a lost table shows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+
+from windowing.engine.input.pack import RawRows, pack
+from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import Lane
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
+from windowing.model import parse_pipeline
+from windowing.model.legacy_fingerprint import legacy_fingerprint
+from windowing.model.run_errors import TokenMismatch
+from windowing.runtime.output import tagged
+from windowing.runtime.token import Kept, Stretch, Token
+from windowing.spark.sinks import MemorySink
+from windowing.spark.sinks.rows import schemas
+from windowing.spark.sinks.table import TableSink, kept
+from windowing.spark.sinks.tokens import Frames, token_of_frames, token_rows
+
+PIPELINE = parse_pipeline("""
+name: p
+source: {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us},
+  fields: {v: int}, disorder: ordered}
+shards: 1
+queries:
+  q: {window: RANGE 10 us SLIDE 10 us WATTR ts, aggregates: {n: count}}
+  never: {window: RANGE 1 hour SLIDE 1 hour WATTR ts, aggregates: {n: count}}
+""")
+NAMES = {"q", "never", "dead_letters", "metrics"}
+
+
+def batches(*cuts: int) -> Iterator[Frames]:
+    """The log of offsets 0, 1, …, each ten microseconds later, cut at these offsets."""
+    lane, shard, stores = Lane(PIPELINE, 0), Shard(PIPELINE), (MemoryStore(), MemoryStore())
+    for first, end in zip((0, *cuts), cuts, strict=False):
+        offsets = list(range(first, end))
+        nothing = [None] * len(offsets)
+        values = [f'{{"ts":{10 * offset},"v":1}}'.encode() for offset in offsets]
+        raw = RawRows(offsets=offsets, values=values, controls=nothing, append_us=nothing)
+        parcels = lane.step(stores[0], [pack(raw, ValueRules.of(PIPELINE, 0))])
+        emission = shard.step(stores[1], parcels)
+        yield list(tagged(emission))
+
+
+def count(folder: Path) -> int:
+    return len(DeltaTable(str(folder / "q")).to_pyarrow_table())
+
+
+def filled(folder: Path, *cuts: int) -> TableSink:
+    sink = TableSink(PIPELINE, folder, "r1")
+    for number, frames in enumerate(batches(*cuts)):
+        sink.take(frames, number)
+    return sink
+
+
+def test_every_table_says_which_batch_it_has_also_without_rows(tmp_path: Path) -> None:
+    assert kept(PIPELINE, tmp_path, "r1").tables == dict.fromkeys(NAMES)
+    filled(tmp_path, 3, 7, 9)
+    found = kept(PIPELINE, tmp_path, "r1")
+    assert [*found.tokens] == [0, 1, 2]
+    assert found.tokens[1].lanes == {"s/0": Stretch(3, 6)}
+    assert found.tables == dict.fromkeys(NAMES, Kept(2, found.tokens[2].digest))
+    assert kept(PIPELINE, tmp_path, "r2").tables == dict.fromkeys(NAMES, Kept(None, None))
+    for name in NAMES:
+        said = DeltaTable(str(tmp_path / name)).history(1)[0]["slackwater"]
+        assert '"batch": 2' in said
+        assert '"lanes": {"s/0": [7, 8]}' in said
+
+
+def test_the_same_batches_again_change_nothing(tmp_path: Path) -> None:
+    filled(tmp_path, 3, 7, 9)
+    rows = count(tmp_path)
+    filled(tmp_path, 3, 7, 9)
+    assert count(tmp_path) == rows
+
+
+def test_batches_that_are_cut_otherwise_are_refused_and_not_passed_over(tmp_path: Path) -> None:
+    """W2: a checkpoint of after batch 0 was put back, and the log went on in other cuts."""
+    filled(tmp_path, 3, 7, 9)
+    sink = TableSink(PIPELINE, tmp_path, "r1")
+    for number, frames in enumerate(batches(3, 8)):
+        if number:
+            with pytest.raises(TokenMismatch, match=r"s/0: 3 to 6.* planned .*s/0: 3 to 7"):
+                sink.take(frames, number)
+
+
+def test_a_table_that_was_lost_is_named(tmp_path: Path) -> None:
+    filled(tmp_path, 3, 7)
+    shutil.rmtree(tmp_path / "never")
+    sink = TableSink(PIPELINE, tmp_path, "r1")
+    *_, third = batches(3, 7, 9)
+    with pytest.raises(TokenMismatch, match=r"table .*never of run r1 has no batch"):
+        sink.take(third, 2)
+
+
+def test_a_driver_that_died_among_the_tables_is_made_good(tmp_path: Path) -> None:
+    filled(tmp_path, 3, 7)
+    *_, third = batches(3, 7, 9)
+    token = Token(2, {"s/0": Stretch(7, 8)}, pipeline=PIPELINE.fingerprint)
+    write_deltalake(
+        tmp_path / "tokens",
+        token_rows("r1", token),
+        mode="append",
+        commit_properties=CommitProperties(app_transactions=[Transaction("r1", 2)]),
+    )
+    rows = count(tmp_path)
+    TableSink(PIPELINE, tmp_path, "r1").take(third, 2)
+    assert count(tmp_path) > rows
+    assert {one and one.batch for one in kept(PIPELINE, tmp_path, "r1").tables.values()} == {2}
+
+
+def test_of_two_drivers_the_same_batch_counts_once_and_another_is_refused(tmp_path: Path) -> None:
+    one, two = (TableSink(PIPELINE, tmp_path, "r1") for _ in range(2))
+    first, second = batches(3, 7)
+    for sink in (one, two):
+        sink.take(first, 0)
+    one.take(second, 1)
+    rows = count(tmp_path)
+    two.take(second, 1)
+    assert count(tmp_path) == rows
+    zombie, heir = (TableSink(PIPELINE, tmp_path, "r1") for _ in range(2))
+    *_, planned = batches(3, 7, 9)
+    heir.take(planned, 2)
+    *_, otherwise = batches(3, 7, 8)
+    with pytest.raises(TokenMismatch, match=r"batch 2 .*7 to 8.*batch 2 .*7 to 7"):
+        zombie.take(otherwise, 2)
+
+
+def test_tables_from_before_there_were_tokens_go_on_and_have_them_from_then(tmp_path: Path) -> None:
+    for name, schema in schemas(PIPELINE).items():
+        DeltaTable.create(tmp_path / name, schema, partition_by=["run"])
+    first, second, third = batches(3, 7, 9)
+    old = TableSink(PIPELINE, tmp_path, "r0")  # makes rows to be taken for old ones
+    old.take(first, 0)
+    shutil.rmtree(tmp_path / "tokens")
+    for name in ("q", "metrics"):
+        rows = DeltaTable(str(tmp_path / name)).to_pyarrow_table()
+        token = CommitProperties(app_transactions=[Transaction("r1", 0)])
+        place = rows.schema.get_field_index("run")
+        named = rows.set_column(place, "run", [["r1"] * len(rows)])
+        write_deltalake(tmp_path / name, named, mode="append", commit_properties=token)
+    before = kept(PIPELINE, tmp_path, "r1")
+    assert before.tokens == {}
+    assert before.tables["q"] == Kept(0, None)
+    rows = count(tmp_path)
+    sink = TableSink(PIPELINE, tmp_path, "r1")
+    sink.take(second, 1)
+    sink.take(third, 2)
+    assert count(tmp_path) > rows
+    assert {one and one.batch for one in kept(PIPELINE, tmp_path, "r1").tables.values()} == {2}
+
+
+def in_the_first_form(token: Token) -> Token:
+    """A token as it was written when fingerprints were of the first form."""
+    first = legacy_fingerprint(PIPELINE.source, PIPELINE.shards, PIPELINE.queries)
+    return replace(token, pipeline=first)
+
+
+def test_tokens_with_fingerprints_of_the_first_form_go_on(tmp_path: Path) -> None:
+    told = [in_the_first_form(token_of_frames(PIPELINE, f, n)) for n, f in enumerate(batches(3, 7))]
+    old = TableSink(PIPELINE, tmp_path, "r1", lambda number: told[number])
+    for number, frames in enumerate(batches(3, 7)):
+        old.take(frames, number)
+    assert not {token.pipeline for token in told} & {PIPELINE.fingerprint}
+    rows = count(tmp_path)
+    filled(tmp_path, 3, 7)
+    assert count(tmp_path) == rows
+    filled(tmp_path, 3, 7, 9)
+    assert count(tmp_path) > rows
+    tokens = kept(PIPELINE, tmp_path, "r1").tokens
+    assert tokens[1].pipeline == told[1].pipeline
+    assert tokens[2].pipeline == PIPELINE.fingerprint
+    assert all(PIPELINE.wrote(token.pipeline) for token in tokens.values())
+
+
+def test_the_sink_in_memory_keeps_tokens_too() -> None:
+    sink = MemorySink(PIPELINE)
+    first, second = batches(3, 7)
+    for _ in range(2):
+        sink.take(first, 0)
+    assert sink.tokens[0].lanes == {"s/0": Stretch(0, 2)}
+    rows = len(sink.output.rows)
+    sink.take(first, 0)
+    assert len(sink.output.rows) == rows
+    with pytest.raises(TokenMismatch):
+        sink.take(second, 0)

@@ -1,0 +1,163 @@
+"""The sinks' own code, without Spark: frames of several shards into tables, and `verify` on those.
+
+Every class × accumulation, with late and with no late records, in several shards and batches, must
+be written, and what is read back must be what the definition says.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaos.readers.output import read_tables
+from chaos.verdict.verify import verify
+from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
+from windowing.engine.input.batches import batches
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.run_errors import ArrivalOrder
+from windowing.runtime.local import LocalEngine
+from windowing.runtime.output import RESULT, Emitted, tagged
+from windowing.semantics.units import ArrivalOrderError
+from windowing.spark.sinks.rows import BatchRows
+from windowing.spark.sinks.table import TableSink
+
+ACCUMULATIONS = ("accumulating", "discarding", "retracting")
+_EXAMPLES = max(settings.default.max_examples // 20, 3) if settings.default else 3
+
+
+def written(pipeline: Pipeline, log: Sequence[Entry], rows: int) -> list[str]:
+    """The verdict on what the table sink wrote of a log, cut into batches of so many rows."""
+    engine = LocalEngine(pipeline)
+    with tempfile.TemporaryDirectory() as folder:
+        sink = TableSink(pipeline, Path(folder), "run")
+        for number, batch in enumerate(batches(log, rows, pipeline)):
+            sink.take(frames(engine, batch, number), number)
+        if not log:
+            return []
+        verdict = verify(pipeline, log, read_tables(folder, pipeline, "run"))
+    assert verdict.ok, "\n".join(verdict.lines())
+    return verdict.lines()
+
+
+def frames(engine: LocalEngine, batch: object, number: int) -> list[Emitted]:
+    """A batch's frames, of all shards; the wall clock moves by a second with each batch."""
+    emissions = engine.feed(batch, wall_us=number * 1_000_000)  # type: ignore[arg-type]
+    return [frame for emission in emissions for frame in tagged(emission)]
+
+
+def with_keys(case: Case, **keys: object) -> Pipeline:
+    """The pipeline of a case with these keys in each of its queries."""
+    document = yaml.safe_load(case.pipeline)
+    for query in document["queries"].values():
+        query.update(keys)
+    return parse_pipeline(yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+
+
+@pytest.mark.parametrize("accumulation", ACCUMULATIONS)
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=_EXAMPLES)
+@given(data=st.data())
+def test_every_class_and_accumulation_is_written(
+    kind: str, accumulation: str, data: st.DataObject
+) -> None:
+    case = data.draw(cases(kind=kind, bad_values=False, records_max=30))
+    pipeline = with_keys(case, accumulation=accumulation)
+    log = [entry(event) for event in case.events]
+    try:
+        written(pipeline, log, data.draw(st.sampled_from([7, 1000])))
+    except (ArrivalOrder, ArrivalOrderError):
+        return
+
+
+@settings(max_examples=_EXAMPLES)
+@given(case=join_cases())
+def test_joins_are_written(case: Case) -> None:
+    written(parse_pipeline(case.pipeline), [entry(event) for event in case.events], 5)
+
+
+RETRACTING = """
+name: p
+source: {{topic: s, partitions: 1, format: json, event_time: {{field: ts, unit: us}},
+  fields: {{k: int}}, disorder: ordered}}
+accumulation: retracting
+late: {{policy: update, every: 5 us}}
+retention: 100 us
+shards: {shards}
+queries: {{q: {{window: {window}, group_by: [k], aggregates: {{n: count}}}}}}
+"""
+
+
+def log_of(*times: int) -> list[Entry]:
+    events = [
+        {"source": "s", "partition": 0, "offset": offset, "value": {"ts": ts, "k": offset % 7}}
+        for offset, ts in enumerate(times)
+    ]
+    return [entry(event) for event in events]
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+@pytest.mark.parametrize("window", ["RANGE 10 us SLIDE 10 us WATTR ts", "SESSION 5 us WATTR ts"])
+@pytest.mark.parametrize("times", [(1, 12, 25), (1, 12, 25, 3, 26, 13, 40, 2, 70), (5, 40, 3, 60)])
+def test_a_retracting_query_is_written_with_and_without_late_records(
+    times: tuple[int, ...], window: str, shards: int
+) -> None:
+    pipeline = parse_pipeline(RETRACTING.format(window=window, shards=shards))
+    for rows in (1, 2, 100):
+        written(pipeline, log_of(*times), rows)
+
+
+@settings(max_examples=_EXAMPLES * 4)
+@given(data=st.data())
+def test_a_query_has_one_frame_schema_whatever_a_batch_brings(data: st.DataObject) -> None:
+    """Frames of all shards are put together: they must agree in names, order and types."""
+    case = data.draw(cases(kind=data.draw(st.sampled_from(KINDS)), wide=True))
+    pipeline = with_keys(case, accumulation=data.draw(st.sampled_from(ACCUMULATIONS)))
+    engine, found = LocalEngine(pipeline), dict[tuple[str, str | None], object]()
+    log = [entry(event) for event in case.events]
+    try:
+        for batch in batches(log, data.draw(st.sampled_from([1, 3, 8]))):
+            for emission in engine.feed(batch):
+                for query, frame in emission.results.items():
+                    schema = list(frame.schema.items())
+                    assert found.setdefault((RESULT, query), schema) == schema
+    except ArrivalOrder:
+        return
+
+
+@pytest.mark.parametrize("accumulation", ACCUMULATIONS)
+@pytest.mark.parametrize("window", ["RANGE 10 us SLIDE 10 us WATTR ts", "SESSION 5 us WATTR ts"])
+def test_early_rows_are_written_beside_the_others(window: str, accumulation: str) -> None:
+    text = RETRACTING.format(window=window, shards=2).replace("retracting", accumulation)
+    pipeline = parse_pipeline(text + "early: {records: 1}\n")
+    written(pipeline, log_of(1, 12, 25, 3, 26, 13, 40, 2, 70), 2)
+    engine = LocalEngine(pipeline)
+    (batch,) = batches(log_of(1, 2, 3), 10)
+    tables = BatchRows(pipeline, "run").tables(frames(engine, batch, 0), 0)
+    assert {*tables["q"]["pane"].to_pylist()} == {"early"}
+
+
+@pytest.mark.parametrize("window", ["RANGE 10 us SLIDE 10 us WATTR ts PATTR k"])
+def test_pattr_may_stand_in_group_by_too(window: str) -> None:
+    text = RETRACTING.format(window=window, shards=2).replace("group_by: [k]", "group_by: [z, k]")
+    pipeline = parse_pipeline(text.replace("fields: {k: int}", "fields: {k: int, z: 'int?'}"))
+    written(pipeline, log_of(1, 12, 25, 3, 26, 13, 40, 2, 70), 2)
+
+
+def test_early_rows_of_silent_lanes_are_no_part_of_the_result() -> None:
+    """`idle_timeout` sends early rows without any `early:` in the file."""
+    text = RETRACTING.format(window="RANGE 10 us SLIDE 10 us WATTR ts", shards=2)
+    text = text.replace("partitions: 1", "partitions: 2").replace(
+        "disorder: ordered", "disorder: ordered, idle_timeout: 2 s"
+    )
+    pipeline = parse_pipeline(text)
+    engine, early = LocalEngine(pipeline), 0
+    for number, batch in enumerate(batches(log_of(1, 12, 25, 40, 55, 70), 1, pipeline)):
+        early += sum(len(e.early) for e in engine.feed(batch, number * 1_000_000))
+    assert early > 0
+    written(pipeline, log_of(1, 12, 25, 40, 55, 70), 1)

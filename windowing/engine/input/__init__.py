@@ -1,0 +1,1 @@
+"""From raw rows to columns: values, control records, and what is refused."""

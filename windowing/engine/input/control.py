@@ -1,0 +1,95 @@
+"""Control records: heartbeats, punctuations and the end of a lane, in band.
+
+A control record's JSON has one of four shapes; an engine honours those that its generator
+understands and passes over the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from windowing.engine.input.values import BadValue, parse_object
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.progress.disorder import Delays
+
+
+@dataclass(frozen=True)
+class Control:
+    """What a control record says.
+
+    Attributes:
+        bound_us: no record below this instant follows in the lane; None if it does not say so.
+        on: field and value if the bound holds for the records with that value alone.
+        end: nothing follows in the lane.
+        now_us: the clock of a heartbeat's emitter.
+        seen_us: by lane, the time of a record that the emitter knows to have arrived.
+    """
+
+    bound_us: int | None = None
+    on: Mapping[str, Any] | None = None
+    end: bool = False
+    now_us: int | None = None
+    seen_us: Mapping[str, int] = field(default_factory=dict)
+
+    def reached_us(self, delays: Mapping[str, Delays]) -> int | None:
+        """The latest instant that the true clock is known to have reached; None if it says none.
+
+        It may lie a delay beyond 64 bits.
+
+        Args:
+            delays: of each lane; empty where heartbeats are not believed.
+        """
+        if not delays:
+            return None
+        known = [] if self.now_us is None else [self.now_us]
+        for lane, ts_us in self.seen_us.items():
+            if lane in delays:
+                known.append(ts_us + delays[lane].min_delay_us - delays[lane].skew_us)
+        return max(known, default=None)
+
+
+class ControlError(ValueError):
+    """A control record of none of the known shapes."""
+
+
+def read_control(text: bytes) -> Control:
+    """Read a control record's JSON.
+
+    Raises:
+        ControlError: with the text and the shapes that are legal.
+    """
+    try:
+        control = _shape(parse_object(text))
+    except BadValue:
+        control = None
+    if control is None:
+        msg = (
+            f'{text!r} is not a control record: write {{"bound": us}}, {{"bound": us, "on": …}}, '
+            f'{{"now": us, "seen": …}} or {{"end": true}}'
+        )
+        raise ControlError(msg)
+    return control
+
+
+def _shape(parsed: dict[str, Any]) -> Control | None:
+    names = set(parsed)
+    if names == {"end"}:
+        return Control(end=True) if parsed["end"] is True else None
+    if names == {"bound"}:
+        return Control(bound_us=parsed["bound"]) if _instant(parsed["bound"]) else None
+    if names == {"bound", "on"}:
+        if not _instant(parsed["bound"]) or not isinstance(parsed["on"], dict):
+            return None
+        return Control(bound_us=parsed["bound"], on=parsed["on"])
+    if names and names <= {"now", "seen"}:
+        seen = parsed.get("seen", {})
+        legal = isinstance(seen, dict) and all(map(_instant, seen.values()))
+        legal = legal and _instant(parsed.get("now", 0))
+        return Control(now_us=parsed.get("now"), seen_us=seen) if legal else None
+    return None
+
+
+def _instant(value: Any) -> bool:
+    return type(value) is int and INT64_MIN <= value <= INT64_MAX

@@ -1,0 +1,142 @@
+"""Pack: a batch's raw rows of one partition become one chunk of columns.
+
+Decoding needs no state, so it runs wherever the rows are and as wide as the rows are spread. A
+whole batch is read at once; a value that is not plainly clean is read again by the exact rules of
+`windowing.engine.input.values`, one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from windowing.engine.input.control import ControlError, read_control
+from windowing.engine.input.decode import decode_clean, series
+from windowing.engine.input.refusals import spelled
+from windowing.engine.input.values import BadValue, ValueRules, check_instant, read_value
+from windowing.model.lengths import INT64_MIN
+
+# What a row of a chunk is.
+DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON = range(7)
+
+# At most this many rows share the slow path with one doubtful value.
+_EXACT_ROWS = 64
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Rows of one partition as they lie on the log, in increasing offset.
+
+    Attributes:
+        offsets: offset of each row; there may be holes.
+        values: bytes of each value; None is a tombstone.
+        controls: the control header's JSON where a row is a control record, else None.
+        append_us: the broker's append time, or None where it is not known.
+    """
+
+    offsets: Sequence[int]
+    values: Sequence[bytes | None]
+    controls: Sequence[bytes | None]
+    append_us: Sequence[int | None]
+
+    def part(self, start: int, stop: int) -> RawRows:
+        """The rows from position `start` up to `stop`."""
+        return RawRows(
+            self.offsets[start:stop],
+            self.values[start:stop],
+            self.controls[start:stop],
+            self.append_us[start:stop],
+        )
+
+
+def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+    """Decode rows into a chunk.
+
+    Returns:
+        one row per raw row, in the same order: `offset` (i64), `kind` (u8, one of the constants
+        above), `ts_us` (i64: event time, a control record's bound, or an instant that the true
+        clock had reached), `refusal` (text, for BAD: see `windowing.engine.input.refusals`), and a
+        column for each declared field, named `=field` (of BOUND_ON, the field that it is about).
+    """
+    decoded = _fast(rows, rules)
+    if decoded is not None:
+        return decoded
+    count = len(rows.offsets)
+    if count <= _EXACT_ROWS:
+        return _exact(rows, rules)
+    # A doubtful value costs its own few neighbours the slow path, not the whole batch.
+    middle = count // 2
+    return pl.concat([pack(rows.part(0, middle), rules), pack(rows.part(middle, count), rules)])
+
+
+def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
+    """Decode rows that are all plainly clean; None if any is doubtful."""
+    if any(control is not None for control in rows.controls):
+        return None
+    columns = decode_clean(rows.values, rows.append_us, rules)
+    return None if columns is None else _chunk(rows.offsets, columns)
+
+
+def _chunk(offsets: Sequence[int], columns: list[pl.Series]) -> pl.DataFrame:
+    offset = pl.Series("offset", offsets, dtype=pl.Int64)
+    return pl.DataFrame([offset, *columns]).with_columns(
+        kind=pl.lit(DATA, dtype=pl.UInt8), refusal=pl.lit(None, dtype=pl.String)
+    )
+
+
+def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+    """Decode row by row: control records, bad values, and clean ones among them."""
+    kinds: list[int] = []
+    times: list[int | None] = []
+    refusals: list[str | None] = []
+    fields: dict[str, list[Any]] = {name: [] for name in rules.fields}
+    absent = dict.fromkeys(rules.fields)
+    for value, control, append_us in zip(rows.values, rows.controls, rows.append_us, strict=True):
+        record: dict[str, Any] = absent
+        refusal = ts_us = None
+        try:
+            if control is not None:
+                kind, ts_us, record = _control(control, append_us, rules)
+                record = absent | record
+            else:
+                ts_us, record = read_value(value, append_us, rules)
+                kind = DATA
+        except BadValue as bad:
+            kind, refusal = BAD, spelled(bad.reason, value, control, append_us, rules)
+        kinds.append(kind)
+        times.append(ts_us)
+        refusals.append(refusal)
+        for name, column_values in fields.items():
+            column_values.append(record[name])
+    columns = [pl.Series("ts_us", times, dtype=pl.Int64)]
+    columns += [series(name, rules.fields[name][0], values) for name, values in fields.items()]
+    return _chunk(rows.offsets, columns).with_columns(
+        pl.Series("kind", kinds, dtype=pl.UInt8), pl.Series("refusal", refusals, dtype=pl.String)
+    )
+
+
+def _control(
+    text: bytes, append_us: int | None, rules: ValueRules
+) -> tuple[int, int | None, dict[str, Any]]:
+    """Kind and instant of a control record, and the field's value that a bound is about."""
+    try:
+        control = read_control(text)
+    except ControlError:
+        raise BadValue("malformed") from None
+    if control.end:
+        return END, None, {}
+    bound_us, observed = control.bound_us, control.bound_us is None
+    instant_us = control.reached_us(rules.delays) if bound_us is None else bound_us
+    if instant_us is None:
+        return IGNORED, None, {}
+    check_instant(instant_us, append_us, rules.event_time)
+    if observed:
+        return OBSERVED, max(instant_us, INT64_MIN), {}
+    if control.on is None:
+        return BOUND, instant_us, {}
+    # A promise about several fields says nothing of any.
+    key = rules.progress_key(*next(iter(control.on.items()))) if len(control.on) == 1 else None
+    return (IGNORED, None, {}) if key is None else (BOUND_ON, instant_us, key)

@@ -1,0 +1,223 @@
+"""What a dead letter was about: the field, its value, and the rule that it breaks.
+
+A lane says no more than a reason, which is what is compared; this is for the person who has to mend
+the producer. It is looked for where a value was refused, so good records cost nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from windowing.engine.input.decode import column
+from windowing.engine.input.values import BadValue, ValueRules, misfit, parse_object
+from windowing.model.file.pipeline import Query
+from windowing.model.lengths import spell_us
+from windowing.model.windows.window import ROW_NUM
+
+VALUE_MAX = 120
+"""A value is shown up to so many characters, and then an ellipsis."""
+
+DETAIL_SCHEMA = {"field": pl.String, "value": pl.String, "rule": pl.String}
+"""The columns of a detail; all null of a reason that needs none."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TYPES = {
+    "int": "an integer of 64 bits, without fraction or exponent",
+    "float": "a number that is finite as a double",
+    "string": "a text",
+}
+_CONTROL = (
+    'a control record is {"bound": µs}, {"bound": µs, "on": {…}}, {"now": µs, "seen": {…}} or '
+    '{"end": true}'
+)
+
+
+class Detail(NamedTuple):
+    """What was wrong; None: there is nothing to say.
+
+    Attributes:
+        field: whose value.
+        value: as it stands on the log, cut to `VALUE_MAX` characters.
+        rule: what a good one would be.
+    """
+
+    field: str | None = None
+    value: str | None = None
+    rule: str | None = None
+
+
+def detail(
+    reason: str,
+    value: bytes | None,
+    control: bytes | None,
+    append_us: int | None,
+    rules: ValueRules,
+) -> Detail:
+    """Say what about a refused record gave it its reason.
+
+    Args:
+        reason: the dead letter's; of one that is not known here, the whole value is shown.
+        value: the record's bytes.
+        control: those of its control header.
+        append_us: when the broker appended it, if that is known.
+        rules: by which it was refused.
+    """
+    if control is not None:
+        wanted = _CONTROL if reason == "malformed" else _time_rule(reason, append_us, rules)
+        return Detail(None, shown(control), wanted)
+    try:
+        record = parse_object(value)
+    except BadValue:
+        return Detail(
+            None, None if value is None else shown(value), "a value is one JSON object in UTF-8"
+        )
+    find = _FINDERS.get(reason)
+    if find is None:
+        return Detail(None, None if value is None else shown(value), None)
+    name, rule = find(record, append_us, rules)
+    return Detail(name, shown(record[name]) if name in record else None, rule)
+
+
+def spelled(
+    reason: str,
+    value: bytes | None,
+    control: bytes | None,
+    append_us: int | None,
+    rules: ValueRules,
+) -> str:
+    """A reason and its `detail` as one text, which few rows of a chunk have: see `read_columns`."""
+    return json.dumps([reason, *detail(reason, value, control, append_us, rules)])
+
+
+def read_columns(after_end: pl.Series) -> dict[str, pl.Expr]:
+    """The columns `reason`, `field`, `value`, `rule` of a chunk's dead letters.
+
+    Args:
+        after_end: which of its records stand behind an end, whatever else is wrong with them.
+    """
+    whole = pl.col("refusal").str.json_decode(pl.List(pl.String)).list
+    behind = {"reason": "after_end", "rule": "it stands behind the end of its partition"}
+    return {
+        name: pl.when(after_end).then(pl.lit(behind.get(name))).otherwise(whole.get(place))
+        for place, name in enumerate(("reason", *DETAIL_SCHEMA))
+    }
+
+
+def late_columns(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
+    """The columns of the detail of records that came too late for a query.
+
+    Their value is the one that windows lie over; of an event time that is no field, microseconds.
+
+    Args:
+        query: for which.
+        data: the columns of the records.
+    """
+    own = column(query.window.attribute)
+    return {
+        "field": pl.lit(_late_field(query), dtype=pl.String),
+        "value": pl.col(own if own in data.columns else "ts_us").cast(pl.String),
+        "rule": pl.lit(_late_rule(query)),
+    }
+
+
+def late_detail(query: Query, ts_us: int, fields: Mapping[str, object]) -> Detail:
+    """The same of one record: its event time, and its declared fields."""
+    value = fields.get(query.window.attribute, ts_us)
+    return Detail(_late_field(query), str(value), _late_rule(query))
+
+
+def _late_field(query: Query) -> str | None:
+    attribute = query.window.attribute
+    return None if attribute == ROW_NUM else attribute
+
+
+def _late_rule(query: Query) -> str:
+    if query.late.policy != "update":
+        return "its window had ended by the progress of its own partition"
+    kept, every = query.retention_us or 0, query.late.every
+    length = spell_us(kept) if every is None or every.timed else str(kept)
+    return f"it is taken up to {length} after its window's end, by its own partition's progress"
+
+
+def shown(value: object) -> str:
+    """A value as it stands on the log: text that any tool can show, cut to `VALUE_MAX`."""
+    if isinstance(value, bytes):
+        text = value.decode("utf-8", "backslashreplace")
+    else:
+        text = json.dumps(value, ensure_ascii=False)
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= VALUE_MAX else text[: VALUE_MAX - 1] + "…"
+
+
+_Found = tuple[str | None, str | None]
+"""The field, and the rule that it breaks."""
+
+
+def _missing(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
+    return rules.event_time.field, "the event time is there, and not null"
+
+
+def _no_time(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
+    unit = rules.event_time.unit
+    if unit == "iso":
+        return rules.event_time.field, "YYYY-MM-DDTHH:MM:SS[.ffffff][Z|±HH:MM]; no offset is UTC"
+    return rules.event_time.field, f"an integer, in {unit}"
+
+
+def _time(reason: str) -> Callable[[dict[str, Any], int | None, ValueRules], _Found]:
+    def found(_: dict[str, Any], append_us: int | None, rules: ValueRules) -> _Found:
+        return rules.event_time.field, _time_rule(reason, append_us, rules)
+
+    return found
+
+
+def _unknown(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Found:
+    name = next((name for name in record if not rules.known(name)), None)
+    return name, "declared under source.fields, unless source.unknown_fields: ignore"
+
+
+def _null_key(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Found:
+    never = (name for name in sorted(rules.key_fields) if not rules.fields[name][1])
+    name = next((name for name in never if record.get(name) is None), None)
+    return name, "a query groups by it, so null needs a `?` behind its type"
+
+
+def _bad_type(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Found:
+    name = misfit(record, rules)
+    if name is None:
+        return None, None
+    kind, nullable = rules.fields[name]
+    place = ", within what windows can lie over" if name in rules.placed_by else ""
+    return name, f"{_TYPES[kind]}{' or null' if nullable else ', never null'}{place}"
+
+
+_FINDERS: dict[str, Callable[[dict[str, Any], int | None, ValueRules], _Found]] = {
+    "missing_event_time": _missing,
+    "bad_event_time": _no_time,
+    "time_out_of_range": _time("time_out_of_range"),
+    "time_ahead": _time("time_ahead"),
+    "unknown_field": _unknown,
+    "null_key": _null_key,
+    "bad_type": _bad_type,
+}
+
+
+def _time_rule(reason: str, append_us: int | None, rules: ValueRules) -> str:
+    rule = rules.event_time
+    if reason == "time_ahead" and rule.max_ahead_us is not None:
+        appended = "" if append_us is None else f", {instant(append_us)}"
+        return f"at most {spell_us(rule.max_ahead_us)} behind its appending{appended}"
+    return f"{instant(rules.first_us)} <= time < {instant(rule.end_us)}"
+
+
+def instant(us: int) -> str:
+    """An instant as ISO time, or as microseconds where the calendar has none."""
+    try:
+        return (_EPOCH + timedelta(microseconds=us)).isoformat()
+    except OverflowError:
+        return f"{us} µs"

@@ -1,0 +1,247 @@
+"""A lane: the sequential state of one partition – order, progress, lateness.
+
+Whether a record is late is decided here, by the lane's own progress before the record, and is
+therefore a fact of the log. What leaves a lane knows nothing of disorder any more: partial states
+of slices, each with the windows that accept it and, for late records, the epoch that releases it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from windowing.engine.formats import Format, as_it_is
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.input.decode import column
+from windowing.engine.input.pack import BAD, DATA, END
+from windowing.engine.input.refusals import read_columns
+from windowing.engine.parcel import METRIC_SCHEMA, Parcel, split
+from windowing.engine.progress.clock import (
+    ClockId,
+    ClockState,
+    Course,
+    Rows,
+    begin,
+    clock_of,
+    clocks_of,
+    make_clock,
+    row_clock_of,
+)
+from windowing.engine.progress.reached import Reached
+from windowing.engine.state import StateStore, check_fingerprint
+from windowing.engine.wids import ENDED, NOTHING_YET, Ints
+from windowing.engine.windows.assign.assigner import Assigned, Scan
+from windowing.engine.windows.classes import class_of
+from windowing.model import Pipeline, Query
+from windowing.model.file.pipeline import Source
+from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
+
+_KEY, _KEYS = "lane", "keys/"
+
+
+def check_lane(source: Source, number: int) -> None:
+    """Refuse the records of a partition that nobody accepted.
+
+    Raises:
+        UndeclaredPartition: it has no lane.
+    """
+    if not 0 <= number < source.partitions:
+        known = number < 0 or len(source.parts) == 1
+        name = source.lane(number) if known else f"lane {number}"
+        raise UndeclaredPartition(source.undeclared(name))
+
+
+class LaneState(msgspec.Struct, array_like=True):
+    """The head of a lane's state; the clocks' tables of keys stand beside it.
+
+    Attributes:
+        fingerprint: of the pipeline that wrote it.
+        clocks: by name.
+        last_offset: the last offset seen; -1 before the first.
+    """
+
+    fingerprint: str
+    clocks: dict[str, ClockState]
+    last_offset: int = -1
+
+    @property
+    def ended(self) -> bool:
+        """Whether the lane has ended; it ends by every clock at once."""
+        return any(clock.reached.progress_us == ENDED for clock in self.clocks.values())
+
+
+STATE = Format("a lane's state", 2, LaneState, {1: as_it_is})
+"""How it is stored; 1 had no number."""
+
+
+class Lane:
+    """Steps one partition through its chunks.
+
+    Args:
+        pipeline: the pipeline.
+        partition: the lane's number: the partition of its topic, but for joins.
+        redelivered: what an offset means that the lane has passed: an `error` where the engine
+            never resends, or a counted no-op (`skip`).
+    """
+
+    def __init__(
+        self, pipeline: Pipeline, partition: int, redelivered: Literal["error", "skip"] = "skip"
+    ) -> None:
+        self._pipeline, self._partition, self.redelivered = pipeline, partition, redelivered
+        self._name = pipeline.source.lane(partition)
+        self._source, _ = pipeline.source.place(partition)
+        self._clock_ids = clocks_of(pipeline)
+        self._clocks = {
+            clock: make_clock(clock, pipeline.source, partition) for clock in self._clock_ids
+        }
+        self._assigners = {
+            query.name: class_of(query).assigner(query, pipeline) for query in pipeline.queries
+        }
+
+    def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:
+        """Take the chunks of one batch, in any order, and give one parcel for every shard.
+
+        Raises:
+            RedeliveredOffset, OffsetGap: the chunks do not continue the lane.
+            CheckpointMismatch: the state belongs to another pipeline.
+        """
+        state = self._load(store)
+        chunk = pl.concat(chunks).sort("offset")
+        fresh = self._fresh(chunk, state)
+        rows = self._sorted_out(fresh, state.ended)
+        courses = {clock: self._run(clock, rows, state, store) for clock in self._clock_ids}
+        if len(fresh):
+            state.last_offset = int(fresh["offset"][-1])
+        store.put(_KEY, STATE.encode(state))
+        parcels = [
+            Parcel(self._partition, {clock.name: c.reached for clock, c in courses.items()})
+            for _ in range(self._pipeline.shards)
+        ]
+        for clock, course in courses.items():
+            self._post_keys(clock, course, parcels)
+        assigned = {}
+        for query in self._pipeline.queries:
+            assigner = self._assigners[query.name]
+            assigned[query.name] = part = assigner.assign(self._scan(query, rows, courses))
+            assigner.post(part.tables, parcels)
+        home = parcels[self._partition % len(parcels)]
+        dead = pl.concat([rows.dead, *(part.dead for part in assigned.values())])
+        home.dead_letters = to_bytes(dead) if len(dead) else None
+        reached = courses[self._clock_ids[0]].reached
+        metrics = self._metrics(rows, reached, assigned, len(chunk) - len(fresh))
+        home.metrics = to_bytes(metrics)
+        return parcels
+
+    def _load(self, store: StateStore) -> LaneState:
+        data = store.get(_KEY)
+        fingerprint = self._pipeline.fingerprint
+        if data is None:
+            source, number = self._pipeline.source, self._partition
+            begins = {clock.name: begin(clock, source, number) for clock in self._clock_ids}
+            clocks = {name: ClockState(reached) for name, reached in begins.items()}
+            return LaneState(fingerprint, clocks)
+        state = STATE.decode(data, store)
+        check_fingerprint(f"lane {self._name}", state.fingerprint, self._pipeline)
+        state.fingerprint = fingerprint
+        return state
+
+    def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
+        """The rows that the lane has not seen, each offset once."""
+        fresh = chunk.filter(pl.col("offset") > state.last_offset)
+        fresh = fresh.unique("offset", keep="first", maintain_order=True)
+        if self.redelivered == "error" and len(fresh) < len(chunk):
+            again = pl.col("offset").is_duplicated() | (pl.col("offset") <= state.last_offset)
+            first = chunk.filter(again)["offset"][0]
+            msg = (
+                f"lane {self._name} got offset {first} again (its last was {state.last_offset}): "
+                "source and checkpoint disagree; start a new run to replay"
+            )
+            raise RedeliveredOffset(msg)
+        if self._source.dense:
+            self._refuse_holes(fresh["offset"].to_numpy(), state.last_offset)
+        return fresh
+
+    def _refuse_holes(self, offsets: Ints, last_offset: int) -> None:
+        if last_offset >= 0:
+            offsets = np.concatenate(([np.int64(last_offset)], offsets))
+        holes = np.flatnonzero(np.diff(offsets) != 1)
+        if len(holes):
+            before, after = offsets[holes[0]], offsets[holes[0] + 1]
+            msg = (
+                f"lane {self._name} goes from offset {before} to {after}, and its source is "
+                "declared dense: records are missing; restore them, or declare dense: false"
+            )
+            raise OffsetGap(msg)
+
+    def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
+        """Tell records from control records, bad values, and what came after the end."""
+        kind = chunk["kind"].to_numpy()
+        after_end = np.full(len(chunk), ended)
+        if not ended and (kind == END).any():
+            after_end[int(np.argmax(kind == END)) + 1 :] = True
+        is_data = (kind == DATA) & ~after_end
+        bad = (kind == BAD) | ((kind == DATA) & after_end)
+        dead = chunk.filter(pl.Series(bad)).select(
+            partition=pl.lit(self._partition, dtype=pl.Int32),
+            offset="offset",
+            query=pl.lit(None, dtype=pl.String),
+            **read_columns(pl.Series(after_end[bad])),
+        )
+        # With the windowing attribute and the offset it makes a record's place among all others.
+        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
+        records = chunk.filter(pl.Series(is_data)).with_columns(here)
+        return Rows(chunk, records, is_data, after_end, dead)
+
+    def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
+        """Run one clock over the chunk, and keep what it must remember."""
+        stored = None if clock.key is None else store.get(_KEYS + clock.name)
+        keys = None if stored is None else from_bytes(stored)
+        course = self._clocks[clock].run(rows, state.clocks[clock.name], keys)
+        if course.keys is not None and course.moved is not None and len(course.moved):
+            store.put(_KEYS + clock.name, to_bytes(course.keys))
+        return course
+
+    def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
+        """Tell each shard of the keys of its own that have moved."""
+        if clock.key is not None and course.moved is not None:
+            for number, part in split(course.moved, [column(clock.key)], len(parcels)):
+                parcels[number].keys[clock.name] = to_bytes(part)
+
+    def _scan(self, query: Query, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
+        """The chunk as a query's assigner sees it."""
+        course, by_rows = courses[clock_of(query, self._pipeline.source)], row_clock_of(query)
+        return Scan(
+            partition=self._partition,
+            data=rows.data,
+            values=course.values,
+            progress_us=course.progress_us,
+            numbers=None if by_rows is None else courses[by_rows].values,
+        )
+
+    def _metrics(
+        self, rows: Rows, reached: Reached, parts: Mapping[str, Assigned], redelivered: int
+    ) -> pl.DataFrame:
+        offsets, progress_us = rows.all["offset"], reached.progress_us
+        bad = len(rows.dead)
+        counts = [
+            {
+                "partition": self._partition,
+                "query": name,
+                "read": len(rows.data) + bad,
+                "applied": part.applied,
+                "outside": part.outside,
+                "dropped": part.dropped,
+                "dead": bad + len(part.dead),
+                "redelivered": redelivered,
+                "first_offset": offsets.min(),
+                "last_offset": offsets.max(),
+                "progress_us": None if progress_us == NOTHING_YET else progress_us,
+                "ended": progress_us == ENDED,
+            }
+            for name, part in parts.items()
+        ]
+        return pl.DataFrame(counts, schema=METRIC_SCHEMA)

@@ -1,0 +1,127 @@
+"""What travels between the stages: chunks to a lane, parcels from a lane to a shard."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import polars as pl
+
+from windowing.engine.formats import number_of, stamped
+from windowing.engine.input.refusals import DETAIL_SCHEMA
+from windowing.engine.progress.reached import Reached
+from windowing.model.run_errors import OtherVersion
+
+
+class Addition(msgspec.Struct, array_like=True):
+    """What a chunk adds to one query's state in one shard.
+
+    Attributes:
+        due_us: the progress at which any of it may first ask for a row.
+        tables: Arrow streams by name, as the query's assigner and emitter agree.
+    """
+
+    due_us: int
+    tables: dict[str, bytes]
+
+
+class Parcel(msgspec.Struct, array_like=True):
+    """What one lane sends to one shard for one batch, be it nothing but progress.
+
+    Attributes:
+        partition: the lane's partition.
+        reached: how far the lane is after the batch, by the name of each clock.
+        keys: by clock, the keys that the batch moved: an Arrow stream of the key and its `bound`.
+        queries: what the batch adds to each query's state; queries without any are absent.
+        dead_letters: an Arrow stream (`DEAD_LETTER_SCHEMA`), passed through.
+        metrics: an Arrow stream of the lane's counts of the batch, passed through.
+    """
+
+    partition: int
+    reached: dict[str, Reached]
+    keys: dict[str, bytes] = {}
+    queries: dict[str, Addition] = {}
+    dead_letters: bytes | None = None
+    metrics: bytes | None = None
+
+
+_FORMAT = 2
+"""The number of its format. Parcels live within a batch: there is none of another to be read."""
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Parcel)
+
+DEAD_LETTER_SCHEMA = {
+    "partition": pl.Int32,
+    "offset": pl.Int64,
+    "query": pl.String,
+    "reason": pl.String,
+    **DETAIL_SCHEMA,
+}
+METRIC_SCHEMA = {
+    "partition": pl.Int32,
+    "query": pl.String,
+    "read": pl.Int64,
+    "applied": pl.Int64,
+    "outside": pl.Int64,
+    "dropped": pl.Int64,
+    "dead": pl.Int64,
+    "redelivered": pl.Int64,
+    "first_offset": pl.Int64,
+    "last_offset": pl.Int64,
+    "progress_us": pl.Int64,
+    "ended": pl.Boolean,
+}
+
+
+def encode_parcel(parcel: Parcel) -> bytes:
+    """Serialise a parcel."""
+    return stamped(_FORMAT, _encoder.encode(parcel))
+
+
+def decode_parcel(data: bytes) -> Parcel:
+    """Read what `encode_parcel` wrote.
+
+    Raises:
+        OtherVersion: a worker of another version did.
+    """
+    number, body = number_of(data)
+    if number != _FORMAT:
+        msg = (
+            f"a lane sent a parcel in format {number}, and this worker reads format {_FORMAT}: "
+            "install the same version of Slackwater wherever the job runs"
+        )
+        raise OtherVersion(msg)
+    return _decoder.decode(body)
+
+
+def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
+    """The shard of each key: a hash that never changes, so that a checkpoint stays readable.
+
+    Args:
+        keys: the columns of the key, one row per key; at least one column.
+        shards: how many shards there are.
+    """
+    spelled = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f")
+    hashes = [zlib.crc32(key.encode()) for key in keys.select(spelled.alias("key"))["key"]]
+    return pl.Series("shard", hashes, dtype=pl.UInt32) % shards
+
+
+def split(
+    frame: pl.DataFrame, by: Sequence[str], shards: int
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The parts of a frame that go to the shards, by the shard of their key.
+
+    Args:
+        frame: what is split.
+        by: the columns of the key; without any, all goes to the first shard.
+        shards: how many shards there are.
+    """
+    if not len(frame):
+        return
+    if not by:
+        yield 0, frame
+        return
+    for (number,), part in frame.group_by(shard_of(frame.select(by), shards)):
+        yield int(number), part

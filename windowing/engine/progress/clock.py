@@ -1,0 +1,308 @@
+"""Clocks: how far a lane is, by one windowing attribute, before and after each of its records.
+
+A lane has a clock for each attribute that windows are made over. Most count event time, or another
+attribute, with the help of a generator of progress. A row clock counts records as they stand in the
+lane: there a record's value is its number, and nothing is ever late.
+
+Progress may be kept per key as well: by a generator that promises for single keys only, or because
+each value of PATTR counts its own rows. A clock then has a table of keys and their bounds.
+
+Source: Li et al., SIGMOD 2005, section 5 (punctuation from generators); keyed progress is ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from windowing.engine.input.decode import column
+from windowing.engine.input.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
+from windowing.engine.progress import generator_of
+from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
+from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
+from windowing.model import Pipeline, Query
+from windowing.model.file.pipeline import Source
+from windowing.model.progress.disorder import Disorder, OrderedPer, progress_attr
+from windowing.model.rules import in_log_order
+from windowing.model.windows.window import ROW_NUM, WindowClass
+
+
+@dataclass(frozen=True)
+class ClockId:
+    """Which clock.
+
+    Attributes:
+        attribute: what it counts: a field, or `row_num`.
+        key: the field whose values have a progress of their own; None: the lane alone has one.
+    """
+
+    attribute: str
+    key: str | None
+
+    @property
+    def name(self) -> str:
+        """A text that stands for it in state and in parcels."""
+        if " per" in self.attribute:
+            # A field's name may hold just what stands between the two.
+            return json.dumps([self.attribute, self.key])
+        return self.attribute if self.key is None else f"{self.attribute} per {self.key}"
+
+
+class ClockState(msgspec.Struct, array_like=True):
+    """What a clock remembers, its table of keys aside.
+
+    Attributes:
+        reached: how far it is.
+        memory: what its generator remembers.
+    """
+
+    reached: Reached
+    memory: list[int] = []
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a chunk that the lane has not seen, sorted out.
+
+    Attributes:
+        all: every row, in offset order.
+        data: the records among them.
+        is_data: which rows those are.
+        after_end: which rows stand behind the lane's end.
+        dead: dead letters of values that no query can use.
+    """
+
+    all: pl.DataFrame
+    data: pl.DataFrame
+    is_data: Flags
+    after_end: Flags
+    dead: pl.DataFrame
+
+    def over(self, name: str) -> Rows:
+        """The same rows with another column for their times, which no bound speaks of."""
+        bound = pl.col("kind").is_in([BOUND, BOUND_ON, OBSERVED])
+        return replace(
+            self,
+            all=self.all.with_columns(
+                ts_us=name, kind=pl.when(bound).then(pl.lit(IGNORED)).otherwise("kind")
+            ),
+            data=self.data.with_columns(ts_us=name),
+        )
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a clock says of a chunk.
+
+    Attributes:
+        values: of each record, the attribute.
+        progress_us: the progress before each record, of its lane and key.
+        reached: how far the lane is after the chunk.
+        keys: the bounds of all keys after the chunk (the key's column and `bound`); None: no keys.
+        moved: those of them that this chunk moved.
+    """
+
+    values: Ints
+    progress_us: Ints
+    reached: Reached
+    keys: pl.DataFrame | None = None
+    moved: pl.DataFrame | None = None
+
+
+class Clock(Protocol):
+    """One clock of one lane."""
+
+    def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
+        """Run over a chunk; `state` is brought up to date.
+
+        Args:
+            rows: the chunk.
+            state: what the clock remembers.
+            keys: its table of keys; None if it is empty as yet.
+        """
+
+
+def clock_of(query: Query, source: Source) -> ClockId:
+    """The clock that closes a query's windows."""
+    if in_log_order(query.window):
+        return ClockId(ROW_NUM, query.window.pattr)
+    return _by_attribute(source, source.ordered_by(query.window.attribute))
+
+
+def _by_attribute(source: Source, attribute: str) -> ClockId:
+    return ClockId(attribute, progress_attr(source.generator_of(attribute)))
+
+
+def row_clock_of(query: Query) -> ClockId | None:
+    """The clock that numbers a query's records as they arrive; None: it needs no numbers."""
+    counted = in_log_order(query.window) or query.window.kind is WindowClass.SLIDE_BY_N
+    return ClockId(ROW_NUM, query.window.pattr) if counted else None
+
+
+def clocks_of(pipeline: Pipeline) -> list[ClockId]:
+    """All clocks that a lane needs; the first is that of event time, which every lane has."""
+    source = pipeline.source
+    ids = [_by_attribute(source, source.event_time.field)]
+    for query in pipeline.queries:
+        ids += [clock_of(query, source), *filter(None, [row_clock_of(query)])]
+    return list(dict.fromkeys(ids))
+
+
+def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
+    """A clock of one lane, by the lane's number.
+
+    In a join each side has event times in a field of its own; the clock has the left one's name.
+    """
+    if clock.attribute == ROW_NUM:
+        return _RowClock(clock)
+    own, _ = source.place(number)
+    timed = clock.attribute == source.event_time.field
+    disorder = own.disorder if timed else own.generator_of(clock.attribute)
+    return _AttributeClock(clock, disorder, source.lane(number), timed=timed)
+
+
+def begin(clock: ClockId, source: Source, number: int) -> Reached:
+    """How far a lane is before its first record: nowhere, but where it joined a running pipeline.
+
+    Args:
+        clock: by which clock.
+        source: of the pipeline.
+        number: of the lane.
+    """
+    since = None if clock.attribute == ROW_NUM else source.begins_at(number, clock.attribute)
+    return Reached() if since is None else Reached(since, since)
+
+
+def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | None) -> Progress:
+    """What all lanes' reports of one clock come to.
+
+    Args:
+        clock: the clock.
+        lanes: by partition, how far each lane is.
+        keys: by key and `partition`, the `bound`; None: there is none yet.
+
+    Raises:
+        ArrivalOrder: it counts rows, and two lanes have records of one unit.
+    """
+    key = None if clock.key is None else column(clock.key)
+    if clock.attribute == ROW_NUM:
+        return RowProgress.of_lanes(lanes, key, keys, str(clock.key))
+    return StreamProgress(lanes, key, keys)
+
+
+class _AttributeClock:
+    """Counts the times of records, by the promises of a generator and of control records.
+
+    The times may be another attribute of the records. Control records speak of event time: of any
+    other attribute they say no more than that the lane has ended.
+    """
+
+    def __init__(self, clock: ClockId, disorder: Disorder, lane: str, *, timed: bool) -> None:
+        self._key = None if clock.key is None else column(clock.key)
+        self._generator = generator_of(disorder, lane)
+        self._by_record = isinstance(disorder, OrderedPer) and self._key is not None
+        self._other = None if timed else column(clock.attribute)
+
+    def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
+        """Run over a chunk."""
+        if self._other is not None:
+            rows = rows.over(self._other)
+        kind = rows.all["kind"].to_numpy()
+        ts_us = rows.all["ts_us"].fill_null(0).to_numpy()
+        bounds = np.full(len(rows.all), NOTHING_YET, dtype=np.int64)
+        bounds[rows.is_data] = self._generator.bounds(rows.data, state.memory)
+        bounds[kind == BOUND] = ts_us[kind == BOUND]
+        bounds[kind == OBSERVED] = self._generator.observed(ts_us[kind == OBSERVED])
+        # Nothing but `end` ends a lane, and what stands behind it says nothing any more.
+        bounds = np.minimum(bounds, ENDED - 1)
+        bounds[kind == END] = ENDED
+        held = state.reached
+        running = np.maximum.accumulate(np.concatenate(([np.int64(held.progress_us)], bounds)))
+        finite, values = running[running < ENDED], rows.data["ts_us"].to_numpy()
+        state.reached = Reached(
+            progress_us=int(running[-1]),
+            furthest_us=max(held.furthest_us, int(finite.max(initial=NOTHING_YET))),
+            newest_us=max(held.newest_us, int(values.max(initial=NOTHING_YET))),
+        )
+        before = running[:-1][rows.is_data]
+        if self._key is None:
+            return Course(values, before, state.reached)
+        promises = rows.is_data if self._by_record else np.zeros(len(kind), dtype=bool)
+        promises = promises | ((kind == BOUND_ON) & ~rows.after_end)
+        promised = np.where(promises, np.minimum(ts_us, ENDED - 1), NOTHING_YET)
+        of_key, all_keys, moved = _per_key(rows, self._key, promised, keys)
+        return Course(values, np.maximum(before, of_key), state.reached, all_keys, moved)
+
+
+def _per_key(
+    rows: Rows, key: str, promised: Ints, keys: pl.DataFrame | None
+) -> tuple[Ints, pl.DataFrame, pl.DataFrame]:
+    """The progress of its key before each record; all keys' bounds afterwards, and the moved ones.
+
+    Args:
+        rows: the chunk.
+        key: the key's column.
+        promised: of each row the bound for its key; `NOTHING_YET`: it says nothing.
+        keys: the bounds before the chunk.
+    """
+    events = rows.all.select(key, bound=pl.Series(promised), row=pl.Series(rows.is_data))
+    if keys is not None:
+        events = pl.concat([keys.with_columns(row=pl.lit(value=False)), events])
+    before = pl.col("bound").cum_max().shift(1).over(key).fill_null(NOTHING_YET)
+    of_records = events.with_columns(before=before).filter("row")["before"].to_numpy()
+    said = events.filter(pl.col("bound") > NOTHING_YET)
+    bounds = said.group_by(key).agg(pl.col("bound").max()).sort(key)
+    if keys is None:
+        return of_records, bounds, bounds
+    moved = bounds.join(keys, on=[key, "bound"], how="anti", nulls_equal=True)
+    return of_records, bounds, moved
+
+
+class _RowClock:
+    """Numbers the data records of a lane from 0, for each key apart where there is one."""
+
+    def __init__(self, clock: ClockId) -> None:
+        self._key = None if clock.key is None else column(clock.key)
+
+    def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
+        """Run over a chunk. The progress of a unit is the number that its next record will have."""
+        held, count = state.reached, len(rows.data)
+        if self._key is None:
+            first = max(held.furthest_us, 0)
+            numbers: Ints = np.arange(first, first + count, dtype=np.int64)
+            furthest_us = first + count if first + count else NOTHING_YET
+        else:
+            furthest_us = NOTHING_YET
+        ended = held.progress_us == ENDED or bool((rows.all["kind"] == END).any())
+        progress_us = ENDED if ended else furthest_us
+        state.reached = Reached(progress_us, furthest_us, NOTHING_YET)
+        if self._key is None:
+            return Course(numbers, numbers, state.reached)
+        base = pl.lit(0, dtype=pl.Int64)
+        records = rows.data.select(self._key)
+        if keys is not None:
+            records = records.join(
+                keys, on=self._key, how="left", nulls_equal=True, maintain_order="left"
+            )
+            base = pl.col("bound").fill_null(0)
+        number = base + pl.int_range(pl.len(), dtype=pl.Int64).over(self._key)
+        numbers = records.select(number.alias("number"))["number"].to_numpy()
+        moved = (
+            records.select(self._key, bound=pl.Series(numbers) + 1)
+            .group_by(self._key)
+            .agg(pl.col("bound").max())
+            .sort(self._key)
+        )
+        return Course(numbers, numbers, state.reached, merge_keys(keys, moved, self._key), moved)
+
+
+def merge_keys(held: pl.DataFrame | None, moved: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Two tables of bounds as one: of each key (and whatever else names a row) the larger bound."""
+    joined = moved if held is None else pl.concat([held, moved.select(held.columns)])
+    return joined.group_by(names).agg(pl.col("bound").max()).sort(names)

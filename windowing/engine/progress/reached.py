@@ -1,0 +1,240 @@
+"""How far lanes have got, and what follows for windows: the progress that closes them.
+
+A shard is told by every lane how far it is, by each clock. What closes a window is the progress of
+its unit: of the stream, of a key where progress is kept per key, or a number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from windowing.engine.wids import ENDED, NOTHING_YET, Ints
+from windowing.model.run_errors import ArrivalOrder
+
+
+class Reached(msgspec.Struct, array_like=True):
+    """How far one lane has got by one clock.
+
+    Attributes:
+        progress_us: the running maximum of its bounds; `NOTHING_YET` before the first, `ENDED`
+            after the lane's end.
+        furthest_us: the largest finite progress; unlike `progress_us` it survives the end.
+        newest_us: the largest value of any record; `NOTHING_YET` before the first.
+    """
+
+    progress_us: int = NOTHING_YET
+    furthest_us: int = NOTHING_YET
+    newest_us: int = NOTHING_YET
+
+    def merge(self, other: Reached) -> Reached:
+        """The further of two reports of the same lane, part by part."""
+        return Reached(
+            max(self.progress_us, other.progress_us),
+            max(self.furthest_us, other.furthest_us),
+            max(self.newest_us, other.newest_us),
+        )
+
+
+class Progress(Protocol):
+    """How far the units of windows have got, as far as one shard was told.
+
+    Answers are columns: one number for each row of a frame that names units, or a single one that
+    holds for all of them.
+    """
+
+    @property
+    def highest(self) -> int:
+        """The largest progress of any unit."""
+
+    def of(self, units: pl.DataFrame) -> Ints:
+        """The progress of each row's unit."""
+
+    def furthest(self, units: pl.DataFrame) -> Ints:
+        """The largest finite progress that any lane ever had for each row's unit."""
+
+    def newest(self, units: pl.DataFrame) -> Ints:
+        """The largest value that is known of any record: of the stream, or of the unit."""
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """Progress by an attribute of the records: the smallest over the lanes.
+
+    Attributes:
+        lanes: every lane of the source, by partition; those not heard of hold the stream back.
+        key: the column of the key that progress is kept for; None: of the lanes alone.
+        keys: by key and `partition`, the `bound` that was promised for it; None: there is none.
+    """
+
+    lanes: Sequence[Reached]
+    key: str | None = None
+    keys: pl.DataFrame | None = None
+
+    @cached_property
+    def stream_us(self) -> int:
+        """The progress of the stream, apart from what was promised for single keys."""
+        return min(lane.progress_us for lane in self.lanes)
+
+    @property
+    def highest(self) -> int:
+        """The largest progress of any unit."""
+        if self._by_key is None:
+            return self.stream_us
+        of_keys = self._by_key["progress"].to_numpy()
+        return int(of_keys.max(initial=self.stream_us))
+
+    def of(self, units: pl.DataFrame) -> Ints:
+        """The progress of each row's unit: P, or P_k of its key."""
+        return self._column(units, "progress", self.stream_us)
+
+    def furthest(self, units: pl.DataFrame) -> Ints:
+        """The largest finite progress that any lane ever had for each row's unit."""
+        return self._column(units, "furthest", max(lane.furthest_us for lane in self.lanes))
+
+    def newest(self, units: pl.DataFrame) -> Ints:
+        """The largest value of any record of the stream."""
+        del units
+        return np.array([max(lane.newest_us for lane in self.lanes)])
+
+    @cached_property
+    def _by_key(self) -> pl.DataFrame | None:
+        """P_k = min over the lanes of max(P_p, Q_pk), of each key that something was promised."""
+        if self.key is None or self.keys is None:
+            return None
+        names = self.keys.select(self.key).unique(maintain_order=True).with_row_index("row")
+        placed = self.keys.join(names, on=self.key, nulls_equal=True)
+        promised = np.full((len(names), len(self.lanes)), NOTHING_YET)
+        promised[placed["row"].to_numpy(), placed["partition"].to_numpy()] = placed["bound"]
+        lanes = np.array([lane.progress_us for lane in self.lanes])
+        furthest = max(lane.furthest_us for lane in self.lanes)
+        return names.select(
+            self.key,
+            progress=pl.Series(np.maximum(promised, lanes).min(axis=1)),
+            furthest=pl.Series(np.maximum(promised.max(axis=1), furthest)),
+        )
+
+    def _column(self, units: pl.DataFrame, name: str, default: int) -> Ints:
+        if self._by_key is None:
+            return np.array([default])
+        return looked_up(units, self._by_key, name, default)
+
+
+@dataclass(frozen=True)
+class AllEnded:
+    """Progress as it would be if all lanes ended now.
+
+    Attributes:
+        now: as it is.
+    """
+
+    now: Progress
+
+    @property
+    def highest(self) -> int:
+        """The largest progress of any unit."""
+        return ENDED
+
+    def of(self, units: pl.DataFrame) -> Ints:
+        """Every unit is at its end."""
+        del units
+        return np.array([ENDED])
+
+    def furthest(self, units: pl.DataFrame) -> Ints:
+        """As it is now."""
+        return self.now.furthest(units)
+
+    def newest(self, units: pl.DataFrame) -> Ints:
+        """As it is now."""
+        return self.now.newest(units)
+
+
+@dataclass(frozen=True)
+class RowProgress:
+    """Progress by number of rows: how many records a unit has, in the one lane that carries it.
+
+    Attributes:
+        counts: by unit, `bound`: how many; None: the stream is the only unit.
+        total: how many the stream has, where it is the only unit.
+        ended: whether all lanes have ended.
+    """
+
+    counts: pl.DataFrame | None
+    total: int
+    ended: bool
+
+    @classmethod
+    def of_lanes(
+        cls, lanes: Sequence[Reached], key: str | None, keys: pl.DataFrame | None, what: str
+    ) -> RowProgress:
+        """Progress by the numbers that lanes gave.
+
+        Args:
+            lanes: every lane.
+            key: the column of PATTR, or None.
+            keys: by unit and `partition`, how many records the lane has of it.
+            what: the name of PATTR, for messages.
+
+        Raises:
+            ArrivalOrder: two lanes have records of one unit.
+        """
+        ended = all(lane.progress_us == ENDED for lane in lanes)
+        counts = [lane.furthest_us for lane in lanes]
+        carriers = [number for number, count in enumerate(counts) if count > 0]
+        if len(carriers) > 1:
+            raise _arrival_order("the stream", carriers)
+        if key is None or keys is None:
+            return cls(None, max(0, *counts), ended)
+        several = keys.filter(pl.len().over(key) > 1)
+        if len(several):
+            unit = several[key][0]
+            of_unit = several.filter(pl.col(key).eq_missing(pl.lit(unit, dtype=several[key].dtype)))
+            raise _arrival_order(f"{what} {unit!r}", sorted(of_unit["partition"].to_list()))
+        return cls(keys.select(key, "bound"), 0, ended)
+
+    @property
+    def highest(self) -> int:
+        """The largest progress of any unit."""
+        if self.ended:
+            return ENDED
+        if self.counts is None:
+            return self.total
+        return int(self.counts["bound"].to_numpy().max(initial=0))
+
+    def of(self, units: pl.DataFrame) -> Ints:
+        """How many rows each row's unit has; `ENDED` once nothing follows."""
+        return np.array([ENDED]) if self.ended else self.furthest(units)
+
+    def furthest(self, units: pl.DataFrame) -> Ints:
+        """How many rows each row's unit has."""
+        if self.counts is None:
+            return np.array([self.total])
+        return looked_up(units, self.counts, "bound", 0)
+
+    def newest(self, units: pl.DataFrame) -> Ints:
+        """The number of the last row of each row's unit."""
+        return self.furthest(units) - 1
+
+
+def _arrival_order(unit: str, partitions: Sequence[int]) -> ArrivalOrder:
+    lanes = " and ".join(map(str, partitions))
+    return ArrivalOrder(
+        f"{ArrivalOrder.code}: rows are counted in the order of arrival, and {unit} arrives in "
+        f"partitions {lanes}: key the topic by PATTR, or use ORDER event_time"
+    )
+
+
+def looked_up(units: pl.DataFrame, table: pl.DataFrame, name: str, default: int) -> Ints:
+    """A column of `table` for each row of `units`, by all the other columns that both have."""
+    by = [column for column in table.columns if column in units.columns and column != name]
+    joined = units.select(by).join(
+        table.select(*by, name), on=by, how="left", nulls_equal=True, maintain_order="left"
+    )
+    found: Ints = joined[name].fill_null(default).to_numpy()
+    return found

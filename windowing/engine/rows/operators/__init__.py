@@ -1,0 +1,27 @@
+"""Relational operators over policy windows: Aggregate, Join, Sort.
+
+Source: Gedik 2014, section 6. An operator is fed tuples and punctuations by port, and sends both.
+It accepts the window configurations of its model and refuses all others before anything runs.
+"""
+
+from windowing.engine.rows.operators.aggregate import Aggregate, Output
+from windowing.engine.rows.operators.join import Join, JoinKind
+from windowing.engine.rows.operators.operator import Operator, OperatorError, Punctuation, Sent
+from windowing.engine.rows.operators.sort import Order, Sort
+from windowing.model.windows.policy import WindowClause, sliding, tumbling
+
+__all__ = [
+    "Aggregate",
+    "Join",
+    "JoinKind",
+    "Operator",
+    "OperatorError",
+    "Order",
+    "Output",
+    "Punctuation",
+    "Sent",
+    "Sort",
+    "WindowClause",
+    "sliding",
+    "tumbling",
+]

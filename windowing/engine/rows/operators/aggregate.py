@@ -1,0 +1,158 @@
+"""Aggregate: one tuple for each group of a window whenever it reports, then a punctuation.
+
+Source: Gedik 2014, section 6.1.1; details: `spl.md` 10.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
+from windowing.engine.rows.operators.functions import Group, function_of
+from windowing.engine.rows.operators.models import check_aggregate
+from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.policies import (
+    Clock,
+    Event,
+    Marker,
+    Profile,
+    SlidingWindow,
+    Storage,
+    TumblingWindow,
+    WindowEvent,
+)
+from windowing.engine.rows.policies.events import Key
+from windowing.engine.rows.policies.window import hashable
+from windowing.model.windows.policy import WindowClause
+
+# The library computes each of these by the other's rule.
+_SWAPPED = {"MinCount": "MaxCount", "MaxCount": "MinCount"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """One attribute of the tuples that Aggregate sends.
+
+    Attributes:
+        function: its name, as `Average`.
+        arguments: attributes of the input.
+    """
+
+    function: str
+    arguments: tuple[str, ...] = ()
+
+
+class Aggregate(Operator):
+    """Aggregates the tuples of a window.
+
+    Args:
+        window: when, and over which tuples.
+        outputs: what is sent, by attribute.
+        send: gets what is sent.
+        group_by: attributes whose values make groups inside a window.
+        partial_windows: report also before the window was full for the first time.
+        evicted_partitions: report partitions that are given up (tumbling windows only).
+        profile: whose rules hold.
+        clock: what the operator takes for the time.
+        storage: where tuples are kept.
+
+    Raises:
+        OperatorError: the operator has no such configuration.
+    """
+
+    def __init__(
+        self,
+        window: WindowClause,
+        outputs: Mapping[str, Output],
+        send: Callable[[Sent], None],
+        *,
+        group_by: Sequence[str] = (),
+        partial_windows: bool | None = None,
+        evicted_partitions: bool | None = None,
+        profile: Profile = Profile.paper,
+        clock: Clock | None = None,
+        storage: Storage | None = None,
+    ) -> None:
+        super().__init__(send)
+        check_aggregate(window, partial_windows, evicted_partitions)
+        library = profile is Profile.osstreams
+        self._functions = {
+            name: function_of(
+                _SWAPPED.get(output.function, output.function) if library else output.function,
+                output.arguments,
+            )
+            for name, output in outputs.items()
+        }
+        self._arguments = {name: output.arguments for name, output in outputs.items()}
+        self._group_by = tuple(group_by)
+        self._partial = bool(partial_windows)
+        self._count_all_partitions = library and window.kind == "sliding"
+        self._full: set[Key] = set()
+        self._window: TumblingWindow | SlidingWindow
+        if window.kind == "tumbling":
+            self._window = open_tumbling(window, profile, clock, storage)
+            self._window.on(Event.before_flush, self._report)
+            self._window.on(Event.empty_window_punct, lambda _: self._emit_punctuation())
+            if evicted_partitions:
+                self._window.on(Event.partition_eviction, self._report_victims)
+        else:
+            self._window = open_sliding(window, profile, clock, storage)
+            self._window.on(Event.initial_full, lambda event: self._full.add(event.key))
+            self._window.on(Event.trigger, self._report_full)
+            self._window.on(Event.partition_eviction, self._forget_victims)
+
+    def insert(self, row: Tuple, port: int = 0) -> None:
+        """Take a tuple."""
+        self._window.insert(row)
+
+    def punctuate(self, marker: Marker, port: int = 0) -> None:
+        """Take a punctuation; final ones flush nothing, and sliding windows know none."""
+        if marker is Marker.window and isinstance(self._window, TumblingWindow):
+            self._window.take_marker(marker)
+
+    def advance(self, to_us: int) -> None:
+        """Do all that is due up to an instant of the clock."""
+        self._window.advance(to_us)
+
+    # --- reporting ----------------------------------------------------------------------------
+
+    def _report_full(self, event: WindowEvent) -> None:
+        if self._partial or event.key in self._full:
+            self._report(event)
+
+    def _report(self, event: WindowEvent) -> None:
+        self._send_groups(event.key)
+
+    def _report_victims(self, event: WindowEvent) -> None:
+        for key in event.victims:
+            self._send_groups(key)
+
+    def _forget_victims(self, event: WindowEvent) -> None:
+        self._full -= {*event.victims}
+
+    def _send_groups(self, key: Key) -> None:
+        rows = self._window.rows(key) or []
+        groups: dict[tuple[Any, ...], list[Tuple]] = {}
+        for row in rows:
+            groups.setdefault(tuple(row[name] for name in self._group_by), []).append(row)
+        sizes = [len(members) for members in groups.values()]
+        total = len(self._window) if self._count_all_partitions else len(rows)
+        for members in groups.values():
+            group = Group(members, sizes, total)
+            self._emit(
+                {name: f(group, self._arguments[name]) for name, f in self._functions.items()}
+            )
+        self._emit_punctuation()
+
+    # --- state --------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """The window, and which of its partitions were full once."""
+        return {"window": self._window.snapshot(), "full": [*self._full]}
+
+    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
+        """Go back to a snapshot."""
+        self._window.restore(snapshot["window"], timers=timers)
+        self._full = {hashable(key) for key in snapshot["full"]}

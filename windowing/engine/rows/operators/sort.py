@@ -1,0 +1,154 @@
+"""Sort: the tuples of a tumbling window in order, or a stream put in order as far as a window sees.
+
+Source: Gedik 2014, section 6.1.3; details: `spl.md` 10.3.
+"""
+
+from __future__ import annotations
+
+from bisect import insort_right
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from functools import total_ordering
+from typing import Any
+
+from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
+from windowing.engine.rows.operators.models import check_sort
+from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.policies import (
+    Clock,
+    Event,
+    Marker,
+    Profile,
+    SlidingWindow,
+    Storage,
+    TumblingWindow,
+    WindowEvent,
+)
+from windowing.engine.rows.policies.events import Key
+from windowing.engine.rows.policies.window import hashable
+from windowing.model.windows.policy import WindowClause
+
+
+class Order(StrEnum):
+    """Which values come first."""
+
+    ascending = "ascending"
+    descending = "descending"
+
+
+@total_ordering
+class _Descending:
+    """A value that compares the other way round."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Descending) and bool(self.value == other.value)
+
+    def __lt__(self, other: _Descending) -> bool:
+        return bool(other.value < self.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+class Sort(Operator):
+    """Sorts the tuples of a window.
+
+    Over a tumbling window a whole window is sent at once (batch). Over a sliding one whose trigger
+    is count(1), each tuple that leaves the window sends the smallest that is stored (progressive).
+
+    Args:
+        window: how much is sorted at once.
+        sort_by: attributes, the most significant first.
+        send: gets what is sent.
+        order: one for all attributes, or one for each.
+        profile: whose rules hold.
+        clock: what the operator takes for the time.
+        storage: where tuples are kept.
+
+    Raises:
+        OperatorError: the operator has no such configuration.
+    """
+
+    def __init__(
+        self,
+        window: WindowClause,
+        sort_by: Sequence[str],
+        send: Callable[[Sent], None],
+        *,
+        order: Sequence[str] = (Order.ascending,),
+        profile: Profile = Profile.paper,
+        clock: Clock | None = None,
+        storage: Storage | None = None,
+    ) -> None:
+        super().__init__(send)
+        check_sort(window, sort_by, order, profile)
+        orders = [Order(one) for one in order] * (len(sort_by) if len(order) == 1 else 1)
+        self._sort_by = list(zip(sort_by, orders, strict=True))
+        self._buffers: dict[Key, list[Tuple]] = {}
+        self._window: TumblingWindow | SlidingWindow
+        if window.kind == "tumbling":
+            self._window = open_tumbling(window, profile, clock, storage)
+            self._window.on(Event.before_flush, self._send_batch)
+            self._window.on(Event.empty_window_punct, lambda _: self._emit_punctuation())
+        else:
+            self._window = open_sliding(window, profile, clock, storage)
+            self._window.on(Event.after_insert, self._keep)
+            self._window.on(Event.before_evict, self._send_smallest)
+            self._window.on(Event.partition_eviction, self._drop_victims)
+
+    def insert(self, row: Tuple, port: int = 0) -> None:
+        """Take a tuple."""
+        self._window.insert(row)
+
+    def punctuate(self, marker: Marker, port: int = 0) -> None:
+        """Take a punctuation: a window marker ends a batch, a final one empties the buffers."""
+        if isinstance(self._window, TumblingWindow):
+            if marker is Marker.window:
+                self._window.take_marker(marker)
+        elif marker is Marker.final:
+            for buffer in self._buffers.values():
+                for row in buffer:
+                    self._emit(row)
+            self._buffers.clear()
+
+    def advance(self, to_us: int) -> None:
+        """Do all that is due up to an instant of the clock."""
+        self._window.advance(to_us)
+
+    def _rank(self, row: Tuple) -> tuple[Any, ...]:
+        return tuple(
+            row[name] if order is Order.ascending else _Descending(row[name])
+            for name, order in self._sort_by
+        )
+
+    def _send_batch(self, event: WindowEvent) -> None:
+        for row in sorted(self._window.rows(event.key) or [], key=self._rank):
+            self._emit(row)
+        self._emit_punctuation()
+
+    def _keep(self, event: WindowEvent) -> None:
+        insort_right(self._buffers.setdefault(event.key, []), event.row, key=self._rank)
+
+    def _send_smallest(self, event: WindowEvent) -> None:
+        buffer = self._buffers.get(event.key)
+        if buffer:
+            self._emit(buffer.pop(0))
+
+    def _drop_victims(self, event: WindowEvent) -> None:
+        for key in event.victims:
+            self._buffers.pop(key, None)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The window and the buffers."""
+        buffers = [[key, list(rows)] for key, rows in self._buffers.items()]
+        return {"window": self._window.snapshot(), "buffers": buffers}
+
+    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
+        """Go back to a snapshot."""
+        self._window.restore(snapshot["window"], timers=timers)
+        self._buffers = {hashable(key): list(rows) for key, rows in snapshot["buffers"]}

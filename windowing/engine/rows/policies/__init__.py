@@ -1,0 +1,64 @@
+"""Windows made of policies: what leaves a window, what makes it report, which partitions go.
+
+Source: Gedik, *Generic windowing support for extensible stream processing systems* (SPE 2014). An
+operator registers handlers for window events and depends on no policy; policies depend on no
+operator and on no storage.
+"""
+
+from windowing.engine.rows.policies.clock import Clock, ManualClock
+from windowing.engine.rows.policies.events import Event, WindowEvent
+from windowing.engine.rows.policies.interval import IntervalWindow, Pane
+from windowing.engine.rows.policies.partitions import Storage
+from windowing.engine.rows.policies.sliding import SlidingWindow
+from windowing.engine.rows.policies.tumbling import Summarizer, TumblingWindow
+from windowing.model.windows.policy import (
+    Count,
+    Delta,
+    Marker,
+    PartitionAge,
+    PartitionCount,
+    PolicyError,
+    Profile,
+    Punct,
+    Selection,
+    Time,
+    TupleCount,
+    count,
+    delta,
+    partition_age,
+    partition_count,
+    punct,
+    time,
+    tuple_count,
+)
+
+__all__ = [
+    "Clock",
+    "Count",
+    "Delta",
+    "Event",
+    "IntervalWindow",
+    "ManualClock",
+    "Marker",
+    "Pane",
+    "PartitionAge",
+    "PartitionCount",
+    "PolicyError",
+    "Profile",
+    "Punct",
+    "Selection",
+    "SlidingWindow",
+    "Storage",
+    "Summarizer",
+    "Time",
+    "TumblingWindow",
+    "TupleCount",
+    "WindowEvent",
+    "count",
+    "delta",
+    "partition_age",
+    "partition_count",
+    "punct",
+    "time",
+    "tuple_count",
+]

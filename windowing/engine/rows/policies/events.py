@@ -1,0 +1,92 @@
+"""What happens to a window, and who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from windowing.model.windows.policy import PolicyError
+
+if TYPE_CHECKING:
+    from windowing.engine.rows.policies.interval import Pane
+
+Key = Hashable
+Row = Any
+
+
+class Event(StrEnum):
+    """The kinds of window events; each has one slot for a handler (Gedik 2014, section 4.1.2)."""
+
+    before_insert = "beforeInsert"
+    after_insert = "afterInsert"
+    before_flush = "beforeFlush"
+    after_flush = "afterFlush"
+    empty_window_punct = "emptyWindowPunct"
+    before_evict = "beforeEvict"
+    after_evict = "afterEvict"
+    trigger = "trigger"
+    initial_full = "initialFull"
+    partition_eviction = "partitionEviction"
+    before_close = "beforeClose"
+
+
+_KINDS = [kind.value for kind in Event]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEvent:
+    """One window event.
+
+    Attributes:
+        kind: what happens.
+        key: the partition; None for a window that is not partitioned.
+        row: the tuple, of inserts and evictions.
+        victims: of a partition eviction, the partitions in the order in which they were chosen.
+        pane: of an interval window.
+    """
+
+    kind: Event
+    key: Key = None
+    row: Row = None
+    victims: tuple[Key, ...] = ()
+    pane: Pane | None = None
+
+
+Handler = Callable[[WindowEvent], None]
+
+
+class Handlers:
+    """One handler for each kind of event; a slot that is not set costs a look-up."""
+
+    def __init__(self) -> None:
+        self._slots: dict[Event, Handler] = {}
+
+    def register(self, kind: Event | str, handler: Handler | None) -> Handler | None:
+        """Set the handler of a kind, or clear it; gives the one that was there.
+
+        Raises:
+            PolicyError: there is no such kind of event.
+        """
+        if kind not in _KINDS:
+            msg = f"{kind!r} is no window event: there are {', '.join(_KINDS)}"
+            raise PolicyError(msg)
+        kind = Event(kind)
+        before = self._slots.pop(kind, None)
+        if handler is not None:
+            self._slots[kind] = handler
+        return before
+
+    def tell(
+        self,
+        kind: Event,
+        key: Key = None,
+        row: Row = None,
+        victims: tuple[Key, ...] = (),
+        pane: Pane | None = None,
+    ) -> None:
+        """Call the handler of an event, if there is one."""
+        handler = self._slots.get(kind)
+        if handler is not None:
+            handler(WindowEvent(kind, key, row, victims, pane))

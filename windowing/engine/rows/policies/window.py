@@ -1,0 +1,270 @@
+"""What all partitioned policy windows share: access, partition eviction, timers, state.
+
+Source: Gedik 2014, sections 3.5 and 4.1. A window is a plain state machine: it starts no thread.
+Whoever owns it says by `advance` how far the time is; what was due by then happens in order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from windowing.engine.rows.policies.clock import Clock, ManualClock
+from windowing.engine.rows.policies.events import Event, Handler, Handlers, Key, Row
+from windowing.engine.rows.policies.partitions import Partitions, Storage, Subwindow
+from windowing.engine.rows.policies.selection import choose, needed
+from windowing.model.windows.policy import (
+    Marker,
+    PartitionAge,
+    PartitionEviction,
+    PolicyError,
+    Profile,
+    Selection,
+)
+
+Select = Callable[[Sequence[tuple[Key, int]]], Sequence[Key]]
+"""A user's selection: candidates with their last update, least recent first, to victims."""
+
+DEFAULT_KEY = "__default__"
+"""The partition that the library makes up for a tick over a partitioned window without any."""
+
+Due = tuple[int, bool, Callable[[], None]]
+"""When something is due, whether it happens at that instant (or just after it), and what to do."""
+
+PartitionBy = str | Sequence[str] | Callable[[Row], Key] | None
+
+
+class PolicyWindow(ABC):
+    """A window whose tuples come and go by policies.
+
+    Args:
+        partition_by: the field or fields whose values name a tuple's partition, or a function of
+            the tuple; None: one partition, named None.
+        partition_eviction: which partitions are given up; needs `partition_by`.
+        profile: whose rules hold where sources differ.
+        clock: what the window takes for the time; by default what `advance` has said last.
+        storage: where tuples are kept.
+    """
+
+    def __init__(
+        self,
+        *,
+        partition_by: PartitionBy = None,
+        partition_eviction: PartitionEviction | None = None,
+        profile: Profile = Profile.paper,
+        clock: Clock | None = None,
+        storage: Storage | None = None,
+    ) -> None:
+        if partition_eviction is not None and partition_by is None:
+            msg = "partition eviction needs partitions: give partition_by"
+            raise PolicyError(msg)
+        self.partitioned = partition_by is not None
+        self._key_of = key_function(partition_by)
+        self._partition_eviction = partition_eviction
+        self._profile = profile
+        self._clock = clock or ManualClock()
+        self._handlers = Handlers()
+        self._tell = self._handlers.tell
+        self._select: Select | None = None
+        self._partitions = Partitions(storage or Storage())
+
+    # --- what an operator calls ---------------------------------------------------------------
+
+    def on(self, kind: Event | str, handler: Handler | None) -> Handler | None:
+        """Register the handler of a kind of event; gives the one that it replaces."""
+        return self._handlers.register(kind, handler)
+
+    def on_selection(self, select: Select | None) -> None:
+        """Register what chooses the partitions to give up, for `Selection.user`."""
+        self._select = select
+
+    @abstractmethod
+    def insert(self, row: Row) -> None:
+        """Take a tuple."""
+
+    def punctuate(self, marker: Marker) -> None:
+        """Take a punctuation.
+
+        Raises:
+            PolicyError: no policy of this window understands it.
+        """
+        msg = f"a {marker} punctuation means nothing here: only tumbling windows by punct take one"
+        raise PolicyError(msg)
+
+    def advance(self, to_us: int) -> None:
+        """Do all that is due up to an instant, in the order in which it is due.
+
+        A handler may let time pass: what is due then is done if it begins before the instant is
+        over.
+        """
+        advance_together([self], to_us)
+
+    # --- window access (section 4.1.4) --------------------------------------------------------
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of the partitions that there are."""
+        return list(self._partitions)
+
+    def rows(self, key: Key = None) -> list[Row] | None:
+        """The tuples of a partition, oldest first; None: there is no such partition."""
+        subwindow = self._partitions.get(key)
+        return None if subwindow is None else [row for row, _ in subwindow.entries]
+
+    def size(self, key: Key = None) -> int:
+        """How many tuples a partition has, summarized ones included."""
+        subwindow = self._partitions.get(key)
+        return 0 if subwindow is None else len(subwindow)
+
+    def __iter__(self) -> Iterator[tuple[Key, list[Row]]]:
+        for key in self.keys:
+            yield key, self.rows(key) or []
+
+    def __len__(self) -> int:
+        """How many tuples there are in all partitions."""
+        return self._partitions.total
+
+    # --- state (section 8 of the reference) ---------------------------------------------------
+
+    @abstractmethod
+    def snapshot(self) -> dict[str, Any]:
+        """All that the window remembers, as plain values and the tuples themselves."""
+
+    @abstractmethod
+    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
+        """Go back to a snapshot.
+
+        Args:
+            snapshot: of a window of the same configuration.
+            timers: take the phase of its timers, too, as a window does that goes on in another
+                process; otherwise the phase stays (`spl.md` 8).
+        """
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forget everything, without window events."""
+
+    def _partitions_state(self) -> list[Any]:
+        updated = self._partitions.updated_us
+        order = [*updated, *(key for key in self._partitions if key not in updated)]
+        return [[key, updated.get(key), self._subwindow_state(key)] for key in order]
+
+    def _subwindow_state(self, key: Key) -> list[Any]:
+        part = self._partitions[key]
+        return [[list(entry) for entry in part.entries], part.created_us, part.inserts]
+
+    def _restore_partitions(self, state: list[Any]) -> None:
+        self._partitions.clear()
+        for key, updated_us, (entries, created_us, inserts, *more) in state:
+            part = self._partitions.open(hashable(key), created_us)
+            for row, arrived_us in entries:
+                part.entries.append((row, arrived_us))
+            part.inserts = inserts
+            self._restore_more(hashable(key), part, more)
+            self._partitions.total += len(part)
+            if updated_us is not None:
+                self._partitions.updated_us[hashable(key)] = updated_us
+
+    def _restore_more(self, key: Key, part: Subwindow, more: list[Any]) -> None:
+        """Restore what a kind of window keeps of a partition beside its tuples: here nothing."""
+        assert not more, key  # noqa: S101 - of `_subwindow_state`, which writes nothing more
+
+    # --- what kinds of windows have in common -------------------------------------------------
+
+    @property
+    def clock(self) -> Clock:
+        """What the window takes for the time."""
+        return self._clock
+
+    def next_due(self) -> Due | None:
+        """What is due next; None: nothing ever."""
+        return None
+
+    def _admit(self, row: Row) -> tuple[Key, Subwindow]:
+        """The prologue of every insert: partitions too old go, the tuple's own is opened."""
+        key = self._key_of(row)
+        if isinstance(self._partition_eviction, PartitionAge):
+            self._evict_partitions()
+        return key, self._partitions.open(key, self._clock.now_us)
+
+    def _count_in(self, key: Key) -> bool:
+        """The end of every insert; false: the tuple's own partition was given up by it."""
+        self._partitions.touch(key, self._clock.now_us)
+        if not isinstance(self._partition_eviction, PartitionAge):
+            self._evict_partitions()
+        return key in self._partitions
+
+    def _check_age(self) -> None:
+        """Before a tick or a punctuation: partitions too old go."""
+        if isinstance(self._partition_eviction, PartitionAge):
+            self._evict_partitions()
+
+    def _evict_partitions(self) -> None:
+        """Give partitions up until the policy is satisfied: at most two passes, the second LRU."""
+        policy = self._partition_eviction
+        if policy is None:
+            return
+        selection = Selection.lru if isinstance(policy, PartitionAge) else policy.selection
+        for chosen_by in (selection, Selection.lru):
+            if not needed(policy, self._partitions, self._clock.now_us, self._profile):
+                return
+            if chosen_by is Selection.user and self._select is None:
+                if self._profile is Profile.osstreams:
+                    return
+                continue
+            victims = self._victims(policy, chosen_by)
+            if victims:
+                self._tell(Event.partition_eviction, victims=tuple(victims))
+                for key in victims:
+                    self._give_up(key)
+
+    def _victims(self, policy: PartitionEviction, selection: Selection) -> list[Key]:
+        if selection is Selection.user and self._select is not None:
+            chosen = self._select([*self._partitions.updated_us.items()])
+            return [key for key in chosen if key in self._partitions]
+        now_us = self._clock.now_us
+        return choose(policy, selection, self._partitions, now_us, self._profile)
+
+    def _give_up(self, key: Key) -> None:
+        """Forget a partition with all that is kept of it."""
+        self._partitions.remove(key)
+
+
+def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
+    """Do all that is due in windows of one clock up to an instant, in the order in which it is due.
+
+    At one instant timers come before evictions, which happen just after it.
+    """
+    clock = windows[0].clock
+    while True:
+        found = [due for window in windows if (due := window.next_due()) is not None]
+        if not found:
+            break
+        due_us, at_once, action = min(
+            found, key=lambda due: (max(due[0], clock.now_us), not due[1], due[0])
+        )
+        begins_us = max(due_us, clock.now_us)
+        if begins_us > to_us or (begins_us == to_us and not at_once):
+            break
+        clock.wait_until(due_us)
+        action()
+    clock.wait_until(to_us)
+
+
+def key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
+    """What gives the key of a tuple's partition."""
+    if partition_by is None:
+        return lambda _: None
+    if callable(partition_by):
+        return partition_by
+    if isinstance(partition_by, str):
+        name = partition_by
+        return lambda row: row[name]
+    names = tuple(partition_by)
+    return lambda row: tuple(row[name] for name in names)
+
+
+def hashable(key: Any) -> Key:
+    """A key as it was, where an encoding has made lists of its tuples."""
+    return tuple(hashable(part) for part in key) if isinstance(key, list) else key

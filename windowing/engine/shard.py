@@ -1,0 +1,347 @@
+"""A shard: the windows of a part of the keys – slices, late epochs, revisions, retention.
+
+State is a set of partial states, each naming the windows that it belongs to and, for late records,
+the epoch that releases it. What a shard emits when the stream's progress moves from P to P' is a
+function of that set, of P and of P' alone (`windowing.engine.windows.emission`): no counters, no
+flags.
+
+A batch appends one delta (`windowing.engine.tables`); deltas are merged into the base, and what is
+past retention is let go, once there are `compact_after` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import polars as pl
+
+from windowing.engine import tables
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.early import EarlyRows
+from windowing.engine.formats import Format, as_it_is
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.idle import IdleLanes, left_out
+from windowing.engine.parcel import Parcel
+from windowing.engine.progress.clock import ClockId, begin, clock_of, clocks_of, progress_of
+from windowing.engine.progress.reached import Progress, Reached
+from windowing.engine.state import StateStore, check_fingerprint
+from windowing.engine.wids import ENDED, NOTHING_YET
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.classes import class_of
+from windowing.model import Pipeline
+from windowing.model.run_errors import CheckpointMismatch, StateFull
+from windowing.model.windows.window import ROW_NUM
+
+COMPACT_AFTER = 8
+
+_HEAD, _KEYS = "head", "keys/"
+
+
+class ShardState(msgspec.Struct, array_like=True):
+    """The head of a shard's state; tables of queries and of keys stand beside it.
+
+    Attributes:
+        fingerprint: of the pipeline that wrote it.
+        reached: by the name of each clock and by partition, how far the lanes are.
+        due_us: per query, the earliest progress at which some part of its state asks for a row.
+        deltas: how many deltas there are.
+    """
+
+    fingerprint: str
+    reached: dict[str, list[Reached]]
+    due_us: dict[str, int] = {}
+    deltas: int = 0
+
+
+STATE = Format("a shard's state", 2, ShardState, {1: as_it_is})
+"""How it is stored; 1 had no number."""
+
+
+@dataclass
+class Emission:
+    """What one step gives to the sink.
+
+    Attributes:
+        results: per query, rows as `windowing.engine.windows.emission` describes them.
+        early: per query, provisional rows, the same way.
+        dead_letters, metrics: Arrow streams from the lanes, passed through.
+    """
+
+    results: dict[str, pl.DataFrame] = field(default_factory=dict)
+    early: dict[str, pl.DataFrame] = field(default_factory=dict)
+    dead_letters: list[bytes] = field(default_factory=list)
+    metrics: list[bytes] = field(default_factory=list)
+
+
+class Shard:
+    """Steps the windows of one shard's keys.
+
+    Args:
+        pipeline: the pipeline.
+        compact_after: so many deltas are merged into the base, at the next step that reads them
+            anyway; four times as many at any step. What is emitted does not depend on it.
+    """
+
+    def __init__(self, pipeline: Pipeline, compact_after: int = COMPACT_AFTER) -> None:
+        self._pipeline = pipeline
+        self.compact_after = compact_after
+        self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
+        self._emitters = {
+            query.name: class_of(query).emitter(query, pipeline) for query in pipeline.queries
+        }
+        source = pipeline.source
+        self._idle = (
+            None
+            if source.idle_timeout_us is None
+            else IdleLanes(source.idle_timeout_us, source.partitions)
+        )
+        self._early = {
+            query.name: EarlyRows(query, self._emitters[query.name])
+            for query in pipeline.queries
+            if query.early is not None or self._idle is not None
+        }
+        self._entries_max = {
+            query.name: query.entries_max
+            for query in pipeline.queries
+            if query.entries_max is not None
+        }
+
+    def step(
+        self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
+    ) -> Emission:
+        """Take one batch's parcels, in any order, at most one per lane, and emit what is due.
+
+        Args:
+            store: the shard's state.
+            parcels: what the lanes sent.
+            wall_us: the caller's clock, for early rows and nothing else.
+
+        Raises:
+            CheckpointMismatch: the state belongs to another pipeline.
+            ArrivalOrder: rows are counted as they arrive, and a unit arrives in two lanes.
+            ResultOverflow: a sum of integers leaves 64 bits.
+            StateFull: a query has more partial states than its retention allows.
+        """
+        state = self._load(store)
+        before = self._progress(store, state)
+        self._append(store, state, parcels)
+        after = self._progress(store, state)
+        emission = Emission()
+        for parcel in parcels:
+            if parcel.dead_letters is not None:
+                emission.dead_letters.append(parcel.dead_letters)
+            if parcel.metrics is not None:
+                emission.metrics.append(parcel.metrics)
+        # First what is provisional: it may need what is let go with the rows.
+        if self._early:
+            heard = {parcel.partition for parcel in parcels}
+            silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
+            beyond = self._progress(store, state, silent) if silent else None
+            self._emit_early(store, after, beyond, wall_us, emission)
+        self._emit(store, state, before, after, emission)
+        self._check_entries(store, state, after)
+        if state.deltas >= 4 * self.compact_after:
+            self._compact(store, state, tables.read(store, self._emitters), after)
+        store.put(_HEAD, STATE.encode(state))
+        return emission
+
+    def held(self, store: StateStore) -> dict[str, Tables]:
+        """What a state holds, by query: a function of the log, however its batches were cut.
+
+        Base and deltas are merged, without what no row can need any more; nothing is written.
+
+        Raises:
+            CheckpointMismatch: the state belongs to another pipeline.
+        """
+        after = self._progress(store, self._load(store))
+        held = self._retained(tables.read(store, self._emitters), after)
+        return {
+            query: {name: Accumulators.trimmed(frame) for name, frame in parts.items()}
+            for query, parts in held.items()
+        }
+
+    def highest(self, store: StateStore) -> dict[str, int]:
+        """By attribute, the largest progress of any unit: what a lane that joins begins with.
+
+        Raises:
+            CheckpointMismatch: the state belongs to another pipeline.
+        """
+        found: dict[str, int] = {}
+        for clock, progress in self._progress(store, self._load(store)).items():
+            if clock.attribute != ROW_NUM:
+                found[clock.attribute] = progress.highest
+        return found
+
+    def _load(self, store: StateStore) -> ShardState:
+        data = store.get(_HEAD)
+        source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
+        numbers = range(source.partitions)
+        if data is None:
+            clocks = clocks_of(self._pipeline)
+            begins = {c.name: [begin(c, source, number) for number in numbers] for c in clocks}
+            return ShardState(fingerprint, begins)
+        state = STATE.decode(data, store)
+        check_fingerprint("a shard", state.fingerprint, self._pipeline)
+        if state.fingerprint != fingerprint:
+            self._join(store, state)
+        return state
+
+    def _join(self, store: StateStore, state: ShardState) -> None:
+        """Take in the lanes that joined since the state was written.
+
+        What they bring is late where windows have closed: none begins behind what the state has
+        reached. So a row that was sent stays what it is.
+
+        Raises:
+            CheckpointMismatch: one begins behind it.
+        """
+        source = self._pipeline.source
+        for clock, progress in self._progress(store, state).items():
+            lanes = state.reached[clock.name]
+            for number in range(len(lanes), source.partitions):
+                begins = begin(clock, source, number)
+                if clock.attribute != ROW_NUM and begins.progress_us < progress.highest:
+                    msg = (
+                        f"lane {source.lane(number)} is said to join at {clock.attribute} "
+                        f"{_spelled(begins.progress_us)}, and the run is at "
+                        f"{_spelled(progress.highest)}: windows have closed without it; take its "
+                        "lines out of joined, and accept it again with `slackwater topics FILE "
+                        "--accept-partitions`"
+                    )
+                    raise CheckpointMismatch(msg)
+                lanes.append(begins)
+        state.fingerprint = self._pipeline.fingerprint
+
+    def _progress(
+        self, store: StateStore, state: ShardState, silent: frozenset[int] = frozenset()
+    ) -> dict[ClockId, Progress]:
+        """How far the units are, by each clock; without the silent lanes, if any are named."""
+        found: dict[ClockId, Progress] = {}
+        for clock in clocks_of(self._pipeline):
+            lanes = left_out(state.reached[clock.name], silent)
+            stored = None if clock.key is None else store.get(_KEYS + clock.name)
+            keys = None if stored is None else from_bytes(stored)
+            found[clock] = progress_of(clock, lanes, keys)
+        return found
+
+    def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
+        """Take the parcels' progress, and keep what they add as one delta."""
+        for parcel in parcels:
+            for attribute, reached in parcel.reached.items():
+                lanes = state.reached[attribute]
+                lanes[parcel.partition] = lanes[parcel.partition].merge(reached)
+            for query, addition in parcel.queries.items():
+                due_us = state.due_us.get(query, ENDED)
+                state.due_us[query] = min(due_us, addition.due_us)
+        for name in {name for parcel in parcels for name in parcel.keys}:
+            self._append_keys(store, name, parcels)
+        state.deltas += tables.append(store, state.deltas, parcels)
+
+    def _append_keys(self, store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
+        """Take what the parcels say of one clock's keys."""
+        stored = store.get(_KEYS + name)
+        frames = [] if stored is None else [from_bytes(stored)]
+        for parcel in parcels:
+            if name in parcel.keys:
+                lane = pl.lit(parcel.partition, dtype=pl.Int32)
+                frames.append(from_bytes(parcel.keys[name]).with_columns(partition=lane))
+        joined = pl.concat(frames, how="diagonal")
+        names = [column for column in joined.columns if column != "bound"]
+        keys = joined.group_by(names).agg(pl.col("bound").max()).sort(names)
+        store.put(_KEYS + name, to_bytes(keys))
+
+    def _emit(
+        self,
+        store: StateStore,
+        state: ShardState,
+        before: Mapping[ClockId, Progress],
+        after: Mapping[ClockId, Progress],
+        emission: Emission,
+    ) -> None:
+        """Emit the rows of every query of which some are due."""
+        # A due time of ENDED is both "nothing is due" and the end of all lanes, where all is due.
+        due = [
+            query
+            for query, due_us in state.due_us.items()
+            if after[self._clocks[query]].highest >= due_us
+        ]
+        if not due:
+            return
+        # Who reads much of the state may as well tidy it up.
+        tidy = state.deltas >= self.compact_after
+        held = tables.read(store, self._emitters if tidy else due)
+        for query in due:
+            if query not in held:
+                # All of it was let go.
+                state.due_us[query] = ENDED
+                continue
+            emitter, clock = self._emitters[query], self._clocks[query]
+            rows = emitter.rows(held[query], before[clock], after[clock])
+            if len(rows):
+                emission.results[query] = rows
+            state.due_us[query] = emitter.next_due_us(held[query], after[clock])
+        if tidy:
+            self._compact(store, state, held, after)
+
+    def _emit_early(
+        self,
+        store: StateStore,
+        after: Mapping[ClockId, Progress],
+        without_silent: Mapping[ClockId, Progress] | None,
+        wall_us: int | None,
+        emission: Emission,
+    ) -> None:
+        """Emit the provisional rows that are due at this batch."""
+        for query, held in tables.read(store, self._early).items():
+            clock = self._clocks[query]
+            beyond = None if without_silent is None else without_silent[clock]
+            rows = self._early[query].rows(store, held, after[clock], wall_us, beyond)
+            if len(rows):
+                emission.early[query] = rows
+
+    def _check_entries(
+        self, store: StateStore, state: ShardState, after: Mapping[ClockId, Progress]
+    ) -> None:
+        """Refuse a batch that needs more state than a query may have; first make room."""
+        if not self._entries_max or not self._too_many(store):
+            return
+        self._compact(store, state, tables.read(store, self._emitters), after)
+        for query, entries in self._too_many(store).items():
+            msg = (
+                f"query {query}: a shard would hold {entries} partial states, and retention allows "
+                f"{self._entries_max[query]} entries: send bounds so that windows close, shorten "
+                "retention, spread the keys over more shards, or allow more entries"
+            )
+            raise StateFull(msg)
+
+    def _too_many(self, store: StateStore) -> dict[str, int]:
+        """The queries that have more partial states than they may, and how many."""
+        held = tables.read(store, self._entries_max)
+        entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
+        return {query: n for query, n in entries.items() if n > self._entries_max[query]}
+
+    def _compact(
+        self,
+        store: StateStore,
+        state: ShardState,
+        held: Mapping[str, Tables],
+        after: Mapping[ClockId, Progress],
+    ) -> None:
+        """Merge base and deltas into a new base, without what no row can need any more."""
+        tables.replace(store, state.deltas, self._retained(held, after))
+        state.deltas = 0
+
+    def _retained(
+        self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]
+    ) -> dict[str, Tables]:
+        return {
+            query: self._emitters[query].retained(part, after[self._clocks[query]])
+            for query, part in held.items()
+        }
+
+
+def _spelled(progress_us: int) -> str:
+    known = {NOTHING_YET: "nothing yet", ENDED: "its end"}
+    return known.get(progress_us, str(progress_us))

@@ -1,0 +1,78 @@
+"""The tables of a shard's queries in its store: a base, and one delta for each batch.
+
+A batch appends what it brings; deltas are merged into a new base now and then. So what is written
+per batch follows what changed, and not how much there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+import msgspec
+import polars as pl
+
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.parcel import Parcel
+from windowing.engine.state import StateStore
+from windowing.engine.windows.assign.assigner import Tables
+
+_PREFIX = "partials/"
+_BASE, _DELTA = f"{_PREFIX}base", f"{_PREFIX}delta-"
+
+# Per query, the tables; in a delta as they came, for each lane apart.
+Base = dict[str, dict[str, bytes]]
+Delta = dict[str, list[tuple[int, dict[str, bytes]]]]
+
+
+def append(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
+    """Keep what parcels add as the delta of this number; False: they add nothing."""
+    delta: Delta = {}
+    for parcel in parcels:
+        for query, addition in parcel.queries.items():
+            delta.setdefault(query, []).append((parcel.partition, addition.tables))
+    if delta:
+        store.put(f"{_DELTA}{number:06d}", msgspec.msgpack.encode(delta))
+    return bool(delta)
+
+
+def read(store: StateStore, queries: Container[str]) -> dict[str, Tables]:
+    """The tables of these queries, every row with the `partition` that it comes from."""
+    frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
+    # One scan instead of a call per entry: on Spark a call to the store is what costs.
+    for key, data in store.scan(_PREFIX):
+        for query, table, frame in _entries(key, data, queries):
+            frames.setdefault(query, {}).setdefault(table, []).append(frame)
+    return {
+        query: {table: Accumulators.concat(parts) for table, parts in tables.items()}
+        for query, tables in frames.items()
+    }
+
+
+def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
+    """Put a new base in the place of the old one and of all deltas."""
+    base: Base = {
+        # A table that is empty now is kept with the others: it has the types of its columns.
+        query: {name: to_bytes(frame) for name, frame in tables.items()}
+        for query, tables in queries.items()
+        if any(len(frame) for frame in tables.values())
+    }
+    store.put(_BASE, msgspec.msgpack.encode(base))
+    for number in range(deltas):
+        store.delete(f"{_DELTA}{number:06d}")
+
+
+def _entries(
+    key: str, data: bytes, queries: Container[str]
+) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """Query, name and frame of each table in a base or delta."""
+    if key == _BASE:
+        for query, tables in msgspec.msgpack.decode(data, type=Base).items():
+            for table, stream in tables.items() if query in queries else ():
+                yield query, table, from_bytes(stream)
+        return
+    for query, parts in msgspec.msgpack.decode(data, type=Delta).items():
+        for partition, tables in parts if query in queries else ():
+            lane = pl.lit(partition, dtype=pl.Int32)
+            for table, stream in tables.items():
+                yield query, table, from_bytes(stream).with_columns(partition=lane)

@@ -1,0 +1,130 @@
+"""Emission of windows that records define: slide-by-tuple, by n tuples, by n in rank order.
+
+A window w is a position that a definer stands at; it closes at w + 1, and holds the partial states
+whose interval of positions it is in. It is shown with revision 0 if a definer was on time; if all
+of them were late, at the earliest late epoch of any. No row comes without a window, and none comes
+for a key of which the window holds nothing.
+
+By rank, a window is where the count of records in canonical order passes a multiple of n. Only
+positions that progress has passed are counted for good; those behind it fold into one number.
+
+Source: Li et al., SIGMOD 2005, sections 4.4 to 4.6; late definers are ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ON_TIME
+from windowing.engine.windows.assign.assigner import Tables, unit_columns
+from windowing.engine.windows.assign.defined import DEFINERS
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.intervals import indexed
+from windowing.engine.windows.emission.sliding import LATE, SlidingEmitter, column, stamped
+from windowing.model import Pipeline, Query
+from windowing.model.lengths import INT64_MIN
+from windowing.model.windows.window import WindowClass
+
+_ON_TIME_WINDOW = pl.col("appears") == ON_TIME
+
+
+class DefinedEmitter(SlidingEmitter):
+    """Makes the rows of one query with windows that records define.
+
+    Args:
+        query: with such a window.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+        super().__init__(query, pipeline)
+        self._unit = unit_columns(query)
+        self._ranked = query.window.kind is WindowClass.SLIDE_BY_RANK
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
+        """The next progress at which this state may ask for a row; never later than it."""
+        positions = tables[DEFINERS].with_columns(w_last=pl.col("w_first"))
+        due_us = self._next_end_us(positions.filter(~LATE), after)
+        late = stamped(positions.filter(LATE), after=after)
+        late_us = self._next_boundary_us(late.filter(pl.col("release") > pl.col("after")))
+        return min(due_us, late_us, super().next_due_us({PARTIALS: self._shown(tables)}, after))
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:
+        """What some row after this progress can still need, merged where it agrees."""
+        gone = column(self._gone(tables[DEFINERS], after))
+        definers, passed = tables[DEFINERS], pl.col("w_first") <= gone
+        if self._ranked:
+            folded = pl.when(passed).then(pl.lit(INT64_MIN, dtype=pl.Int64))
+            definers = definers.with_columns(w_first=folded.otherwise(pl.col("w_first")))
+        else:
+            definers = definers.filter(~passed)
+        named = [*self._unit, "w_first", "release"]
+        kept = definers.group_by(named).agg(pl.col("count").sum()).sort(named)
+        return {**super().retained(tables, after), DEFINERS: kept}
+
+    def _windows(self, tables: Tables) -> pl.DataFrame:
+        """The windows as far as they are known: unit, `window_id`, and `appears`, sorted.
+
+        `appears` is ON_TIME, or the late epoch at which the window comes into being. By rank,
+        positions that progress has not passed may turn out to be others.
+        """
+        named = [*self._unit, "w_first"]
+        merged = (
+            tables[DEFINERS]
+            .group_by(named)
+            .agg(pl.col("release").min().alias("appears"), pl.col("count").sum())
+        )
+        windows = merged.sort(named).rename({"w_first": "window_id"})
+        if self._ranked:
+            counted = pl.col("count").cum_sum()
+            counted = counted.over(self._unit) if self._unit else counted
+            slide = self._query.window.slide
+            windows = windows.filter(counted // slide > (counted - pl.col("count")) // slide)
+        return windows.drop("count")
+
+    def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        windows = self._windows(tables).filter(_ON_TIME_WINDOW)
+        first, last = self._ended_between(windows, before, after)
+        position = pl.col("window_id")
+        due = windows.filter(position >= column(first), position <= column(last))
+        held = self._content(self._on_time(tables), due, self._unit)
+        return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))
+
+    def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        windows = self._windows(tables)
+        late = stamped(tables[PARTIALS].filter(LATE), before=before, after=after)
+        late, first, last = indexed(late, windows, self._unit)
+        row = pl.int_ranges(pl.Series(first), pl.Series(last) + 1, dtype=pl.Int64)
+        pairs = late.with_columns(row=row).explode("row")
+        places = windows[pairs["row"].to_numpy()]
+        pairs = pairs.drop("row").with_columns(places["window_id"])
+        shown = np.maximum(self._boundary(pairs, "window_id").to_numpy(), places["appears"])
+        pairs = pairs.with_columns(instant=pl.Series(shown))
+        appearing = self._appearing(tables, windows.filter(~_ON_TIME_WINDOW), before, after)
+        both = self._accumulators.concat([pairs, appearing])
+        return both.filter(pl.col("instant") <= pl.col("after"))
+
+    def _appearing(
+        self, tables: Tables, windows: pl.DataFrame, before: Progress, after: Progress
+    ) -> pl.DataFrame:
+        """What windows that appear late hold of records on time, at the epoch where they appear."""
+        held = self._content(self._on_time(tables), windows, self._unit)
+        named = [*self._unit, "window_id"]
+        placed = held.join(windows, on=named, nulls_equal=True).rename({"appears": "instant"})
+        return stamped(placed, before=before, after=after)
+
+    def _on_time_at(self, tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
+        named = [*self._unit, "window_id"]
+        on_time = self._windows(tables).filter(_ON_TIME_WINDOW)
+        return super()._on_time_at(
+            tables, windows.join(on_time, on=named, how="semi", nulls_equal=True)
+        )
+
+    def _on_time(self, tables: Tables) -> pl.DataFrame:
+        return tables[PARTIALS].filter(~LATE).drop("release")
+
+    def _shown(self, tables: Tables) -> pl.DataFrame:
+        """The partials that ask for rows by themselves: those on time wait for a window."""
+        return tables[PARTIALS].filter(LATE)

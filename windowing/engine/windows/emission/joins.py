@@ -1,0 +1,258 @@
+"""Emission of joins: which pairs, and which records alone, are due when progress moves.
+
+A pair is due at the later instant of its two records. A record of a side that is kept is due to be
+sent alone when nothing on time can come any more that lies within its reach; a pair that comes
+after that takes the row back. All of it follows from the records and from how progress moves
+(ADR 8); a record stays as long as any of these may need it.
+
+Source: SAMZA-552, "Join operator"; outer joins are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ENDED
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.assign.joins import SIDES, equal_columns
+from windowing.engine.windows.chains import GAP, LAST, later
+from windowing.model import Pipeline, Query
+from windowing.model.join import Comparison, Join, JoinedSource, Operand
+from windowing.model.lengths import INT64_MIN
+from windowing.model.operator import Side
+
+# Of a record beside those of the other side.
+_HEAD = ("at", "instant", "late", "offset", "partition")
+_COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    "<": pl.Expr.lt,
+    "<=": pl.Expr.le,
+    "=": pl.Expr.eq,
+    "!=": pl.Expr.ne,
+    ">=": pl.Expr.ge,
+    ">": pl.Expr.gt,
+}
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """Records of both sides, and from where to where progress has moved.
+
+    Attributes:
+        sides: their records, in columns that say whose they are.
+        since, until: the two instants; what is delivered between them is new.
+    """
+
+    sides: Mapping[Side, pl.DataFrame]
+    since: int
+    until: int
+
+    def old(self, side: Side) -> pl.DataFrame:
+        """What had been delivered before."""
+        return self.sides[side].filter(pl.col(f"{side}:instant") <= self.since)
+
+    def new(self, side: Side) -> pl.DataFrame:
+        """What has been delivered since."""
+        instant = pl.col(f"{side}:instant")
+        return self.sides[side].filter(instant > self.since, instant <= self.until)
+
+
+class JoinEmitter:
+    """Makes the rows of a join.
+
+    Beside what all rows have, they have `at_last` and `gap`, whose sum is the end of their extent.
+
+    Args:
+        query: what stands for a query in a join.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+        assert isinstance(pipeline.source, JoinedSource)  # noqa: S101 - only joins come here
+        self._query, self._source = query, pipeline.source
+        self._join: Join = pipeline.source.join
+        self._equal = equal_columns(pipeline.source)
+        reach = {side: self._join.side(side).window_us for side in SIDES}
+        # What looks back without a limit looks back as far as records are kept.
+        self._reach = {
+            side: query.retention_us if window is None else window for side, window in reach.items()
+        }
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """The rows due while progress moves."""
+        since, until = (int(p.of(tables["left"])[0]) for p in (before, after))
+        sides = {side: _prefixed(tables[side], side) for side in SIDES}
+        moved = _Moved(sides, since, until)
+        pairs = self._new_pairs(moved)
+        found = [self._row(pairs, retracts=False)]
+        for side in SIDES:
+            if self._join.keeps(side):
+                found += self._alone(side, moved, pairs)
+        rows = pl.concat(found, how="diagonal")
+        return rows if len(rows) else pl.DataFrame()
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """Joins have no open windows, and no early rows."""
+        raise NotImplementedError
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
+        """The next progress at which a record is delivered, or due to be sent alone."""
+        until = int(after.of(tables["left"])[0])
+        due = [ENDED]
+        for side in SIDES:
+            instants = [tables[side]["instant"]]
+            if self._join.keeps(side):
+                alone = self._due_alone(side)
+                instants.append(tables[side].select(due=alone)["due"])
+            due += [int(i) for s in instants if (i := s.filter(s > until).min()) is not None]  # type: ignore[arg-type]
+        return min(due)
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:
+        """The records that a row after this progress may need."""
+        until = int(after.of(tables["left"])[0])
+        if None in self._reach.values():
+            kept = pl.lit(until < ENDED)
+        else:
+            # A late record may come so long after its time, and its partner's partner decides
+            # whether that was alone: twice the reach, and what late records may take.
+            longest = max(reach for reach in self._reach.values() if reach is not None)
+            late = (self._query.retention_us or 0) + (self._query.late.every_us or 0)
+            behind = min(2 * longest + late + 1, ENDED)
+            stays = later(pl.col("at"), pl.lit(behind, dtype=pl.Int64))
+            kept = pl.max_horizontal(stays, "instant") >= until
+            kept &= pl.lit(until < ENDED)
+        order = ["at", "partition", "offset"]
+        return {side: tables[side].filter(kept).sort(order) for side in SIDES}
+
+    def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
+        """The pairs of which one record at least has been delivered since."""
+        left, right = moved.new("left"), moved.new("right")
+        pairs = [
+            self._match(left, pl.concat([moved.old("right"), right])),
+            self._match(moved.old("left"), right),
+        ]
+        return pl.concat(pairs)
+
+    def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+        """All pairs of some records, with the `instant` at which each is due."""
+        bounds = self._bounds()
+        if self._equal:
+            pairs = left.join(right, on=self._equal, how="inner").filter(*bounds)
+        elif bounds:
+            # By bounds that both are ordered by, not by every one beside every other.
+            pairs = left.join_where(right, *bounds)
+        else:
+            pairs = left.join(right, how="cross")
+        instant = pl.max_horizontal("left:instant", "right:instant")
+        return pairs.filter(*self._conditions()).with_columns(instant=instant)
+
+    def _bounds(self) -> list[pl.Expr]:
+        """Between which times of the left record a right one lies, where windows say it."""
+        at, bounds = pl.col("left:at"), list[pl.Expr]()
+        if (back := self._reach["right"]) is not None:
+            least = pl.lit(INT64_MIN, dtype=pl.Int64)
+            first = pl.when(at < INT64_MIN + back).then(least).otherwise(at - back)
+            bounds.append(pl.col("right:at") >= first)
+        if (ahead := self._reach["left"]) is not None:
+            bounds.append(pl.col("right:at") <= later(at, pl.lit(ahead, dtype=pl.Int64)))
+        return bounds
+
+    def _conditions(self) -> list[pl.Expr]:
+        return [_condition(comparison) for comparison in self._join.where]
+
+    def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
+        """When a record is due to be sent alone: what is in its reach and comes then is late."""
+        reach = self._reach[side]
+        if reach is None:
+            return pl.lit(ENDED, dtype=pl.Int64)
+        at = later(pl.col(f"{prefix}at"), pl.lit(min(reach + 1, ENDED), dtype=pl.Int64))
+        return pl.max_horizontal(at, f"{prefix}instant")
+
+    def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
+        """Rows of a side's records without a partner, and those that take such rows back.
+
+        Args:
+            side: which.
+            moved: the records of both sides.
+            pairs: the new ones.
+        """
+        place = [f"{side}:partition", f"{side}:offset"]
+        records = moved.sides[side].with_columns(due=self._due_alone(side, f"{side}:"))
+        paired = records.join(pairs.select(place).unique(), on=place, how="semi")
+        asked = pl.col("due").is_between(moved.since, moved.until, closed="right")
+        records = pl.concat([records.filter(asked), paired]).unique(place)
+        # What these were paired with before.
+        other: Side = "right" if side == "left" else "left"
+        old = {side: records.filter(pl.col(f"{side}:instant") <= moved.since).drop("due")}
+        old[other] = moved.old(other)
+        known = self._match(old["left"], old["right"])
+        first = pl.concat([pairs, known]).group_by(place).agg(paired=pl.col("instant").min())
+        records = records.join(first, on=place, how="left")
+        unpaired = pl.col("paired").is_null() | (pl.col("paired") > pl.col("due"))
+        records = records.filter(unpaired, pl.col("due") <= moved.until)
+        sent = records.filter(pl.col("due") > moved.since)
+        back = records.filter(pl.col("paired") > moved.since)
+        return [self._row(sent, retracts=False), self._row(back, retracts=True)]
+
+    def _row(self, records: pl.DataFrame, *, retracts: bool) -> pl.DataFrame:
+        """Rows of pairs, or of records of one side alone."""
+        there = [side for side in SIDES if f"{side}:at" in records.columns]
+        times = [f"{side}:at" for side in there]
+        late = pl.any_horizontal(f"{side}:late" for side in there)
+        return records.select(
+            window_id=pl.min_horizontal(times),
+            at_last=pl.max_horizontal(times),
+            gap=pl.lit(1, dtype=pl.Int64),
+            retracts=pl.lit(retracts),
+            revision=late.cast(pl.Int64),
+            records=pl.lit(len(there), dtype=pl.Int64),
+            offsets=pl.concat_list(_offsets(side) for side in there),
+            key=self._key(there),
+            values=self._values(there),
+        ).rename({"at_last": LAST, "gap": GAP})
+
+    def _key(self, there: Sequence[Side]) -> pl.Expr:
+        """What is equal, then the lanes and offsets of both records."""
+        names = {n: self._source.lane(n) for n in range(self._source.partitions)}
+        parts = [
+            pl.col(column).alias(name)
+            for column, name in zip(self._equal, self._join.equal, strict=True)
+        ]
+        for side in SIDES:
+            lane, offset = pl.lit(None, dtype=pl.String), pl.lit(None, dtype=pl.Int64)
+            if side in there:
+                number = pl.col(f"{side}:partition")
+                lane = number.replace_strict(names, return_dtype=pl.String)
+                offset = pl.col(f"{side}:offset")
+            parts += [lane.alias(side), offset.alias(f"{side}_offset")]
+        return pl.struct(parts)
+
+    def _values(self, there: Sequence[Side]) -> pl.Expr:
+        types = self._source.fields
+        dtypes = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
+        return pl.struct(
+            pl.col(o.name).alias(name)
+            if o.side in there
+            else pl.lit(None, dtype=dtypes[types[o.name].kind]).alias(name)
+            for name, o in self._join.select.items()
+        )
+
+
+def _prefixed(records: pl.DataFrame, side: Side) -> pl.DataFrame:
+    """Records in columns that say whose they are."""
+    return records.rename({name: f"{side}:{name}" for name in _HEAD})
+
+
+def _offsets(side: Side) -> pl.Expr:
+    offset = pl.col(f"{side}:offset")
+    lane = pl.col(f"{side}:partition").cast(pl.Int32)
+    return pl.struct(lane.alias("partition"), offset.alias("first"), offset.alias("last"))
+
+
+def _condition(comparison: Comparison) -> pl.Expr:
+    second = comparison.second
+    other = pl.col(second.name) if isinstance(second, Operand) else pl.lit(second)
+    return _COMPARE[comparison.operator](pl.col(comparison.first.name), other)

@@ -1,0 +1,45 @@
+"""Emission of landmark windows: all begin at the origin, and no later one loses a record again.
+
+Windows are due in rows, even those that nothing new has entered; so they are listed, from a key's
+first one on, and what they hold is found for all at once. What lies before the progress folds into
+one partial state per key and lane. At the end of the log somebody must say which window is the
+last: the last that any lane's finite progress had reached, or the first one of the newest record.
+
+Source: Li et al., SIGMOD 2005, section 4.2; the last window is ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from windowing.engine import wids
+from windowing.engine.progress.reached import AllEnded, Progress
+from windowing.engine.wids import Ints
+from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.emission.sliding import SlidingEmitter
+
+
+class LandmarkEmitter(SlidingEmitter):
+    """Makes the rows of one query with a landmark window."""
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """What open windows hold, up to the first window of the newest record."""
+        return self._results.of(self._full(tables, after, AllEnded(after)))
+
+    def _ended_between(
+        self, units: pl.DataFrame, before: Progress, after: Progress
+    ) -> tuple[Ints, Ints]:
+        first, last = super()._ended_between(units, before, after)
+        ended = wids.ended_by(self._grid, after.furthest(units))
+        newest = wids.slide_of(self._grid, after.newest(units))
+        return first, np.minimum(last, np.maximum(ended, newest))
+
+    def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        due = self._due(tables, before, after)
+        # All intervals of a key end at the same window, and so do all windows that it has.
+        spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))
+        listed = spans.agg(pl.col("w_first").min(), pl.col("w_last").max())
+        windows = self._expanded(listed).select(self._group).sort(self._group)
+        held = self._content(due.drop("release"), windows, self._keys)
+        return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))

@@ -1,0 +1,121 @@
+"""Emission of windows of rows in event-time order: rows get their numbers here.
+
+A row waits until progress has passed its time; then nothing can come before it any more, and its
+rank in canonical order is its number. From then on it is a row like one numbered by its lane: the
+windows close by how many rows of the unit have a number.
+
+Source: Li et al., SIGMOD 2005, section 4.3; the order by event time is ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from windowing.engine import wids
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.progress.reached import Progress, RowProgress, looked_up
+from windowing.engine.wids import ENDED, ON_TIME, Ints
+from windowing.engine.windows.assign.assigner import Tables, key_columns, unit_columns
+from windowing.engine.windows.assign.ranked import ROWS
+from windowing.engine.windows.assign.sliding import PARTIALS
+from windowing.engine.windows.emission.emitter import Emitter
+from windowing.engine.windows.emission.landmark import LandmarkEmitter
+from windowing.engine.windows.emission.sliding import SlidingEmitter, column
+from windowing.model import Pipeline, Query
+
+COUNTS = "counts"
+
+
+class RankedEmitter:
+    """Makes the rows of one query with windows of rows in event-time order.
+
+    Its tables are rows that wait, partial states of rows that were numbered, and how many these
+    were, per unit.
+
+    Args:
+        query: with windows of rows, ORDER event_time.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+        self._window = query.window
+        self._keys, self._unit = key_columns(query), unit_columns(query)
+        kind = SlidingEmitter if query.window.range_ is not None else LandmarkEmitter
+        self._numbered: Emitter = kind(query, pipeline)
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """The rows due while progress moves.
+
+        Raises:
+            ResultOverflow: a sum of integers leaves 64 bits.
+        """
+        inner = {PARTIALS: self._partials(tables, after)}
+        counted = [self._counted(tables, progress) for progress in (before, after)]
+        return self._numbered.rows(inner, *counted)
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """What open windows hold of the rows that have a number."""
+        inner = {PARTIALS: self._partials(tables, after)}
+        return self._numbered.open(inner, self._counted(tables, after))
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
+        """The next progress at which a row gets its number."""
+        rows = tables[ROWS]
+        waiting = rows.filter(pl.col("at") >= column(after.of(rows)))
+        at = waiting["at"].to_numpy()
+        return min(int(at.min(initial=ENDED)), ENDED - 1) + 1
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:
+        """What some row after this progress can still need: rows that were numbered are merged."""
+        rows, counted = tables[ROWS], self._counted(tables, after)
+        waiting = rows.filter(pl.col("at") >= column(after.of(rows)))
+        kept = {
+            ROWS: waiting.sort(*self._unit, "at", "partition", "first"),
+            COUNTS: self._counts(tables, after).sort(self._unit),
+        }
+        partials = self._partials(tables, after)
+        return kept | dict(self._numbered.retained({PARTIALS: partials}, counted))
+
+    def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
+        """The rows that have a number by now."""
+        rows = tables[ROWS]
+        return rows.filter(pl.col("at") < column(progress.of(rows)))
+
+    def _counts(self, tables: Tables, progress: Progress) -> pl.DataFrame:
+        """Per unit, as `bound`, how many rows have a number."""
+        rows = self._passed(tables, progress).select(*self._unit, bound="records")
+        counts = pl.concat([rows, tables[COUNTS]]) if COUNTS in tables else rows
+        if not self._unit:
+            return counts.select(pl.col("bound").sum())
+        return counts.group_by(self._unit).agg(pl.col("bound").sum())
+
+    def _counted(self, tables: Tables, progress: Progress) -> RowProgress:
+        """The progress of the units by their numbers of rows."""
+        counts, ended = self._counts(tables, progress), progress.highest == ENDED
+        if self._unit:
+            return RowProgress(counts, 0, ended)
+        return RowProgress(None, int(counts["bound"].sum()), ended)
+
+    def _partials(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """The partial states of all rows that have a number, those of earlier batches merged."""
+        rows = self._passed(tables, after).sort(*self._unit, "at", "partition", "first")
+        rank = pl.int_range(pl.len(), dtype=pl.Int64)
+        number = rows.select(number=rank.over(self._unit) if self._unit else rank)["number"]
+        numbers = number.to_numpy() + self._numbered_before(tables, rows)
+        partials = rows.drop("at").with_columns(
+            w_first=pl.Series(wids.first_window(self._window, numbers)),
+            w_last=pl.Series(wids.last_window(wids.grid(self._window), numbers)),
+            release=pl.lit(ON_TIME, dtype=pl.Int64),
+        )
+        partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))
+        held = [tables[PARTIALS]] if PARTIALS in tables else []
+        return Accumulators.concat([*held, partials])
+
+    def _numbered_before(self, tables: Tables, rows: pl.DataFrame) -> Ints:
+        """Of each row's unit, how many rows were numbered and merged in earlier batches."""
+        if COUNTS not in tables:
+            return np.array([0])
+        if not self._unit:
+            return tables[COUNTS]["bound"].to_numpy()
+        return looked_up(rows, tables[COUNTS], "bound", 0)

@@ -1,0 +1,141 @@
+"""The course of the sessions of one chain of pieces: what is sent at which instant.
+
+Sessions grow and merge as late pieces join; each change is applied to the sessions as they stand.
+A chain holds all that can ever touch each other, so its course needs nothing else.
+
+Source: SAMZA-552, "Session window: dynamic window"; merging, tombstones and the order of what
+happens at one instant are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from windowing.engine.wids import ENDED, ON_TIME
+
+
+class Piece(NamedTuple):
+    """One piece: its first and last value, when it joins, and its number."""
+
+    first: int
+    last: int
+    release: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One row.
+
+    Attributes:
+        instant: when it is sent.
+        start, last: the session's first and last value.
+        revision: its number.
+        holds: the numbers of its pieces; none: a tombstone.
+        before: the last row of the same start, if any.
+        absorbed_by: of a tombstone, the start of the session that it is part of now.
+    """
+
+    instant: int
+    start: int
+    last: int
+    revision: int
+    holds: frozenset[int]
+    before: Sent | None
+    absorbed_by: int | None = None
+
+
+@dataclass
+class _Session:
+    """A session as it stands.
+
+    Attributes:
+        first, last: the values of its first and last record.
+        holds: the numbers of its pieces.
+        sent: its last row.
+        changed: it holds what that row did not show.
+    """
+
+    first: int
+    last: int
+    holds: set[int]
+    sent: Sent | None = None
+    changed: bool = True
+
+
+def course(pieces: Sequence[Piece], gap: int, until: int) -> Iterator[Sent]:
+    """The rows of a chain, in the order of their instants.
+
+    Args:
+        pieces: all of the chain, in any order.
+        gap: of its key.
+        until: the progress; rows behind it are not known yet.
+    """
+    sessions: list[_Session] = []
+    for piece in pieces:
+        if piece.release == ON_TIME:
+            sessions, _ = _joined(sessions, piece, gap)
+    late = [piece for piece in pieces if piece.release != ON_TIME]
+    for release in sorted({piece.release for piece in late}):
+        if release > until:
+            break
+        yield from _ended(sessions, gap, release)
+        gone: list[Sent] = []
+        for piece in late:
+            if piece.release == release:
+                sessions, absorbed = _joined(sessions, piece, gap)
+                gone += [session.sent for session in absorbed if session.sent is not None]
+        yield from (_tombstone(sessions, last, release) for last in gone)
+        for session in sessions:
+            if session.changed and _end(session, gap) <= release:
+                yield _row(session, release, first=1)
+    yield from _ended(sessions, gap, until)
+
+
+def _end(session: _Session, gap: int) -> int:
+    return min(session.last + gap, ENDED)
+
+
+def _ended(sessions: Sequence[_Session], gap: int, until: int) -> Iterator[Sent]:
+    """The rows of sessions that end, and have something to show."""
+    ended = [s for s in sessions if s.changed and _end(s, gap) <= until]
+    for session in sorted(ended, key=lambda session: session.last):
+        yield _row(session, _end(session, gap), first=0)
+
+
+def _row(session: _Session, instant: int, *, first: int) -> Sent:
+    before = session.sent
+    revision = first if before is None else max(before.revision + 1, first)
+    holds = frozenset(session.holds)
+    session.sent = Sent(instant, session.first, session.last, revision, holds, before)
+    session.changed = False
+    return session.sent
+
+
+def _joined(
+    sessions: list[_Session], piece: Piece, gap: int
+) -> tuple[list[_Session], list[_Session]]:
+    """The sessions after a piece has joined, and those that are now part of another one."""
+    touched = [s for s in sessions if s.first - gap < piece.last and piece.first < s.last + gap]
+    merged = _Session(piece.first, piece.last, {piece.number})
+    for session in touched:
+        merged.first = min(merged.first, session.first)
+        merged.last = max(merged.last, session.last)
+        merged.holds |= session.holds
+    gone = []
+    for session in touched:
+        if session.first == merged.first:
+            merged.sent = session.sent
+        else:
+            gone.append(session)
+    others = [session for session in sessions if session not in touched]
+    return [*others, merged], gone
+
+
+def _tombstone(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
+    """What tells that a start which was shown, the last time by this row, is one no more."""
+    into = next(session for session in sessions if session.first <= last.start <= session.last)
+    revision = last.revision + 1
+    return Sent(instant, last.start, last.last, revision, frozenset(), last, into.first)

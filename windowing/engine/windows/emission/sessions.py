@@ -1,0 +1,223 @@
+"""Emission of sessions: chains of pieces, the course of each, and its rows.
+
+All pieces of a key that may ever touch each other, waiting ones as well, are one chain. What a
+chain sends between P and P' is computed from its pieces anew (ADR 8); a chain is let go as a whole,
+once no record that a lane still takes can reach it.
+
+Source: SAMZA-552, "Session window: dynamic window".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ENDED
+from windowing.engine.windows.assign.assigner import Tables, key_columns
+from windowing.engine.windows.assign.sessions import PIECES
+from windowing.engine.windows.chains import (
+    CHAIN,
+    FIRST,
+    GAP,
+    LAST,
+    chained,
+    end,
+    later,
+    merged_ends,
+    with_gap,
+)
+from windowing.engine.windows.emission.emitter import Results
+from windowing.engine.windows.emission.session_course import Piece, Sent, course
+from windowing.engine.windows.emission.sliding import stamped
+from windowing.model import Pipeline, Query
+
+ABSORBED = "absorbed_by"
+_SHOWN: Mapping[str, pl.DataType | type[pl.DataType]] = {
+    "window_id": pl.Int64,
+    LAST: pl.Int64,
+    "revision": pl.Int64,
+    "retracts": pl.Boolean,
+    ABSORBED: pl.Int64,
+    "number": pl.List(pl.UInt32),
+    "of": pl.UInt32,
+}
+
+
+class SessionEmitter:
+    """Makes the rows of one query with sessions.
+
+    Beside what all rows have, they have `at_last` and `gap`, whose sum is the session's end, and
+    `absorbed_by`, which tombstones alone have.
+
+    Args:
+        query: with sessions.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+        self._query, self._keys = query, key_columns(query)
+        self._accumulators = Accumulators.of(query, pipeline.source)
+        self._results = Results(query, pipeline)
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """The rows due while progress moves.
+
+        Raises:
+            ResultOverflow: a sum of integers leaves 64 bits.
+        """
+        pieces = stamped(self._chained(tables), before=before, after=after)
+        earliest, latest = end().min().over(CHAIN), pl.max_horizontal(end(), "release")
+        moving = (earliest <= pl.col("after")) & (latest.max().over(CHAIN) > pl.col("before"))
+        pieces = pieces.filter(moving).with_row_index("number")
+        shown = pl.DataFrame(list(self._shown(pieces)), schema=_SHOWN, orient="row")
+        if not len(shown):
+            return shown
+        gone = shown.filter(pl.col(ABSORBED).is_not_null())
+        there = shown.filter(pl.col(ABSORBED).is_null()).drop("of")
+        named = ["window_id", LAST, "revision", "retracts", ABSORBED]
+        parts = there.explode("number").join(self._parts(pieces), on="number")
+        rows = self._rows_of(parts.drop("number"), LAST, GAP, "retracts", ABSORBED)
+        return pl.concat([rows, self._tombstones(gone.select(*named, "of"), pieces, rows)])
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """The sessions that have not ended, as rows; what still waits is not in them."""
+        pieces = stamped(with_gap(self._query, tables[PIECES]), after=after)
+        joined = chained(pieces.filter(pl.col("release") <= pl.col("after")), self._keys)
+        still = joined.filter(end().max().over(CHAIN) > pl.col("after"))
+        parts = still.with_columns(
+            window_id=pl.col(FIRST).min().over(CHAIN),
+            at_last=pl.col(LAST).max().over(CHAIN),
+            revision=pl.lit(0, dtype=pl.Int64),
+        )
+        return self._rows_of(parts.drop(FIRST, CHAIN, "release", "after"), LAST, GAP)
+
+    def moved(self, tables: Tables, after: Progress, shown: pl.DataFrame) -> pl.DataFrame:
+        """Tombstones of open sessions whose start has moved since early rows showed them.
+
+        One that another row has shown since gets its tombstone among those rows.
+
+        Args:
+            tables: the query's state.
+            after: how far progress is.
+            shown: of early rows, the key's columns, `window_id`, `at_last`, and `number`, the
+                revision.
+        """
+        pieces = stamped(self._chained(tables), after=after).with_row_index("number")
+        starts = self._sessions(pieces).rename({"window_id": ABSORBED})
+        shown = shown.rename({"number": "revision"})
+        if self._keys:
+            inside = shown.join(starts, on=self._keys, nulls_equal=True)
+        else:
+            inside = shown.join(starts, how="cross")
+        inside = inside.filter(
+            pl.col(ABSORBED) < pl.col("window_id"), pl.col("window_id") <= pl.col("until")
+        )
+        provisional = [
+            not self._was_sent(pieces, of, start)
+            for of, start in inside.select("of", "window_id").rows()
+        ]
+        gone = inside.filter(pl.Series(provisional, dtype=pl.Boolean))
+        if not len(gone):
+            return pl.DataFrame()
+        gone = gone.with_columns(pl.col("revision") + 1).drop(*self._keys, GAP)
+        return self._tombstones(gone, pieces, self.open(tables, after))
+
+    def sessions(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """The sessions that the state still holds, open or not: the key's columns, `window_id`."""
+        pieces = stamped(self._chained(tables), after=after).with_row_index("number")
+        return self._sessions(pieces).select(*self._keys, "window_id")
+
+    def _sessions(self, pieces: pl.DataFrame) -> pl.DataFrame:
+        """Of each session as it stands its start, its last value `until`, and `of`, a piece."""
+        there = chained(pieces.filter(pl.col("release") <= pl.col("after")), self._keys)
+        return there.select(
+            *self._keys,
+            GAP,
+            pl.col("number").alias("of"),
+            pl.col(FIRST).min().over(CHAIN).alias("window_id"),
+            pl.col(LAST).max().over(CHAIN).alias("until"),
+        ).unique([*self._keys, "window_id"])
+
+    def _was_sent(self, pieces: pl.DataFrame, of: int, start: int) -> bool:
+        """Whether a row but a tombstone has shown a start; `of` is a piece of its chain."""
+        chain = pieces.filter(pl.col(CHAIN) == pieces[CHAIN][of])
+        gap, after = chain[GAP][0], chain["after"][0]
+        own = [Piece(*row) for row in chain.select(FIRST, LAST, "release", "number").rows()]
+        return any(
+            sent.start == start and sent.absorbed_by is None for sent in course(own, gap, after)
+        )
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
+        """The next progress at which these pieces may ask for a row; never later than it."""
+        pieces = stamped(with_gap(self._query, tables[PIECES]), after=after)
+        due = [
+            pieces.select(due=instant.filter(instant > pl.col("after")).min())["due"][0]
+            for instant in (end(), pl.col("release"))
+        ]
+        return min((int(instant) for instant in due if instant is not None), default=ENDED)
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:
+        """What some row after this progress can still need, merged where it agrees."""
+        pieces = stamped(self._chained(tables), after=after)
+        until = end()
+        if self._query.late.policy == "update":
+            # A late record may lie a gap behind the end, and come a retention after its own end.
+            retention = pl.lit(self._query.retention_us or 0, dtype=pl.Int64)
+            until = later(later(until, pl.col(GAP)), retention)
+        needed = pl.max_horizontal(until, "release").max().over(CHAIN) > pl.col("after")
+        kept = chained(pieces.filter(needed), [*self._keys, "release", "partition"])
+        named = [*self._keys, "release", "partition", CHAIN]
+        among = [GAP, "after", FIRST, LAST]
+        merged = self._accumulators.merge(kept, named, *merged_ends(), among=among).drop(CHAIN)
+        return {PIECES: merged.sort(*named[:-1], FIRST)}
+
+    def _chained(self, tables: Tables) -> pl.DataFrame:
+        return chained(with_gap(self._query, tables[PIECES]), self._keys)
+
+    def _parts(self, pieces: pl.DataFrame) -> pl.DataFrame:
+        """The partial states of pieces by their number."""
+        return pieces.drop(FIRST, LAST, "release", CHAIN, "before", "after")
+
+    def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
+        """What is sent: as `_SHOWN` has it; `of` is a piece of the same key."""
+        named = pieces.select(CHAIN, GAP, "before", "after", FIRST, LAST, "release", "number")
+        for _, chain in named.group_by(CHAIN, maintain_order=True):
+            gap, before, after = (chain[name][0] for name in (GAP, "before", "after"))
+            own = [Piece(*row) for row in chain.select(FIRST, LAST, "release", "number").rows()]
+            for sent in course(own, gap, after):
+                if sent.instant > before:
+                    yield from self._as_rows(sent, own[0].number)
+
+    def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
+        """One row of a session, and the one before it where that is taken back."""
+        before = sent.before
+        if before is not None and self._query.accumulation == "retracting":
+            again = (before.start, before.last, before.revision, True, None)
+            yield (*again, sorted(before.holds), of)
+        holds = sent.holds
+        if before is not None and self._query.accumulation == "discarding":
+            holds = holds - before.holds
+        row = (sent.start, sent.last, sent.revision, False, sent.absorbed_by)
+        yield (*row, sorted(holds), of)
+
+    def _rows_of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
+        """Rows, of any number of parts per lane."""
+        named = [*self._keys, "window_id", "revision", *more, "partition"]
+        return self._results.of(self._accumulators.merge(parts, named), *more)
+
+    def _tombstones(
+        self, gone: pl.DataFrame, pieces: pl.DataFrame, rows: pl.DataFrame
+    ) -> pl.DataFrame:
+        """Rows with nothing in them, in the columns of other rows, and with who absorbed them."""
+        keys = pieces.select(pl.col("number").alias("of"), GAP, *self._keys)
+        stones = gone.join(keys, on="of").with_columns(
+            records=pl.lit(0, dtype=pl.Int64),
+            offsets=pl.lit([], dtype=rows.schema["offsets"]),
+            values=pl.lit(None, dtype=rows.schema["values"]),
+        )
+        if self._keys:
+            stones = stones.with_columns(key=self._results.key_of(stones))
+        return stones.select(*dict.fromkeys([*rows.columns, ABSORBED]))

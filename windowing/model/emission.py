@@ -1,0 +1,118 @@
+"""Which rows a query sends besides revision 0, and how long its windows stay, as data.
+
+Source: SAMZA-552, "Emission policies" and "Retention"; the spelling in a pipeline file is ours.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from windowing.model.late import PositiveDuration
+from windowing.model.lengths import INT64_MAX, Step, parse_step
+from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+
+Accumulation = Literal["accumulating", "discarding", "retracting"]
+"""What a later row of a window shows: all of it; what its row before did not; or all, after the row
+before was taken back."""
+
+# It is only ever taken off, down to the first instant of all: it may be as long as there is time.
+_Step = Annotated[Step, BeforeValidator(partial(parse_step, maximum=INT64_MAX))]
+_Count = Annotated[int, Field(strict=True, ge=1)]
+_ORDER_FREE = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
+
+
+class Early(BaseModel):
+    """Provisional rows of open windows; they are no part of what a log means.
+
+    Attributes:
+        every_us: at most once in this much of the wall clock.
+        records: when a window has so many records more than its provisional row before showed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    every_us: PositiveDuration | None = Field(default=None, alias="every")
+    records: _Count | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Early:
+        if (self.every_us is None) == (self.records is None):
+            msg = "early takes one of the two: {every: 10 seconds} or {records: 1000}"
+            raise ValueError(msg)
+        return self
+
+
+class Retention(BaseModel):
+    """How long and how much is kept.
+
+    Attributes:
+        time: how long after its end a window takes late records.
+        windows: the same in slides; of the two the smaller counts.
+        entries: how many partial states a query may have in one shard. A batch that needs more
+            fails; nothing is dropped.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    time: _Step | None = None
+    windows: Annotated[int, Field(strict=True, ge=0)] | None = None
+    entries: _Count | None = None
+
+    def length_us(self, window: Window) -> int | None:
+        """How long windows take late records, in their attribute's unit; None: it says nothing.
+
+        Raises:
+            ValueError: it counts windows where there is no slide in time.
+        """
+        given = [] if self.time is None else [self.time.amount]
+        if self.windows is not None:
+            timed = window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
+            if not timed or window.attribute == ROW_NUM:
+                msg = "retention: {windows: …} needs a SLIDE in time; give retention as a time"
+                raise ValueError(msg)
+            given.append(self.windows * window.slide)
+        length = min(given, default=None)
+        if length is not None and length > INT64_MAX:
+            msg = f"retention: {self.windows} windows are {length} long: at most {INT64_MAX}"
+            raise ValueError(msg)
+        return length
+
+
+def parse_retention(value: object) -> object:
+    """`12 hours` is short for `{time: 12 hours}`, and `100` for `{time: 100}`."""
+    return {"time": value} if isinstance(value, str | int) else value
+
+
+def check_early(window: Window, early: Early | None) -> None:
+    """Which windows can send provisional rows.
+
+    Raises:
+        ValueError: these cannot.
+    """
+    if early is None or window.kind in _ORDER_FREE:
+        return
+    if window.kind is WindowClass.TUPLE and window.order == "log":
+        return
+    msg = (
+        "early rows are for sliding and landmark windows, rows in the order of the log, and "
+        f"sessions, not for {window.kind.value.replace('_', ' ')}: leave early out"
+    )
+    raise ValueError(msg)
+
+
+def check_idle(window: Window, idle_timeout_us: int | None) -> None:
+    """Which windows can be shown without what silent lanes may still say.
+
+    Raises:
+        ValueError: these cannot: what they are is decided by records that are still to come.
+    """
+    if idle_timeout_us is None or (window.kind in _ORDER_FREE and window.attribute != ROW_NUM):
+        return
+    msg = (
+        "idle_timeout is for windows that no order of records decides: sliding, landmark, sessions "
+        f"in time; not for {window.kind.value.replace('_', ' ')}: leave it out of the source"
+    )
+    raise ValueError(msg)

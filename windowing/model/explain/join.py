@@ -1,0 +1,83 @@
+"""What a join means, in words, for people who are about to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windowing.model.file.pipeline import Query
+from windowing.model.join import PLACE, Comparison, Join, Operand
+from windowing.model.lengths import spell_us
+from windowing.model.operator import Side
+
+_SIDES: tuple[Side, Side] = ("left", "right")
+_ALONE = {
+    "inner": "no record is sent alone",
+    "left": "left records without a partner are sent, too",
+    "right": "right records without a partner are sent, too",
+    "full": "records without a partner are sent, too",
+}
+
+
+def explain_join(join: Join, query: Query) -> Iterator[str]:
+    """The lines of a join.
+
+    Args:
+        join: the section of the file.
+        query: what stands for a query: late records and retention.
+    """
+    left, right = join.left.source.topic, join.right.source.topic
+    yield f"{query.name}: {join.kind} join of {left} (left), {right} (right); {_ALONE[join.kind]}"
+    conditions = [f"left.{one} = right.{other}" for one, other in join.equal.items()]
+    conditions += [_spelled(comparison) for comparison in join.where]
+    yield f"  a pair: {' and '.join(conditions) or 'any two records in reach'}"
+    for side in _SIDES:
+        yield f"  a {side} record is seen from later ones for {_reach(join, side, query)}"
+    yield f"  key: {', '.join([*join.equal, *PLACE])}: both records, so that a pair is sent once"
+    yield "  evaluated as: records in the shard of what is equal, each from an instant on"
+    yield f"  cost of a batch: its new records, each beside {_beside(join, query)}"
+    yield f"  state: {_kept(join, query)}"
+    if join.kind != "inner":
+        yield (
+            "  alone: said once every partner on time has come; a late one takes that row back "
+            "before the pair is sent"
+        )
+
+
+def _spelled(comparison: Comparison) -> str:
+    second = comparison.second
+    other = second.name if isinstance(second, Operand) else repr(second)
+    return f"{comparison.first.name} {comparison.operator} {other}"
+
+
+def _reach(join: Join, side: Side, query: Query) -> str:
+    window = join.side(side).window_us
+    if window is not None:
+        return spell_us(window) if window else "no time: only from those of the same instant"
+    if query.retention_us is None:
+        return "ever"
+    return f"{spell_us(query.retention_us)}, the retention"
+
+
+def _reaches(join: Join, query: Query) -> list[int | None]:
+    """How far back each side is seen, in microseconds; None: for ever."""
+    windows = [join.side(side).window_us for side in _SIDES]
+    return [query.retention_us if window is None else window for window in windows]
+
+
+def _beside(join: Join, query: Query) -> str:
+    """Which of the kept records a new one is compared with."""
+    if join.equal:
+        return "the kept ones of the other side with equal fields"
+    here = "in one shard, as nothing must be equal"
+    if any(reach is not None for reach in _reaches(join, query)):
+        return f"the other side's in reach, found by their times; all {here}"
+    return f"all that are kept, {here}: name what is equal, or give a side a window"
+
+
+def _kept(join: Join, query: Query) -> str:
+    given = _reaches(join, query)
+    known = [reach for reach in given if reach is not None]
+    if len(known) < len(given):
+        return "records are kept for ever, as one side is seen for ever: give it a window"
+    late_us = (query.retention_us or 0) + (query.late.every_us or 0)
+    return f"a record is kept for {spell_us(2 * max(known) + late_us)} after its time"

@@ -1,0 +1,334 @@
+"""Types of the fields of a record, and the aggregates that a query computes over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, cast, get_args
+
+from windowing.model.errors import shown
+from windowing.model.user import user_aggregate
+
+Kind = Literal["int", "float", "string"]
+Function = Literal[
+    "count",
+    "sum",
+    "mean",
+    "var",
+    "stddev",
+    "var_pop",
+    "stddev_pop",
+    "min",
+    "max",
+    "first",
+    "last",
+    "argmin",
+    "argmax",
+    "count_distinct",
+    "approx_count_distinct",
+    "median",
+    "quantile",
+    "approx_quantile",
+    "top_k",
+    "collect",
+    "python",
+]
+Parameter = Literal["share", "accuracy", "k", "size"]
+
+_CALL = re.compile(
+    r"(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))(?:\s*\((?P<given>[^()]*)\))?"
+)
+_DECIMAL = re.compile(r"([+-]?[0-9]{1,9}(?:\.[0-9]{1,7})?)\s*(%?)")
+
+
+@dataclass(frozen=True)
+class FieldType:
+    """A field's type.
+
+    Attributes:
+        kind: `int` (64 bits), `float` (binary64, finite) or `string` (Unicode text).
+        nullable: written `kind?`; null and absent are then the same legal value.
+    """
+
+    kind: Kind
+    nullable: bool = False
+
+    def __str__(self) -> str:
+        return self.kind + "?" * self.nullable
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a function of the table below takes and gives.
+
+    Attributes:
+        takes: per field, `number`, or `any` where strings are welcome too.
+        optional: how many fields at the end may be left out.
+        parameters: what stands after the fields, each with the value that it has when left out, or
+            None where it must be given.
+        gives: the type of the result: `same` as the last field's, or one of its own.
+        many: the result is a list.
+        keeps: what a partial state holds, for people.
+        numbers: how many numbers of 64 bits that is over ints and over floats, times the `k` or
+            `size` that is given; None where it grows with the records.
+    """
+
+    takes: tuple[Literal["number", "any"], ...]
+    gives: Literal["same", "int", "float"]
+    keeps: str
+    numbers: tuple[int, int] | None
+    optional: int = 0
+    parameters: tuple[tuple[Parameter, Fraction | int | None], ...] = ()
+    many: bool = False
+
+
+_SUM = "how many values, and their exact sum"
+_SQUARES = "how many values, and the exact sums of them and of their squares"
+_ONE = "one record's value and place"
+_VALUES = "every distinct value, with its number"
+
+SIGNATURES: dict[Function, Signature] = {
+    "count": Signature((), "int", "the number of records", (0, 0)),
+    "sum": Signature(("number",), "same", _SUM, (3, 4)),
+    "mean": Signature(("number",), "float", _SUM, (3, 4)),
+    "var": Signature(("number",), "float", _SQUARES, (7, 9)),
+    "stddev": Signature(("number",), "float", _SQUARES, (7, 9)),
+    "var_pop": Signature(("number",), "float", _SQUARES, (7, 9)),
+    "stddev_pop": Signature(("number",), "float", _SQUARES, (7, 9)),
+    "min": Signature(("number",), "same", "one value", (1, 1)),
+    "max": Signature(("number",), "same", "one value", (1, 1)),
+    "first": Signature(("any",), "same", _ONE, (4, 4)),
+    "last": Signature(("any",), "same", _ONE, (4, 4)),
+    "argmin": Signature(("number", "any"), "same", _ONE, (5, 5), optional=1),
+    "argmax": Signature(("number", "any"), "same", _ONE, (5, 5), optional=1),
+    "count_distinct": Signature(("any",), "int", _VALUES, None),
+    "approx_count_distinct": Signature(
+        ("any",), "int", "the smallest hashes", (1, 1), parameters=(("size", 1024),)
+    ),
+    "median": Signature(("number",), "float", _VALUES, None),
+    "quantile": Signature(("number",), "same", _VALUES, None, parameters=(("share", None),)),
+    "approx_quantile": Signature(
+        ("number",),
+        "float",
+        "how many values are in each bin in use",
+        None,
+        parameters=(("share", None), ("accuracy", Fraction(1, 100))),
+    ),
+    "top_k": Signature(
+        ("number",),
+        "same",
+        "the k largest values, each with its number",
+        (2, 2),
+        parameters=(("k", None),),
+        many=True,
+    ),
+    "collect": Signature(("any",), "same", "every value, with its place", None, many=True),
+}
+"""Every function but `python`, whose class says what it gives."""
+
+SUPPORTED: tuple[Function, ...] = tuple(SIGNATURES)
+"""What a pipeline may ask for by name."""
+
+_EXAMPLES: dict[Parameter, str] = {"share": "0.99", "accuracy": "1%", "k": "3", "size": "1024"}
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate of a query.
+
+    Attributes:
+        name: the column that holds the result.
+        function: what is computed; every one but `count` skips nulls, and is null over nothing.
+        field: the field it is computed over; None for `count`, which counts records.
+        more: further fields: what `argmin` and `argmax` show, or the second and later arguments of
+            a class.
+        parameters: numbers after the fields, defaults filled in, in the order of the signature.
+        user: `module:Class` of a user's aggregate, where the function is `python`.
+        code: a digest of the source that this class needs, where a run's fingerprint is made:
+            another source is another pipeline. None in a pipeline that was only read, which imports
+            no code.
+    """
+
+    name: str
+    function: Function
+    field: str | None = None
+    more: tuple[str, ...] = ()
+    parameters: tuple[Fraction | int, ...] = ()
+    user: str | None = None
+    code: str | None = None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All fields, in order."""
+        return () if self.field is None else (self.field, *self.more)
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """The type of a result; any result may be null.
+
+    Attributes:
+        kind: of the value, or of the elements of a list.
+        many: it is a list.
+    """
+
+    kind: Kind
+    many: bool = False
+
+
+def parse_field_type(text: object) -> FieldType:
+    """Read `int`, `float?`, ….
+
+    Raises:
+        ValueError: an unknown type.
+    """
+    kinds = get_args(Kind)
+    if isinstance(text, str):
+        kind = text.strip().removesuffix("?")
+        if kind in kinds:
+            return FieldType(cast("Kind", kind), text.strip().endswith("?"))
+    known = ", ".join(kinds)
+    msg = f"{shown(text)} is not a type: use {known}, with ? where null is allowed ('int?')"
+    raise ValueError(msg)
+
+
+def parse_aggregate(name: str, text: object) -> Aggregate:
+    """Read `count`, `mean(dep_delay)`, `quantile(dep_delay, 0.99)` or `python:module:Class(x)`.
+
+    Raises:
+        ValueError: not of that form, an unknown function, or too few or too many arguments.
+    """
+    match = _CALL.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        msg = (
+            f"{shown(text)} is not an aggregate: write count, a function of a field, as "
+            "mean(delay), or a class of yours, as python:module:Class(delay)"
+        )
+        if isinstance(text, str) and "(" in text and ")" not in text:
+            msg += "; inside {} a comma ends it: put the whole in quotes, as 'quantile(delay, 0.9)'"
+        raise ValueError(msg)
+    given = [part.strip() for part in (match["given"] or "").split(",")]
+    given = [] if given == [""] else given
+    if match["user"]:
+        return _parse_user(name, str(text), match["user"], given)
+    if match["name"] not in SIGNATURES:
+        msg = f"{match['name']!r} is not an aggregate: use {', '.join(SIGNATURES)}"
+        raise ValueError(msg)
+    function = cast("Function", match["name"])
+    fields, numbers = _split(function, given, str(text))
+    field = fields[0] if fields else None
+    return Aggregate(name, function, field, tuple(fields[1:]), numbers)
+
+
+def _parse_user(name: str, text: str, reference: str, given: Sequence[str]) -> Aggregate:
+    if not given or not all(given):
+        msg = f"{text!r}: a class needs the fields of its update, as python:{reference}(delay)"
+        raise ValueError(msg)
+    return Aggregate(name, "python", given[0], tuple(given[1:]), user=reference)
+
+
+def with_code(aggregate: Aggregate) -> Aggregate:
+    """An aggregate with the digest of what its class needs, which is imported for it.
+
+    Raises:
+        UserAggregateError: the class cannot be used.
+    """
+    if aggregate.user is None:
+        return aggregate
+    return replace(aggregate, code=user_aggregate.source_digest(aggregate.user))
+
+
+def _split(
+    function: Function, given: Sequence[str], text: str
+) -> tuple[list[str], tuple[Fraction | int, ...]]:
+    """Tell fields from parameters: the parameters stand last and look like numbers."""
+    signature = SIGNATURES[function]
+    count = len(given)
+    while count and _DECIMAL.fullmatch(given[count - 1]) and count > 1:
+        count -= 1
+    fields, numbers = list(given[:count]), given[count:]
+    least, most = len(signature.takes) - signature.optional, len(signature.takes)
+    if not (least <= len(fields) <= most and all(fields)):
+        wanted = {0: "no field (it counts records)", 1: "one field"}.get(most, "one or two fields")
+        msg = f"{text!r}: {function} takes {wanted}, as in {usage(function)}"
+        raise ValueError(msg)
+    needed = sum(default is None for _, default in signature.parameters)
+    if not needed <= len(numbers) <= len(signature.parameters):
+        msg = f"{text!r}: {function} is written {usage(function)}"
+        raise ValueError(msg)
+    read = [
+        _parameter(kind, number, text)
+        for (kind, _), number in zip(signature.parameters, numbers, strict=False)
+    ]
+    left_out = signature.parameters[len(numbers) :]
+    return fields, (*read, *(default for _, default in left_out if default is not None))
+
+
+def usage(function: Function) -> str:
+    """A call of a function as it may stand in a pipeline file."""
+    signature = SIGNATURES[function]
+    names = ["delay", "carrier"][: len(signature.takes)]
+    arguments = [*names, *(_EXAMPLES[kind] for kind, _ in signature.parameters)]
+    return function + (f"({', '.join(arguments)})" if arguments else "")
+
+
+def _parameter(kind: Parameter, text: str, call: str) -> Fraction | int:
+    match = _DECIMAL.fullmatch(text)
+    assert match is not None  # noqa: S101 - only such a text was taken for a parameter
+    number = Fraction(match[1]) / (100 if match[2] else 1)
+    match kind:
+        case "share":
+            legal, rule = 0 <= number <= 1, "a share lies between 0 and 1, as 0.99 or 99%"
+        case "accuracy":
+            legal = Fraction(1, 10_000) <= number <= Fraction(1, 4)
+            rule = "a relative accuracy lies between 0.01% and 25%"
+        case "k":
+            legal, rule = number.denominator == 1 and 1 <= number <= 10_000, "k is 1 to 10000"
+        case "size":
+            legal = number.denominator == 1 and 16 <= number <= 65_536
+            rule = "the number of hashes is 16 to 65536"
+    if not legal or (match[2] and kind in ("k", "size")):
+        msg = f"{call!r}: {text} is not possible: {rule}"
+        raise ValueError(msg)
+    return int(number) if kind in ("k", "size") else number
+
+
+def check_aggregate(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> None:
+    """Compare an aggregate with the fields that it names.
+
+    Raises:
+        ValueError: no such field, or a string where a number is needed.
+    """
+    for field in aggregate.fields:
+        if field not in fields:
+            known = ", ".join(fields) or "none"
+            msg = f"{field!r} is not under source.fields (known: {known})"
+            raise ValueError(msg)
+    if aggregate.function == "python":
+        return
+    takes = SIGNATURES[aggregate.function].takes
+    for field, wanted in zip(aggregate.fields, takes, strict=False):
+        if wanted == "number" and fields[field].kind == "string":
+            msg = (
+                f"{field} is a string; {aggregate.function} needs a number: declare it int or "
+                f"float, or use one of {', '.join(_of_strings())}"
+            )
+            raise ValueError(msg)
+
+
+def _of_strings() -> list[str]:
+    return [name for name, signature in SIGNATURES.items() if signature.takes == ("any",)]
+
+
+def value_type(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> ValueType:
+    """The type of an aggregate's result."""
+    if aggregate.user is not None:
+        return ValueType(user_aggregate.load(aggregate.user).returns)
+    signature = SIGNATURES[aggregate.function]
+    if signature.gives != "same":
+        return ValueType(signature.gives, signature.many)
+    if len(aggregate.fields) < len(signature.takes):
+        return ValueType("int", signature.many)  # the windowing attribute stands for the field
+    return ValueType(fields[aggregate.fields[-1]].kind, signature.many)

@@ -1,0 +1,73 @@
+"""One YAML document into one frozen model, with every mistake by file, line, field and rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path as FilePath
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from windowing.model.errors import PipelineError, Problem
+from windowing.model.file.problems import describe
+from windowing.model.file.yaml_lines import BYTES_MAX, Path, load_with_lines, too_large
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse_document(
+    text: str,
+    file: str,
+    model: type[Model],
+    *,
+    shape: str,
+    prepare: Callable[[dict[str, Any]], dict[str, Any]] = lambda value: value,
+) -> tuple[Model, dict[Path, int]]:
+    """Read a document.
+
+    Args:
+        text: the document.
+        file: its name, for messages.
+        model: what it must be.
+        shape: what is said of a document that is no mapping at all.
+        prepare: brings short spellings into the model's shape.
+
+    Returns:
+        the model, and the line (from 1) of each path into the document.
+
+    Raises:
+        PipelineError: with every problem that was found.
+    """
+    value, lines = load_with_lines(text, file)
+    if not isinstance(value, dict):
+        raise PipelineError([Problem(file, 1, "", shape)])
+    try:
+        return model.model_validate(prepare(value)), lines
+    except ValidationError as error:
+        raise PipelineError(describe(error, file, lines)) from None
+
+
+def read_text(path: str | FilePath) -> str:
+    """The text of a document's file; of one that is too large no more is read than shows that.
+
+    Raises:
+        PipelineError: it is missing, unreadable, too large, or not text in UTF-8.
+    """
+
+    def problem(line: int, message: str) -> PipelineError:
+        return PipelineError([Problem(str(path), line, "", message)])
+
+    try:
+        with FilePath(path).open("rb") as file:
+            content = file.read(BYTES_MAX + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name with NUL
+        why = getattr(error, "strerror", None) or error
+        raise problem(0, f"cannot be read: {why}") from None
+    if len(content) > BYTES_MAX:
+        raise problem(0, too_large("too many bytes")) from None
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        msg = f"is not UTF-8 (byte 0x{content[error.start]:02x}): save it as text in UTF-8"
+        raise problem(line, msg) from None

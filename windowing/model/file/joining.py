@@ -1,0 +1,53 @@
+"""Lets lanes join a pipeline: writes their record into its file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import yaml
+
+from windowing.model.file.pipeline import Pipeline, parse_pipeline
+from windowing.model.joined import JoinedLane
+
+
+def with_lanes(pipeline: Pipeline, lanes: Iterable[JoinedLane]) -> Pipeline:
+    """A pipeline as it is with the record of lanes that joined, and as many partitions.
+
+    Args:
+        pipeline: without any such record, or with one, which is replaced; it may declare the
+            partitions that joined already.
+        lanes: all lanes that ever joined.
+
+    Raises:
+        PipelineError: it breaks a rule then, as where a generator does not name such a lane.
+    """
+    by_topic = defaultdict(list)
+    for lane in lanes:
+        by_topic[lane.topic].append(lane)
+    document = yaml.safe_load(pipeline.text)
+    for source in _sources(document):
+        joined = by_topic.get(source["topic"])
+        if joined:
+            source["partitions"] = max(lane.partition for lane in joined) + 1
+            source["joined"] = _record(joined)
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    return parse_pipeline(text, f"{pipeline.name} with {', '.join(sorted(by_topic))} grown")
+
+
+def spelled(topic: str, lanes: Sequence[JoinedLane]) -> str:
+    """What is to stand under the source of a topic in the file, as YAML."""
+    joined = [lane for lane in lanes if lane.topic == topic]
+    partitions = max(lane.partition for lane in joined) + 1
+    return yaml.safe_dump({"partitions": partitions, "joined": _record(joined)}, sort_keys=False)
+
+
+def _record(joined: Iterable[JoinedLane]) -> dict[str, Any]:
+    return {lane.name: {"lane": lane.number, "at": dict(lane.at)} for lane in joined}
+
+
+def _sources(document: dict[str, Any]) -> list[dict[str, Any]]:
+    if "join" in document:
+        return [document["join"][side]["source"] for side in ("left", "right")]
+    return [document["source"]]

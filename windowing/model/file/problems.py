@@ -1,0 +1,64 @@
+"""Pydantic's findings turned into problems that a person can act on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from windowing.model.errors import Problem, shown
+from windowing.model.file.yaml_lines import Path, line_of
+
+# One right spelling for each field that people get wrong.
+_EXAMPLES = {
+    "name": "name: flight_delays",
+    "topic": "topic: flights",
+    "partitions": "partitions: 3",
+    "format": "format: json",
+    "event_time": "event_time: {field: ts, unit: us}",
+    "field": "field: ts",
+    "unit": "unit: us (or ms, s, iso)",
+    "fields": "fields: {origin: string, delay: 'int?'}",
+    "disorder": "disorder: {slack: 30 seconds}",
+    "late": "late: {policy: update, every: 1 hour}",
+    "every": "every: 1 hour",
+    "retention": "retention: 12 hours",
+    "shards": "shards: 8",
+    "queries": "queries: {hourly: {window: …, aggregates: …}}",
+    "window": "window: RANGE 1 hour SLIDE 10 minutes WATTR ts",
+    "group_by": "group_by: [origin]",
+    "aggregates": "aggregates: {flights: count, mean_delay: mean(delay)}",
+    "sink": "sink: {table: flight_delays}",
+    "source": "source: {topic: …, partitions: …, …}",
+    "max_ahead": "max_ahead: 1 day",
+    "policy": "policy: dead_letter (or drop, update)",
+    "mode": "mode: generous (or consistent)",
+}
+
+
+def describe(error: ValidationError, file: str, lines: dict[Path, int]) -> list[Problem]:
+    """One problem per finding, in the order of the file."""
+    problems = [_problem(finding, file, lines) for finding in error.errors()]
+    return sorted(problems, key=lambda problem: problem.line)
+
+
+def _problem(finding: Any, file: str, lines: dict[Path, int]) -> Problem:
+    path: Path = tuple(part for part in finding["loc"] if part != "[key]")
+    name = str(path[-1]) if path else ""
+    message = _message(finding, name)
+    example = _EXAMPLES.get(name)
+    if example and "such as" not in message and finding["type"] != "extra_forbidden":
+        message += f"; an example: {example}"
+    return Problem(file, line_of(path, lines), ".".join(map(str, path)), message)
+
+
+def _message(finding: Any, name: str) -> str:
+    kind, value = finding["type"], finding.get("input")
+    if kind == "missing":
+        return f"{name} is missing and must be given"
+    if kind == "extra_forbidden":
+        return f"unknown key {shown(name)}: correct its spelling or take it out"
+    if kind == "value_error":
+        return str(finding["msg"]).removeprefix("Value error, ")
+    text = str(finding["msg"])
+    return f"{shown(value)} is not allowed: {text[:1].lower()}{text[1:]}"

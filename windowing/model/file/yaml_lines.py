@@ -1,0 +1,206 @@
+"""YAML read safely: bounded in size, depth and aliases, with the line of every field.
+
+PyYAML alone answers hostile text with minutes of work, gigabytes, or errors of Python's own: an
+alias of an alias doubles what is built, `!!binary` makes bytes where a text is meant, a date that
+is none raises `ValueError`. Here each of these is a problem with its file and line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from windowing.model.errors import PipelineError, Problem, shown
+
+Path = tuple[str | int, ...]
+
+BYTES_MAX = 512 * 1024
+"""The largest document that is read."""
+
+NODES_MAX = 20_000
+"""Keys, values and lists of a document, those that aliases repeat included."""
+
+DEPTH_MAX = 40
+"""How deep lists and mappings may stand in each other."""
+
+TEXT_MAX = 8_192
+"""Characters of one text."""
+
+_TAG = "tag:yaml.org,2002:"
+_MERGE = f"{_TAG}merge"
+_TAGS = frozenset(
+    _TAG + name
+    for name in ("null", "bool", "int", "float", "timestamp", "str", "seq", "map", "merge", "value")
+)
+_NULLABLE = re.compile(r"(?<=[\s:,{\[])(\w+\?)(?=\s*(?:[,}\]#]|$))")
+"""A type that may be null, out of quotes: inside of braces, YAML takes the ? for a key's mark."""
+
+_HINTS = {
+    "'\\t'": "indent with spaces",
+    "but got '?'": "put a text with ? into quotes, as {user: 'string?'}",
+    "that cannot start any token": "put the text into quotes",
+    "found undefined alias": "write the value itself, or give it an &anchor before",
+}
+"""What to do about an error of the scanner, by a part of its words."""
+
+
+class _Refused(Exception):
+    """A document breaks a rule of ours, at a mark."""
+
+    def __init__(self, mark: yaml.Mark | None, message: str) -> None:
+        self.line = mark.line + 1 if mark else 0
+        super().__init__(message)
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, which gives up as soon as a document is found to be too much."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._sizes: dict[int, int] = {}
+        self._nodes = 0
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Compose one node and all below it, and count them."""
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self._depth == DEPTH_MAX:
+            msg = f"lists and mappings stand in each other {DEPTH_MAX} deep: write it flatter"
+            raise _Refused(mark, msg)
+        is_alias = self.check_event(yaml.AliasEvent)
+        before = self._nodes
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if node is None:
+            return None
+        if is_alias and id(node) not in self._sizes:  # its node is not complete yet
+            raise _Refused(mark, "an alias inside of what it stands for: write the value itself")
+        self._nodes += self._sizes[id(node)] if is_alias else 1
+        if self._nodes > NODES_MAX:
+            msg = f"more than {NODES_MAX:,} keys and values, aliases counted as often as they stand"
+            raise _Refused(mark, f"{msg}: split the file, or repeat less")
+        if not is_alias:
+            self._sizes[id(node)] = self._nodes - before
+            _check_node(node)
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Make the plain value of a node.
+
+        Raises:
+            _Refused: it is no value of its type, as the date 2024-02-30 or `!!int abc`.
+        """
+        try:
+            return super().construct_object(node, deep)
+        except (yaml.YAMLError, _Refused):
+            raise
+        except Exception as error:
+            # PyYAML converts without a check, and lets through whatever the conversion raises.
+            kind = node.tag.removeprefix(_TAG)
+            msg = f"{shown(node.value)} is no {kind} ({error}): correct it, or put it into quotes"
+            raise _Refused(node.start_mark, msg) from None
+
+
+def _check_node(node: yaml.Node) -> None:
+    if node.tag not in _TAGS:
+        tag = node.tag.replace(_TAG, "!!")
+        msg = f"{tag} is a kind of value that has no place here: write text, a number or a list"
+        raise _Refused(node.start_mark, msg)
+    if isinstance(node, yaml.ScalarNode) and len(node.value) > TEXT_MAX:
+        msg = f"a text of {len(node.value):,} characters: one has at most {TEXT_MAX:,}"
+        raise _Refused(node.start_mark, msg)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _Refused(key.start_mark, "a key is a text or a number, not a list or a mapping")
+        merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
+        if key.tag == _MERGE and not all(isinstance(one, yaml.MappingNode) for one in merged):
+            raise _Refused(value.start_mark, "<< takes a mapping, or a list of mappings")
+
+
+def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
+    """Read one YAML document.
+
+    Returns:
+        the plain value, and the line (from 1) of each path into it.
+
+    Raises:
+        PipelineError: not YAML, more than one document, a key given twice, or too large.
+    """
+    if len(text) > BYTES_MAX:
+        raise PipelineError([Problem(file, 0, "", too_large(f"{len(text):,} characters"))])
+    try:
+        loader = _Loader(text)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        msg = f"not YAML: the character {_code(error.character)} is not allowed: take it out"
+        raise PipelineError([Problem(file, line, "", msg)]) from None
+    try:
+        node = loader.get_single_node()
+        lines: dict[Path, int] = {}
+        if node is None:
+            return None, lines
+        problems = list(_walk(node, (), lines, file))
+        if problems:
+            raise PipelineError(problems)
+        return loader.construct_document(node), lines
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 0
+        raise PipelineError([Problem(file, line, "", _told(error, text))]) from None
+    except _Refused as error:
+        raise PipelineError([Problem(file, error.line, "", str(error))]) from None
+    finally:
+        loader.dispose()
+
+
+def too_large(size: str) -> str:
+    """The rule about the size of a document, for one that breaks it."""
+    return f"has {size}: at most {BYTES_MAX // 1024} KiB are read, split it"
+
+
+def _code(character: str | int) -> str:
+    return f"U+{character if isinstance(character, int) else ord(character):04X}"
+
+
+def _told(error: yaml.MarkedYAMLError, text: str) -> str:
+    """What PyYAML found wrong, and what to do where that is not plain."""
+    problem = error.problem or error.context or "it cannot be read"
+    if "got '?'" in problem and error.problem_mark is not None:
+        line = text.splitlines()[error.problem_mark.line]
+        quoted = _NULLABLE.sub(r'"\1"', line)
+        if quoted != line:
+            return f"not YAML: a ? has to stand in quotes here; quote it, as: {quoted.strip()}"
+    hint = next((hint for part, hint in _HINTS.items() if part in problem), None)
+    return f"not YAML: {problem}" + (f": {hint}" if hint else "")
+
+
+def line_of(path: Path, lines: dict[Path, int]) -> int:
+    """The line of a path, or of its nearest ancestor that stands in the file."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
+
+
+def _walk(node: yaml.Node, path: Path, lines: dict[Path, int], file: str) -> Iterator[Problem]:
+    """Note the line of every path below a node; gives the keys that stand there twice."""
+    lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            if name in seen:
+                dotted = ".".join(map(str, (*path, name)))
+                text = f"given twice (first on line {seen[name]}): keep one of them"
+                yield Problem(file, line, dotted, text)
+            seen[name] = line
+            lines[(*path, name)] = line
+            yield from _walk(value, (*path, name), lines, file)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _walk(value, (*path, index), lines, file)

@@ -1,0 +1,263 @@
+"""A pipeline's fingerprint: the digest of the facts that give it its meaning, as canonical JSON.
+
+A checkpoint, and the tokens in tables, belong to a fingerprint. So the names of facts and their
+order of spelling are a format: they are written out here and follow no class, no attribute and no
+library. Rename what you like elsewhere; here nothing is renamed, and a fact that the model gets
+later has a default, at which it is left out. Anything else is another `FORMAT`, which keeps the
+computation of this one (as `legacy_fingerprint` is that of the first).
+
+`tests/checkpoints/fingerprints.jsonl` has recorded ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from windowing.model.emission import Early
+from windowing.model.fields import Aggregate, FieldType, with_code
+from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
+from windowing.model.joined import JoinedLane
+from windowing.model.late import Late
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.progress.disorder import (
+    Adaptive,
+    Disorder,
+    Heartbeat,
+    OrderedPer,
+    Punctuation,
+    Slack,
+    SlackRows,
+)
+from windowing.model.query import Query
+from windowing.model.source import EventTime, Source
+from windowing.model.windows.window import Window, WindowClass
+
+FORMAT = 2
+"""The number of this form; it stands before the digest. The first form had none."""
+
+Fact = bool | int | float | str | None | Sequence["Fact"] | Mapping[str, "Fact"]
+"""What JSON can spell. A mapping has no order; where order has a meaning, it is a list."""
+
+Facts = dict[str, Fact]
+
+_DIGITS = 16
+_CLASSES = {
+    WindowClass.SLIDING: "sliding",
+    WindowClass.LANDMARK: "landmark",
+    WindowClass.TUPLE: "rows",
+    WindowClass.SLIDE_BY_TUPLE: "slide by tuple",
+    WindowClass.SLIDE_BY_N: "slide by n",
+    WindowClass.SLIDE_BY_RANK: "slide by rank",
+    WindowClass.SESSION: "session",
+}
+
+
+def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
+    """The fingerprint of a pipeline, `FORMAT:digest`.
+
+    It is the first to need the classes of the user's aggregates, and imports them.
+
+    Args:
+        source: its source, as it is or was when it had fewer lanes.
+        shards: how many parts its keys are spread over.
+        queries: its queries; of a join the one that stands for it.
+
+    Raises:
+        UserAggregateError: a class cannot be used.
+    """
+    facts = {"format": FORMAT, **facts_of(source, shards, queries)}
+    spelled = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+    return f"{FORMAT}:{hashlib.sha256(spelled.encode()).hexdigest()[:_DIGITS]}"
+
+
+def facts_of(source: Source, shards: int, queries: Sequence[Query]) -> Facts:
+    """All that decides a result, by name.
+
+    Args: as of `fingerprint`.
+
+    Raises:
+        UserAggregateError: a class cannot be used.
+    """
+    if isinstance(source, JoinedSource):
+        (pairs,) = queries
+        return {"shards": shards, "join": {**_join(source.join), **_kept(pairs)}}
+    return {
+        "shards": shards,
+        "log": _log(source),
+        "queries": {query.name: _query(query) for query in queries},
+    }
+
+
+def _told(facts: Facts, defaults: Facts) -> Facts:
+    """The facts that are not as they are by default."""
+    return {
+        name: fact for name, fact in facts.items() if name not in defaults or fact != defaults[name]
+    }
+
+
+def _log(source: Source) -> Facts:
+    facts: Facts = {
+        "topic": source.topic,
+        "lanes": source.partitions,
+        "format": source.format,
+        "event_time": _event_time(source.event_time),
+        "fields": {name: _type(type_) for name, type_ in source.fields.items()},
+        "progress": _progress(source.disorder),
+        "progress_of": {name: _progress(one) for name, one in source.disorder_of.items()},
+        "idle_us": source.idle_timeout_us,
+        "unknown_fields": source.unknown_fields,
+        "dense": source.dense,
+        "joined": {lane.name: _lane(lane) for lane in source.joined},
+    }
+    return _told(
+        facts,
+        {
+            "format": "json",
+            "progress_of": {},
+            "idle_us": None,
+            "unknown_fields": "dead_letter",
+            "dense": False,
+            "joined": {},
+        },
+    )
+
+
+def _event_time(time: EventTime) -> Facts:
+    facts: Facts = {
+        "field": time.field,
+        "unit": time.unit,
+        "min_us": time.min_us,
+        "max_us": time.max_us,
+        "max_ahead_us": time.max_ahead_us,
+    }
+    return _told(facts, {"min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None})
+
+
+def _type(type_: FieldType) -> str:
+    return type_.kind + ("?" if type_.nullable else "")
+
+
+def _lane(lane: JoinedLane) -> Facts:
+    return {"lane": lane.number, "at": dict(lane.at)}
+
+
+def _progress(disorder: Disorder) -> Facts:
+    """A generator; members keep their order, which is that of what a lane remembers of them."""
+    match disorder:
+        case Slack(slack_us):
+            return {"slack": slack_us}
+        case SlackRows(rows):
+            return {"slack_rows": rows}
+        case Heartbeat(sources):
+            delays = {
+                lane: [one.max_delay_us, one.min_delay_us, one.skew_us] for lane, one in sources
+            }
+            return {"heartbeat": delays}
+        case Punctuation(attr):
+            return {"punctuation": attr}
+        case OrderedPer(attr, members):
+            facts: Facts = {"attr": attr, "members": None if members is None else dict(members)}
+            return {"ordered_per": _told(facts, {"members": None})}
+        case Adaptive(late, over_rows):
+            return {"adaptive": [_number(late), over_rows]}
+    return {"unordered": True}
+
+
+def _number(number: Fraction | int) -> Fact:
+    return number if isinstance(number, int) else f"{number.numerator}/{number.denominator}"
+
+
+def _query(query: Query) -> Facts:
+    facts: Facts = {
+        "window": _window(query.window),
+        "group_by": list(query.group_by),
+        "aggregates": [_aggregate(with_code(aggregate)) for aggregate in query.aggregates],
+        "early": None if query.early is None else _early(query.early),
+        "accumulation": query.accumulation,
+        **_kept(query),
+    }
+    return _told(facts, {"group_by": [], "early": None, "accumulation": "accumulating"})
+
+
+def _window(window: Window) -> Facts:
+    gaps = sorted(window.gaps, key=lambda gap: (type(gap[0]) is str, gap))
+    facts: Facts = {
+        "class": _CLASSES[window.kind],
+        "range": window.range_,
+        "slide": window.slide,
+        "over": window.attribute,
+        "origin": window.origin,
+        "of_each": window.pattr,
+        "rows_by": window.order,
+        "align": window.align,
+        "gaps": [list(gap) for gap in gaps],
+    }
+    return _told(
+        facts,
+        {"range": None, "origin": 0, "of_each": None, "rows_by": "log", "align": "end", "gaps": []},
+    )
+
+
+def _aggregate(aggregate: Aggregate) -> Facts:
+    facts: Facts = {
+        "name": aggregate.name,
+        "function": aggregate.function,
+        "fields": list(aggregate.fields),
+        "parameters": [_number(parameter) for parameter in aggregate.parameters],
+        "class": aggregate.user,
+        "code": aggregate.code,
+    }
+    return _told(facts, {"fields": [], "parameters": [], "class": None, "code": None})
+
+
+def _early(early: Early) -> Facts:
+    facts: Facts = {"every_us": early.every_us, "records": early.records}
+    return _told(facts, {"every_us": None, "records": None})
+
+
+def _kept(query: Query) -> Facts:
+    """What becomes of late records, and how long and how much is kept for them."""
+    facts: Facts = {
+        "late": _late(query.late),
+        "retention": query.retention_us,
+        "entries_max": query.entries_max,
+    }
+    return _told(facts, {"late": {}, "retention": None, "entries_max": None})
+
+
+def _late(late: Late) -> Facts:
+    facts: Facts = {"policy": late.policy, "mode": late.mode, "every": late.every_us}
+    return _told(facts, {"policy": "dead_letter", "mode": "generous", "every": None})
+
+
+def _join(join: Join) -> Facts:
+    facts: Facts = {"kind": join.kind, "where": [_comparison(one) for one in join.where]}
+    return {
+        **_told(facts, {"kind": "inner", "where": []}),
+        "left": _side(join.left),
+        "right": _side(join.right),
+        # In the order of a row's key, and of its values.
+        "equal": [[left, right] for left, right in join.equal.items()],
+        "select": [[name, _operand(operand)] for name, operand in join.select.items()],
+    }
+
+
+def _side(side: JoinSide) -> Facts:
+    facts: Facts = {"log": _log(side.source), "window_us": side.window_us}
+    return _told(facts, {"window_us": None})
+
+
+def _operand(operand: Operand) -> Fact:
+    return [operand.side, operand.field]
+
+
+def _comparison(comparison: Comparison) -> Facts:
+    second = comparison.second
+    return {
+        "first": _operand(comparison.first),
+        "is": comparison.operator,
+        **({"second": _operand(second)} if isinstance(second, Operand) else {"value": second}),
+    }

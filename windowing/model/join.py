@@ -1,0 +1,275 @@
+"""The `join:` section of a pipeline file: two sources, what of them matches, what is shown.
+
+The lanes of both sources are numbered together, the left side's first, and behind both those that
+joined later: a lane's number tells its side. Everything that reads records asks
+`JoinedSource.place`; everything that writes rows sees the source's fields as those of a pair.
+
+Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from windowing.model.fields import Aggregate, FieldType
+from windowing.model.names import ColumnName
+from windowing.model.operator import Side
+from windowing.model.progress.disorder import Slack, progress_attr
+from windowing.model.source import Duration, Source, SpecModel
+from windowing.model.windows.window import Window, WindowClass
+
+PAIRS = "pairs"
+"""The query of a join."""
+
+PLACE = ("left", "left_offset", "right", "right_offset")
+"""The fields of a pair's key behind the equal ones: lane and offset of both records."""
+
+Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
+_OPERAND = re.compile(r"(left|right)\.([A-Za-z_][A-Za-z0-9_]*)")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+_TEXT = re.compile(r"'[^']*'")
+_COMPARISON = re.compile(r"([^\s<>=!]+)\s*(<=|>=|!=|<|>|=)\s*('[^']*'|\S+)")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A field of one of the two records."""
+
+    side: Side
+    field: str
+
+    @property
+    def name(self) -> str:
+        """Its name among the fields of a pair."""
+        return f"{self.side}.{self.field}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`left.delay > right.wind`; a comparison with null is not fulfilled."""
+
+    first: Operand
+    operator: Operator
+    second: Operand | int | float | str
+
+
+class JoinSide(SpecModel):
+    """One stream of a join.
+
+    Attributes:
+        source: its log.
+        window_us: how far back its records are seen from a later one of the other stream,
+            inclusive; None: as far as the retention, or without one for ever.
+    """
+
+    source: Source
+    window_us: Duration | None = Field(default=None, alias="window")
+
+
+def _operand(text: object) -> Operand:
+    found = _OPERAND.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        msg = f"{text!r} names no field: write left.FIELD or right.FIELD"
+        raise ValueError(msg)
+    return Operand("left" if found[1] == "left" else "right", found[2])
+
+
+def _comparison(text: object) -> Comparison:
+    found = _COMPARISON.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        msg = f"{text!r} is no condition: write one as left.delay > right.wind"
+        raise ValueError(msg)
+    first, operator, second = found.groups()
+    value: Operand | int | float | str
+    if _TEXT.fullmatch(second):
+        value = second[1:-1]
+    elif _NUMBER.fullmatch(second):
+        value = float(second) if "." in second else int(second)
+    else:
+        value = _operand(second)
+    return Comparison(_operand(first), operator, value)  # type: ignore[arg-type]
+
+
+def _equalities(value: object) -> object:
+    return {name: name for name in value} if isinstance(value, list) else value
+
+
+_Shown = Annotated[Operand, BeforeValidator(_operand)]
+
+
+class Join(SpecModel):
+    """A join of two streams.
+
+    Attributes:
+        left, right: the sides.
+        kind: whose records are also sent alone, once no partner on time can come any more.
+        equal: fields of the left side and those of the right that they must equal; null equals
+            nothing.
+        where: what else must hold.
+        select: what a row shows: names, and fields of either record.
+    """
+
+    left: JoinSide
+    right: JoinSide
+    kind: Literal["inner", "left", "right", "full"] = "inner"
+    equal: Annotated[dict[str, str], BeforeValidator(_equalities)] = Field(default_factory=dict)
+    where: tuple[Annotated[Comparison, BeforeValidator(_comparison)], ...] = ()
+    select: Annotated[dict[ColumnName, _Shown], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        left, right = self.left.source, self.right.source
+        if left.topic == right.topic:
+            msg = f"both sides read topic {left.topic!r}: a join needs two"
+            raise ValueError(msg)
+        for source in (left, right):
+            if source.idle_timeout_us is not None:
+                msg = f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
+                raise ValueError(msg)
+            if progress_attr(source.disorder) is not None:
+                msg = f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
+                raise ValueError(msg)
+        for one, other in self.equal.items():
+            kinds = [self.type_of(o).kind for o in (Operand("left", one), Operand("right", other))]
+            if kinds[0] != kinds[1] or kinds[0] == "float" or one in PLACE:
+                msg = (
+                    f"equal: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or strings"
+                )
+                raise ValueError(msg)
+            if one in {operand.name for operand in self.select.values()}:
+                msg = f"equal: a field called {one!r} is taken for that field of a side: rename it"
+                raise ValueError(msg)
+        for comparison in self.where:
+            self._check(comparison)
+        for operand in self.select.values():
+            self.type_of(operand)
+        return self
+
+    def _check(self, comparison: Comparison) -> None:
+        second = comparison.second
+        of_first = self.type_of(comparison.first).kind
+        of_second = (
+            self.type_of(second).kind
+            if isinstance(second, Operand)
+            else "string"
+            if isinstance(second, str)
+            else "int"
+        )
+        if (of_first == "string") != (of_second == "string"):
+            msg = f"where: {comparison.first.name} is {of_first}, and is compared with {of_second}"
+            raise ValueError(msg)
+
+    def side(self, side: Side) -> JoinSide:
+        """One of the sides."""
+        return self.left if side == "left" else self.right
+
+    def type_of(self, operand: Operand) -> FieldType:
+        """The type of a field of one of the records.
+
+        Raises:
+            ValueError: there is no such field.
+        """
+        fields = self.side(operand.side).source.fields
+        if operand.field not in fields:
+            known = ", ".join(fields) or "none"
+            msg = f"{operand.name}: {operand.field!r} is not under fields (known: {known})"
+            raise ValueError(msg)
+        return fields[operand.field]
+
+    def keeps(self, side: Side) -> bool:
+        """Whether a side's records are sent alone if they have no partner."""
+        return self.kind in (side, "full")
+
+    def key_fields(self, side: Side) -> tuple[str, ...]:
+        """The fields of a side that must be equal to the other one's."""
+        return tuple(self.equal) if side == "left" else tuple(self.equal.values())
+
+    def needed(self, side: Side) -> tuple[str, ...]:
+        """The fields of a side that a row or a condition needs beside the equal ones."""
+        operands = [*self.select.values()]
+        for comparison in self.where:
+            operands.append(comparison.first)
+            if isinstance(comparison.second, Operand):
+                operands.append(comparison.second)
+        return tuple(dict.fromkeys(o.field for o in operands if o.side == side))
+
+
+class JoinedSource(Source):
+    """Both sources of a join as one.
+
+    Attributes:
+        join: the section of the file.
+    """
+
+    join: Join
+
+    @classmethod
+    def of(cls, join: Join) -> JoinedSource:
+        """The source of a join: the lanes of both sides, and the fields of a pair."""
+        left, right = join.left.source, join.right.source
+        fields = {name: join.type_of(Operand("left", name)) for name in join.equal}
+        fields |= {name: FieldType("int" if "offset" in name else "string") for name in PLACE}
+        fields |= {o.name: join.type_of(o) for o in join.select.values()}
+        return cls.model_construct(
+            topic=f"{left.topic}+{right.topic}",
+            partitions=left.partitions + right.partitions,
+            format="json",
+            event_time=left.event_time,
+            fields={name: FieldType(type_.kind, nullable=True) for name, type_ in fields.items()},
+            disorder=Slack(0),
+            unknown_fields=left.unknown_fields,
+            dense=False,
+            join=join,
+        )
+
+    @property
+    def parts(self) -> tuple[Source, ...]:
+        """The logs that it is made of."""
+        return self.join.left.source, self.join.right.source
+
+    @property
+    def founding(self) -> int:
+        """How many of the lanes were there from the start."""
+        return sum(part.founding for part in self.parts)
+
+    def side_of(self, number: int) -> Side:
+        """Whose lane it is."""
+        return "left" if self.place(number)[0] is self.join.left.source else "right"
+
+    def place(self, number: int) -> tuple[Source, int]:
+        """The source and the partition of a lane."""
+        left, right = self.parts
+        if number < left.founding:
+            return left, number
+        if number < self.founding:
+            return right, number - left.founding
+        joined = self.joined_lanes[number - self.founding]
+        return left if joined.topic == left.topic else right, joined.partition
+
+    def as_of(self, lanes: int) -> JoinedSource:
+        """The source as it was before the lanes from this number on joined."""
+        sides = {"left": self.join.left, "right": self.join.right}
+        earlier = {
+            name: side.model_copy(update={"source": side.source.as_of(lanes)})
+            for name, side in sides.items()
+        }
+        return JoinedSource.of(self.join.model_copy(update=earlier))
+
+    @property
+    def window(self) -> Window:
+        """What stands for a window in the rows of a join."""
+        return Window(WindowClass.JOIN, None, 1, self.event_time.field)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fields of a pair's key: what is equal, then the places of both records."""
+        return (*self.join.equal, *PLACE)
+
+    @property
+    def shown(self) -> tuple[Aggregate, ...]:
+        """What a row shows, as aggregates of the one value that there is."""
+        return tuple(Aggregate(name, "first", o.name) for name, o in self.join.select.items())

@@ -1,0 +1,84 @@
+"""Lanes that joined: partitions that a topic was given while a pipeline was reading it.
+
+The lanes of a run are fixed. A partition that is added joins at a recorded progress: it counts as
+being there from the start, as far as the record says, and from then on it is a lane like any other.
+So what a run gives does not depend on when its job found the partition (ADR 13).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from windowing.model.lengths import INT64_MAX, INT64_MIN, instant_us
+
+_LANE = re.compile(r"(.+)/(0|[1-9][0-9]{0,8})")
+_RULE = "write joined: {flights/3: {lane: 3, at: {sched_us: 1357027200000000}}}"
+
+
+@dataclass(frozen=True)
+class JoinedLane:
+    """A partition that was added, and from where it counts.
+
+    Attributes:
+        topic, partition: which.
+        number: of its lane: behind all that were there before, whatever topic they are of.
+        at: by attribute, the progress that it begins with: microseconds, or steps of a number;
+            where it says nothing, the lane begins with none, as one that was always there.
+    """
+
+    topic: str
+    partition: int
+    number: int
+    at: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the lane, `topic/partition`."""
+        return f"{self.topic}/{self.partition}"
+
+
+def parse_joined(value: object) -> tuple[JoinedLane, ...]:
+    """Read the record of lanes that joined as a pipeline file spells it.
+
+    Raises:
+        ValueError: E_JOINED, with the rule.
+    """
+    if isinstance(value, tuple) and all(isinstance(lane, JoinedLane) for lane in value):
+        return value
+    if not isinstance(value, Mapping):
+        msg = f"E_JOINED: {value!r} names no lanes: {_RULE}"
+        raise ValueError(msg)
+    lanes = (_joined(name, record) for name, record in value.items())
+    return tuple(sorted(lanes, key=lambda lane: lane.number))
+
+
+def _joined(name: object, record: object) -> JoinedLane:
+    found = _LANE.fullmatch(name) if isinstance(name, str) else None
+    if found is None:
+        msg = f"E_JOINED: {name!r} is not the name of a lane, topic/partition: {_RULE}"
+        raise ValueError(msg)
+    if not isinstance(record, Mapping) or {"lane"} - set(record) or set(record) - {"lane", "at"}:
+        msg = f"E_JOINED: {name}: {record!r} does not give lane and at: {_RULE}"
+        raise ValueError(msg)
+    number, at = record["lane"], record.get("at") or {}
+    if type(number) is not int or number < 1:
+        msg = f"E_JOINED: {name}: {number!r} is not the number of a lane that joined: {_RULE}"
+        raise ValueError(msg)
+    if not isinstance(at, Mapping) or not all(isinstance(field, str) for field in at):
+        msg = f"E_JOINED: {name}: {at!r} does not give a progress by attribute: {_RULE}"
+        raise ValueError(msg)
+    since = tuple((field, _progress(name, at[field])) for field in sorted(at))
+    return JoinedLane(found[1], int(found[2]), number, since)
+
+
+def _progress(name: object, value: object) -> int:
+    """A progress as a whole number; one by time may be given as an ISO time."""
+    if type(value) is int and INT64_MIN < value < INT64_MAX:
+        return value
+    try:
+        return instant_us(value)
+    except ValueError:
+        msg = f"E_JOINED: {name}: {value!r} is no progress: give microseconds, or an ISO time"
+        raise ValueError(msg) from None

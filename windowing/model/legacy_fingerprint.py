@@ -1,0 +1,250 @@
+"""Fingerprints as they were in the first form, for what was written then. Frozen.
+
+The first form was the digest of how Python showed a pipeline's objects, names of classes and
+attributes included. Here these texts are spelled out as they were, so that a rename elsewhere
+changes none of them. It is asked only where something is opened that bears such a fingerprint: the
+state in a checkpoint, the tokens in tables. What is written from then on bears one of today.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from windowing.model.emission import Early
+from windowing.model.fields import Aggregate, FieldType
+from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
+from windowing.model.joined import JoinedLane
+from windowing.model.late import Late
+from windowing.model.progress.disorder import (
+    Adaptive,
+    Delays,
+    Disorder,
+    Heartbeat,
+    OrderedPer,
+    Punctuation,
+    Slack,
+    SlackRows,
+)
+from windowing.model.query import Query
+from windowing.model.source import EventTime, Source
+from windowing.model.user.user_aggregate import class_source
+from windowing.model.windows.window import Window, WindowClass
+
+_LEGACY = re.compile(r"[0-9a-f]{16}")
+_DIGITS = 16
+_CLASSES = {
+    WindowClass.SLIDING: "<WindowClass.SLIDING: 'sliding'>",
+    WindowClass.LANDMARK: "<WindowClass.LANDMARK: 'landmark'>",
+    WindowClass.TUPLE: "<WindowClass.TUPLE: 'tuple'>",
+    WindowClass.SLIDE_BY_TUPLE: "<WindowClass.SLIDE_BY_TUPLE: 'slide_by_tuple'>",
+    WindowClass.SLIDE_BY_N: "<WindowClass.SLIDE_BY_N: 'slide_by_n'>",
+    WindowClass.SLIDE_BY_RANK: "<WindowClass.SLIDE_BY_RANK: 'slide_by_rank'>",
+    WindowClass.SESSION: "<WindowClass.SESSION: 'session'>",
+    WindowClass.JOIN: "<WindowClass.JOIN: 'join'>",
+}
+
+
+def is_legacy(text: str) -> bool:
+    """Whether a fingerprint is of the first form, which had no number."""
+    return _LEGACY.fullmatch(text) is not None
+
+
+def legacy_fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
+    """The fingerprint of a pipeline in the first form.
+
+    Args: as of `windowing.model.fingerprint.fingerprint`.
+
+    Raises:
+        UserAggregateError: a class cannot be used.
+    """
+    shown = f"({_source(source)}, {shards}, {_tuple(map(_query, queries))})"
+    if source.joined_lanes:
+        shown += _tuple(map(_lane, source.joined_lanes))
+    return _digest(shown)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _object(class_: str, /, **parts: str) -> str:
+    """An object as Python shows it; the parts are spelled already."""
+    return f"{class_}({', '.join(f'{part}={value}' for part, value in parts.items())})"
+
+
+def _tuple(parts: Iterable[str]) -> str:
+    """A tuple as Python shows it."""
+    spelled = [*parts]
+    return f"({spelled[0]},)" if len(spelled) == 1 else f"({', '.join(spelled)})"
+
+
+def _dict(parts: Mapping[str, str]) -> str:
+    """A dict as Python shows it; the values are spelled already."""
+    return "{" + ", ".join(f"{name!r}: {value}" for name, value in parts.items()) + "}"
+
+
+def _source(source: Source) -> str:
+    parts = {
+        "topic": repr(source.topic),
+        "partitions": repr(source.partitions),
+        "format": repr(source.format),
+        "event_time": _event_time(source.event_time),
+        "fields": _dict({name: _type(type_) for name, type_ in source.fields.items()}),
+        "disorder": _disorder(source.disorder),
+        "disorder_of": _dict({name: _disorder(one) for name, one in source.disorder_of.items()}),
+        "idle_timeout_us": repr(source.idle_timeout_us),
+        "unknown_fields": repr(source.unknown_fields),
+        "dense": repr(source.dense),
+    }
+    if isinstance(source, JoinedSource):
+        return _object("JoinedSource", **parts, join=_join(source.join))
+    return _object("Source", **parts)
+
+
+def _event_time(time: EventTime) -> str:
+    return _object(
+        "EventTime",
+        field=repr(time.field),
+        unit=repr(time.unit),
+        min_us=repr(time.min_us),
+        max_us=repr(time.max_us),
+        max_ahead_us=repr(time.max_ahead_us),
+    )
+
+
+def _type(type_: FieldType) -> str:
+    return _object("FieldType", kind=repr(type_.kind), nullable=repr(type_.nullable))
+
+
+def _lane(lane: JoinedLane) -> str:
+    return _object(
+        "JoinedLane",
+        topic=repr(lane.topic),
+        partition=repr(lane.partition),
+        number=repr(lane.number),
+        at=repr(lane.at),
+    )
+
+
+def _disorder(disorder: Disorder) -> str:
+    match disorder:
+        case Slack(slack_us):
+            return _object("Slack", slack_us=repr(slack_us))
+        case SlackRows(rows):
+            return _object("SlackRows", rows=repr(rows))
+        case Heartbeat(sources):
+            named = (f"({lane!r}, {_delays(delays)})" for lane, delays in sources)
+            return _object("Heartbeat", sources=_tuple(named))
+        case Punctuation(attr):
+            return _object("Punctuation", attr=repr(attr))
+        case OrderedPer(attr, members):
+            return _object("OrderedPer", attr=repr(attr), members=repr(members))
+        case Adaptive(late, over_rows):
+            return _object("Adaptive", late=_number(late), over_rows=repr(over_rows))
+    return _object("Unordered")
+
+
+def _delays(delays: Delays) -> str:
+    return _object(
+        "Delays",
+        max_delay_us=repr(delays.max_delay_us),
+        min_delay_us=repr(delays.min_delay_us),
+        skew_us=repr(delays.skew_us),
+    )
+
+
+def _number(number: Fraction | int) -> str:
+    whole = isinstance(number, int)
+    return repr(number) if whole else f"Fraction({number.numerator}, {number.denominator})"
+
+
+def _query(query: Query) -> str:
+    return _object(
+        "Query",
+        name=repr(query.name),
+        window=_window(query.window),
+        group_by=repr(query.group_by),
+        aggregates=_tuple(map(_aggregate, query.aggregates)),
+        late=_late(query.late),
+        retention_us=repr(query.retention_us),
+        entries_max=repr(query.entries_max),
+        early="None" if query.early is None else _early(query.early),
+        accumulation=repr(query.accumulation),
+    )
+
+
+def _window(window: Window) -> str:
+    return _object(
+        "Window",
+        kind=_CLASSES[window.kind],
+        range_=repr(window.range_),
+        slide=repr(window.slide),
+        attribute=repr(window.attribute),
+        origin=repr(window.origin),
+        pattr=repr(window.pattr),
+        order=repr(window.order),
+        align=repr(window.align),
+        gaps=repr(window.gaps),
+    )
+
+
+def _aggregate(aggregate: Aggregate) -> str:
+    # Of a user's class its own source alone, and none of what stands around it.
+    code = None if aggregate.user is None else _digest(class_source(aggregate.user))
+    return _object(
+        "Aggregate",
+        name=repr(aggregate.name),
+        function=repr(aggregate.function),
+        field=repr(aggregate.field),
+        more=repr(aggregate.more),
+        parameters=_tuple(map(_number, aggregate.parameters)),
+        user=repr(aggregate.user),
+        code=repr(code),
+    )
+
+
+def _late(late: Late) -> str:
+    every = late.every
+    step = (
+        "None"
+        if every is None
+        else _object("Step", amount=repr(every.amount), timed=repr(every.timed))
+    )
+    return _object("Late", policy=repr(late.policy), mode=repr(late.mode), every=step)
+
+
+def _early(early: Early) -> str:
+    return _object("Early", every_us=repr(early.every_us), records=repr(early.records))
+
+
+def _join(join: Join) -> str:
+    return _object(
+        "Join",
+        left=_side(join.left),
+        right=_side(join.right),
+        kind=repr(join.kind),
+        equal=repr(join.equal),
+        where=_tuple(map(_comparison, join.where)),
+        select=_dict({name: _operand(operand) for name, operand in join.select.items()}),
+    )
+
+
+def _side(side: JoinSide) -> str:
+    return _object("JoinSide", source=_source(side.source), window_us=repr(side.window_us))
+
+
+def _operand(operand: Operand) -> str:
+    return _object("Operand", side=repr(operand.side), field=repr(operand.field))
+
+
+def _comparison(comparison: Comparison) -> str:
+    second = comparison.second
+    return _object(
+        "Comparison",
+        first=_operand(comparison.first),
+        operator=repr(comparison.operator),
+        second=_operand(second) if isinstance(second, Operand) else repr(second),
+    )

@@ -1,0 +1,84 @@
+"""How far off times may lie and how long lengths may be, so that no sum of them leaves 64 bits.
+
+The end of a window, an epoch, a bound: each is a time and at most three lengths. With times within
+3 * 2^61 and lengths within 2^59 all of them are 64-bit integers, which tables, state and other
+engines hold. 3 * 2^61 us are some 219,000 years, 2^59 us some 18,000.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from windowing.model.errors import WindowError
+from windowing.model.lengths import LENGTH_MAX
+from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+
+if TYPE_CHECKING:
+    from windowing.model.file.pipeline import Pipeline, Query
+
+EARLIEST, LATEST = -3 * 2**61, 3 * 2**61
+"""Legal are times, and values of other attributes that windows lie over, from EARLIEST up to, not
+including, LATEST."""
+
+POSTGRES_EARLIEST = -(2 * 10**17)
+"""PostgreSQL's timestamps begin in 4714 BC: no window may begin before this, 340 years later."""
+
+WINDOWS_OF_A_RECORD = 1_000_000
+
+
+def check_lengths(window: Window) -> None:
+    """Whether a pipeline can have windows so long, so far off, or so many.
+
+    Raises:
+        WindowError: E_VALUE, with the clause, its value and the limit.
+    """
+    session = window.kind is WindowClass.SESSION
+    named = {"SESSION" if session else "RANGE": window.range_, "SLIDE": window.slide}
+    lengths = [*named.items(), *(("GAPS", gap) for _, gap in window.gaps)]
+    for clause, length in lengths:
+        if length is not None and length > LENGTH_MAX:
+            raise _beyond(f"{clause} {length}", f"at most {LENGTH_MAX} (2^59)")
+    if abs(window.origin) > LENGTH_MAX:
+        raise _beyond(f"ORIGIN {window.origin}", f"within {LENGTH_MAX} (2^59) of 0")
+    sliding = window.kind in (WindowClass.SLIDING, WindowClass.TUPLE)
+    many = (window.range_ or 0) // window.slide if sliding else 0
+    if many > WINDOWS_OF_A_RECORD:
+        what = f"RANGE {window.range_} SLIDE {window.slide}: every record lies in {many:,} windows"
+        raise _beyond(what, f"in at most {WINDOWS_OF_A_RECORD:,}")
+
+
+def _beyond(what: str, rule: str) -> WindowError:
+    return WindowError("E_VALUE", f"{what}, and must be {rule}")
+
+
+def check_postgres_origin(window: Window) -> None:
+    """Whether PostgreSQL can hold the start of a window at the origin.
+
+    Raises:
+        WindowError: E_VALUE.
+    """
+    if window.origin < POSTGRES_EARLIEST:
+        rule = f"at least {POSTGRES_EARLIEST} for a PostgreSQL sink, whose times begin in 4714 BC"
+        raise _beyond(f"ORIGIN {window.origin}", rule)
+
+
+def earliest_of(pipeline: Pipeline) -> int:
+    """The earliest time, or value of another attribute, that some sink can hold windows of."""
+    if pipeline.sink is None or pipeline.sink.postgres is None:
+        return EARLIEST
+    return POSTGRES_EARLIEST + max(map(_reach_back, pipeline.queries))
+
+
+def _reach_back(query: Query) -> int:
+    """How long before a record a window of it may begin."""
+    window = query.window
+    if window.kind in (WindowClass.SESSION, WindowClass.JOIN) or window.range_ is None:
+        return 0
+    return 0 if window.attribute == ROW_NUM else window.range_
+
+
+def placed_by(pipeline: Pipeline) -> frozenset[str]:
+    """The fields beside the event time that some windows lie over."""
+    source = pipeline.source
+    attributes = {query.window.attribute for query in pipeline.queries}
+    return frozenset(attributes & set(source.fields)) - {source.event_time.field, ROW_NUM}

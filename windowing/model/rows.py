@@ -1,0 +1,156 @@
+"""Rows and dead letters as every part of the platform exchanges them, and their exact bytes.
+
+A row's identity is `(run, query, window_id, key, pane, revision)`; `run` is added by the sink.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from windowing.model.operator_rows import lane_order
+
+Scalar = int | float | str | None
+Key = tuple[Scalar, ...]
+Value = Scalar | Sequence[Scalar]
+"""What an aggregate gives: a scalar, or a list of them."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One revision of one window for one key.
+
+    Attributes:
+        query: name of the query.
+        window_id: number of the window; 0 is the first after the origin.
+        window_start_us, window_end_us: its extent, half-open, start clipped to the origin.
+        key: values of `group_by`, in that order.
+        pane: `full` for revision 0, `late` from 1 on; `early`: provisional, numbered apart.
+        revision: number of the revision.
+        records: how many records the window holds as of this revision.
+        offsets: per lane that has any, the smallest and largest offset among them.
+        values: aggregates in the order of the file.
+        retracts: the row repeats the one before it, to take it back.
+        absorbed_by: of a session that is part of another one now (a tombstone): that one's start.
+    """
+
+    query: str
+    window_id: int
+    window_start_us: int
+    window_end_us: int
+    key: Key
+    pane: Literal["early", "full", "late"]
+    revision: int
+    records: int
+    offsets: Mapping[str, tuple[int, int]]
+    values: Mapping[str, Value]
+    retracts: bool = False
+    absorbed_by: int | None = None
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A record that no window took, and why; `query` is None where no query could use it."""
+
+    source: str
+    partition: int
+    offset: int
+    query: str | None
+    reason: str
+
+
+def key_order(key: Key) -> tuple[tuple[int, float | int | str], ...]:
+    """The sorting key of a row's key: null first, then numbers by value, strings by code point."""
+    return tuple(
+        (0, 0) if part is None else (2, part) if isinstance(part, str) else (1, part)
+        for part in key
+    )
+
+
+def row_order(row: Row) -> tuple[object, ...]:
+    """The sorting key of rows in an output file."""
+    return (
+        row.query,
+        row.window_start_us,
+        row.window_end_us,
+        key_order(row.key),
+        row.pane,
+        row.revision,
+        not row.retracts,
+    )
+
+
+def dead_letter_order(letter: DeadLetter) -> tuple[object, ...]:
+    """The sorting key of dead letters in an output file: the fields in order, null first."""
+    by_query = (letter.query is not None, letter.query or "")
+    return (letter.source, letter.partition, letter.offset, by_query, letter.reason)
+
+
+def row_line(row: Row) -> str:
+    """Spell a row as one line of OUT.jsonl, without the line's end."""
+    lanes = sorted(row.offsets, key=lane_order)
+    return _spell(
+        {
+            "query": row.query,
+            "window_id": row.window_id,
+            "window_start": row.window_start_us,
+            "window_end": row.window_end_us,
+            "key": [_scalar(part) for part in row.key],
+            "pane": row.pane,
+            "revision": row.revision,
+            "records": row.records,
+            "offsets": {lane: list(row.offsets[lane]) for lane in lanes},
+            "values": {name: _value(value) for name, value in row.values.items()},
+            **_marks(row),
+        }
+    )
+
+
+def _marks(row: Row) -> dict[str, object]:
+    """What few rows have."""
+    marks: dict[str, object] = {}
+    if row.absorbed_by is not None:
+        marks |= {"tombstone": True, "absorbed_by": row.absorbed_by}
+    return marks | {"op": "retract"} if row.retracts else marks
+
+
+def dead_letter_line(letter: DeadLetter) -> str:
+    """Spell a dead letter as one line of OUT.dead.jsonl, without the line's end."""
+    return _spell(
+        {
+            "source": letter.source,
+            "partition": letter.partition,
+            "offset": letter.offset,
+            "query": letter.query,
+            "reason": letter.reason,
+        }
+    )
+
+
+def row_lines(rows: Iterable[Row]) -> Iterable[str]:
+    """Spell rows in the order of an output file."""
+    return (row_line(row) for row in sorted(rows, key=row_order))
+
+
+def dead_letter_lines(letters: Iterable[DeadLetter]) -> Iterable[str]:
+    """Spell dead letters in the order of an output file."""
+    return (dead_letter_line(letter) for letter in sorted(letters, key=dead_letter_order))
+
+
+def _value(value: Value) -> object:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_scalar(part) for part in value]
+    return _scalar(value)
+
+
+def _scalar(value: Scalar) -> Scalar:
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _spell(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

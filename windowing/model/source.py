@@ -1,0 +1,295 @@
+"""The source of a pipeline: a topic, what its records are, and how far its lanes are.
+
+The names are those of the file; times are integer microseconds, with the unit in the name.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from windowing.model.field_names import FieldName, TimeName
+from windowing.model.fields import FieldType, parse_field_type
+from windowing.model.joined import JoinedLane, parse_joined
+from windowing.model.late import PositiveDuration
+from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
+from windowing.model.limits import EARLIEST, LATEST
+from windowing.model.names import TopicName
+from windowing.model.progress.disorder import (
+    Disorder,
+    Heartbeat,
+    OrderedPer,
+    Punctuation,
+    parse_disorder,
+    parse_disorder_of,
+    without_lanes,
+    without_unit,
+)
+from windowing.model.windows.window import ROW_NUM, AttributeType
+
+CONTROL_HEADER = "slackwater-control"
+"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
+
+PARTITIONS_MAX = 1_000
+"""A lane costs milliseconds in every batch: so many were run, on both engines, and no more."""
+
+_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
+
+
+Instant = Annotated[int, BeforeValidator(instant_us)]
+Duration = Annotated[int, BeforeValidator(duration_us)]
+Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
+
+
+class SpecModel(BaseModel):
+    """What a pipeline file is made of: frozen, and no key that is not known."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, ignored_types=(cached_property,)
+    )
+
+
+class EventTime(SpecModel):
+    """Where a record's event time stands and which instants are legal.
+
+    Attributes:
+        field: name of the field; it need not stand in `fields`.
+        unit: `us`, `ms`, `s` (a JSON integer) or `iso` (text).
+        min_us, max_us: legal is `min_us <= ts_us < max_us`.
+        max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not judged.
+    """
+
+    field: TimeName
+    unit: Literal["us", "ms", "s", "iso"]
+    min_us: Instant = Field(default=INT64_MIN, alias="min")
+    max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
+    max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @property
+    def first_us(self) -> int:
+        """The earliest legal time."""
+        return max(self.min_us, EARLIEST)
+
+    @property
+    def end_us(self) -> int:
+        """The first time that is too late to be legal."""
+        return min(self.max_us, LATEST)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> EventTime:
+        if self.min_us >= self.max_us:
+            msg = "min must lie before max, as min: '1970-01-01', max: '2100-01-01'"
+            raise ValueError(msg)
+        return self
+
+
+class Source(SpecModel):
+    """The log that a pipeline reads.
+
+    Attributes:
+        topic: name of the topic; lanes are named `topic/partition`.
+        partitions: how many lanes there are, those that joined with them.
+        fields: the fields of a record beside the event time, and their types.
+        disorder: the generator that turns a lane's records into progress.
+        disorder_of: the generators of other attributes that windows are made over, by field.
+        idle_timeout_us: a lane silent for so long by the wall clock holds back no early row.
+        unknown_fields: what becomes of a record with a field that is not declared.
+        dense: offsets have no holes; a gap is then an error.
+        joined: the last of the partitions, as many as were added while a run was reading.
+        compacted: the topic may drop records of which there is a newer one of the same key. No
+            part of the fingerprint: it says what is allowed, not what is computed.
+    """
+
+    topic: TopicName
+    partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
+    format: Literal["json"]
+    event_time: EventTime
+    fields: dict[FieldName, Type]
+    disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
+    disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
+    idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
+    unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
+    dense: bool = False
+    joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = ()
+    compacted: bool = False
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Source:
+        """What generators and lanes that joined name, fields and lanes, must exist."""
+        for part in self.parts:
+            part._check_joined()
+        for field in self.disorder_of:
+            if field not in self.fields or self.attributes[field] != "number":
+                msg = f"E_DISORDER: disorder_of {field!r} is not an int under source.fields"
+                raise ValueError(msg)
+        for generator in (self.disorder, *self.disorder_of.values()):
+            self._check_names(generator)
+        return self
+
+    def _check_joined(self) -> None:
+        named = sorted(lane.name for lane in self.joined)
+        last = sorted(f"{self.topic}/{p}" for p in range(self.founding, self.partitions))
+        if self.founding < 1 or named != last:
+            msg = (
+                f"E_JOINED: {', '.join(named)} joined, and of {self.partitions} partitions of "
+                f"{self.topic} that can only be the last ones, but not all: correct joined, or "
+                "partitions"
+            )
+            raise ValueError(msg)
+        for lane in self.joined:
+            for field, _ in lane.at:
+                if field != self.event_time.field and self.attributes.get(field) != "number":
+                    msg = (
+                        f"E_JOINED: {lane.name}: {field!r} is neither the event time "
+                        f"({self.event_time.field}) nor an int under source.fields"
+                    )
+                    raise ValueError(msg)
+
+    def _check_names(self, generator: Disorder) -> None:
+        attr = generator.attr if isinstance(generator, OrderedPer | Punctuation) else None
+        if attr is not None and attr not in self.fields:
+            msg = f"E_DISORDER: attr {attr!r} is not under source.fields ({known_fields(self)})"
+            raise ValueError(msg)
+        named: tuple[str, ...] | None = None
+        if isinstance(generator, Heartbeat):
+            named = tuple(lane for lane, _ in generator.sources)
+        elif isinstance(generator, OrderedPer) and generator.members is not None:
+            named = tuple(lane for lane, _ in generator.members)
+            kind = {"int": int, "string": str}.get(self.fields[generator.attr].kind)
+            for member in (value for _, values in generator.members for value in values):
+                if type(member) is not kind:
+                    msg = f"E_DISORDER: {member!r} is no value of {generator.attr}"
+                    raise ValueError(msg)
+        lanes = {self.lane(partition) for partition in range(self.partitions)}
+        if named is not None and set(named) != lanes:
+            odd = sorted(set(named) ^ lanes)[0]
+            wrong = f"{odd} is missing" if odd in lanes else f"there is no lane {odd}"
+            msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
+            raise ValueError(msg)
+
+    def ordered_by(self, attribute: str) -> str:
+        """The field that orders records under windows over an attribute; rows go by event time."""
+        return self.event_time.field if attribute == ROW_NUM else attribute
+
+    def generator_of(self, attribute: str) -> Disorder:
+        """The generator of progress by an attribute of the records.
+
+        Raises:
+            ValueError: E_DISORDER: the source's speaks of times, and the attribute is a number.
+        """
+        if attribute == self.event_time.field:
+            return self.disorder
+        if attribute in self.disorder_of:
+            return self.disorder_of[attribute]
+        if without_unit(self.disorder):
+            return self.disorder
+        msg = (
+            f"E_DISORDER: the source's generator speaks of {self.event_time.field}; say what holds "
+            f"for {attribute}, as source.disorder_of: {{{attribute}: ordered}} (or {{slack: 50}})"
+        )
+        raise ValueError(msg)
+
+    @property
+    def attributes(self) -> dict[str, AttributeType]:
+        """The fields that a window may name, with their types in the window language."""
+        known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
+        return {**known, self.event_time.field: "time"}
+
+    @property
+    def parts(self) -> tuple[Source, ...]:
+        """The logs that it is made of: one, but for joins."""
+        return (self,)
+
+    @property
+    def founding(self) -> int:
+        """How many of the lanes were there from the start."""
+        return self.partitions - len(self.joined)
+
+    @property
+    def joined_lanes(self) -> tuple[JoinedLane, ...]:
+        """The lanes of all its logs that joined, in the order of their numbers."""
+        joined = (lane for part in self.parts for lane in part.joined)
+        return tuple(sorted(joined, key=lambda lane: lane.number))
+
+    def place(self, number: int) -> tuple[Source, int]:
+        """The source and the partition of a lane."""
+        return self, number
+
+    def lane(self, number: int) -> str:
+        """The name of a lane, `topic/partition`; of a foreign one as well."""
+        if number < 0:
+            partition, index = divmod(-1 - number, len(self.parts))
+            return f"{self.parts[index].topic}/{partition}"
+        source, partition = self.place(number)
+        return f"{source.topic}/{partition}"
+
+    def number(self, topic: str, partition: int) -> int | None:
+        """The number of a partition's lane; None: it is not read."""
+        before = 0
+        for part in self.parts:
+            if part.topic == topic:
+                if 0 <= partition < part.founding:
+                    return before + partition
+                return next((j.number for j in part.joined if j.partition == partition), None)
+            before += part.founding
+        return None
+
+    def foreign(self, topic: str) -> tuple[int, int]:
+        """What a partition of a topic that is not declared has for a number: `a * partition + b`.
+
+        It is below zero, and tells both.
+        """
+        names = [part.topic for part in self.parts]
+        return -len(names), -1 - names.index(topic)
+
+    def begins_at(self, number: int, attribute: str) -> int | None:
+        """The progress by an attribute that a lane begins with; None: with none.
+
+        Args:
+            number: of the lane.
+            attribute: a field; of a join the left side's event time stands for both sides'.
+        """
+        own, partition = self.place(number)
+        field = own.event_time.field if attribute == self.event_time.field else attribute
+        at = (dict(lane.at).get(field) for lane in own.joined if lane.partition == partition)
+        return next(at, None)
+
+    def as_of(self, lanes: int) -> Source:
+        """The source as it was before the lanes from this number on joined."""
+        gone = {lane.name for lane in self.joined if lane.number >= lanes}
+        of = {name: without_lanes(disorder, gone) for name, disorder in self.disorder_of.items()}
+        earlier = {
+            "partitions": self.partitions - len(gone),
+            "joined": tuple(lane for lane in self.joined if lane.name not in gone),
+            "disorder": without_lanes(self.disorder, gone),
+            "disorder_of": of,
+        }
+        return self.model_copy(update=earlier)
+
+    @property
+    def lanes(self) -> str:
+        """The lanes in words, for messages."""
+        return ", ".join(f"{p.topic}/0 to {p.topic}/{p.partitions - 1}" for p in self.parts)
+
+    def refusal(self, topic: str, partition: int) -> str:
+        """What is wrong with a record of a lane that is none of these, in a sentence."""
+        if any(part.topic == topic for part in self.parts):
+            return self.undeclared(f"{topic}/{partition}")
+        return f"source {topic!r}, partition {partition}: the pipeline reads {self.lanes}"
+
+    def undeclared(self, lane: str) -> str:
+        """What is wrong with a partition of its topics that is none of the lanes, in a sentence."""
+        return (
+            f"{lane} is a partition that the pipeline does not declare (it reads {self.lanes}): "
+            "the set of partitions is fixed, because how a topic is partitioned decides which "
+            "records are late; let a run go on with it by `slackwater topics FILE "
+            "--accept-partitions`, which tells what the file is to say of it, or declare it and "
+            "start a new run"
+        )
+
+
+def known_fields(source: Source) -> str:
+    """The declared fields, for messages."""
+    return "known: " + (", ".join(source.fields) or "none")

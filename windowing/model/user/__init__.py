@@ -1,0 +1,1 @@
+"""Code that users write, and its source: imported only when it is asked for."""

@@ -1,0 +1,118 @@
+"""What the runtime emits: tagged frames for sinks, and the rows and dead letters in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.shard import Emission
+from windowing.engine.windows.classes import extents
+from windowing.model import Pipeline, Query
+from windowing.model.rows import DeadLetter, Row, dead_letter_lines, row_lines
+from windowing.whole_files import whole_files
+
+# Kinds of emitted frames.
+RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
+
+
+class Emitted(NamedTuple):
+    """One frame on its way to a sink.
+
+    Attributes:
+        kind: `result`, `early`, `dead_letter` or `metric`.
+        query: whose rows they are; None of dead letters and metrics.
+        frame: an Arrow stream.
+    """
+
+    kind: str
+    query: str | None
+    frame: bytes
+
+
+def tagged(emission: Emission) -> Iterator[Emitted]:
+    """The frames of one shard's step, as a sink takes them."""
+    for query, frame in emission.results.items():
+        yield Emitted(RESULT, query, to_bytes(frame))
+    for query, frame in emission.early.items():
+        yield Emitted(EARLY, query, to_bytes(frame))
+    for data in emission.dead_letters:
+        yield Emitted(DEAD_LETTER, None, data)
+    for data in emission.metrics:
+        yield Emitted(METRIC, None, data)
+
+
+def rows_of(
+    query: Query, pipeline: Pipeline, frame: pl.DataFrame, *, early: bool = False
+) -> Iterator[Row]:
+    """The rows of a frame that `windowing.engine.windows.emission` made for this query.
+
+    Args:
+        query: whose rows they are.
+        pipeline: its pipeline.
+        frame: the rows.
+        early: they are provisional.
+    """
+    names = [aggregate.name for aggregate in query.aggregates]
+    keys = frame["key"].to_list() if query.key else [{}] * len(frame)
+    values = frame["values"].struct.unnest().rows()
+    for row, (start_us, end_us), key, value in zip(
+        frame.select("window_id", "revision", "records", "offsets", *marks(frame)).iter_rows(),
+        extents(query, frame),
+        keys,
+        values,
+        strict=True,
+    ):
+        window_id, revision, records, offsets, retracts, absorbed_by = row
+        yield Row(
+            query=query.name,
+            window_id=window_id,
+            window_start_us=start_us,
+            window_end_us=end_us,
+            key=tuple(key[field] for field in query.key),
+            pane="early" if early else "late" if revision else "full",
+            revision=revision,
+            records=records,
+            offsets={
+                pipeline.source.lane(o["partition"]): (o["first"], o["last"]) for o in offsets
+            },
+            values=dict(zip(names, value, strict=True)),
+            retracts=retracts,
+            absorbed_by=absorbed_by,
+        )
+
+
+def marks(frame: pl.DataFrame) -> list[pl.Expr]:
+    """The columns `retracts` and `absorbed_by` of a frame's rows, also where it has none."""
+    defaults = {"retracts": pl.lit(value=False), "absorbed_by": pl.lit(None, dtype=pl.Int64)}
+    return [
+        pl.col(name) if name in frame.columns else default.alias(name)
+        for name, default in defaults.items()
+    ]
+
+
+def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
+    """The dead letters of an Arrow stream that a lane made."""
+    letters = from_bytes(data).select("partition", "offset", "query", "reason")
+    for partition, offset, query, reason in letters.iter_rows():
+        source, number = pipeline.source.place(partition)
+        yield DeadLetter(source.topic, number, offset, query, reason)
+
+
+def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadLetter]) -> None:
+    """Write OUT.jsonl and, beside it, OUT.dead.jsonl: both, or none.
+
+    Raises:
+        WriteError: they cannot be written; what stood there before still does.
+    """
+    with whole_files(output, dead_letter_path(output)) as (out, dead):
+        out.writelines(line.encode() + b"\n" for line in row_lines(rows))
+        dead.writelines(line.encode() + b"\n" for line in dead_letter_lines(dead_letters))
+
+
+def dead_letter_path(output: Path) -> Path:
+    """The file of dead letters beside an output file: `OUT.dead.jsonl` for `OUT.jsonl`."""
+    return output.with_name(output.name.removesuffix(".jsonl") + ".dead.jsonl")

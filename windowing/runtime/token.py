@@ -1,0 +1,184 @@
+"""A batch's token: which part of which log it holds.
+
+A number alone does not say what a batch is: a checkpoint that was put back from a copy, or begun
+anew under the name of an old run, cuts other batches under numbers that its tables have. So every
+sink keeps, for each run and batch, the offsets of each lane and the ids of the topics, and takes a
+batch only as the one that comes next, or passes over the very same one. See `adr/0014`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from windowing.model.run_errors import TokenMismatch
+
+NEW_RUN = "start a new run (another --run)"
+
+
+class Stretch(NamedTuple):
+    """The offsets of a lane that a batch covers, both inclusive; `first - 1` as last: none."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.last}" if self.last >= self.first else f"none, {self.first}"
+
+
+@dataclass(frozen=True)
+class Token:
+    """What a batch of a run is.
+
+    Attributes:
+        batch_id: its number.
+        lanes: by name (`topic/partition`), its offsets of each lane.
+        topics: by name, the id that the broker gave the topic when it was made; a topic that is
+            deleted and made again has another. Empty where a log has no ids.
+        pipeline: the fingerprint of the pipeline that ran it; says nothing about the part of the
+            log, so two tokens may be the same batch without it.
+    """
+
+    batch_id: int
+    lanes: Mapping[str, Stretch]
+    topics: Mapping[str, str] = field(default_factory=dict)
+    pipeline: str = ""
+
+    @cached_property
+    def digest(self) -> int:
+        """A number in 63 bits that two tokens share only if they hold the same part of a log."""
+        spelled = json.dumps([self.batch_id, self.lanes, self.topics], sort_keys=True)
+        return int.from_bytes(hashlib.sha256(spelled.encode()).digest()[:8]) >> 1
+
+    def same(self, other: Token) -> bool:
+        """Whether both hold the same part of the same log."""
+        return self.digest == other.digest
+
+    def __str__(self) -> str:
+        lanes = ", ".join(f"{lane}: {part}" for lane, part in sorted(self.lanes.items()))
+        return f"batch {self.batch_id} ({lanes})"
+
+
+def other_topic(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """Says which topic is another one under the same name; None: all that both know are the same.
+
+    Args:
+        before: the ids of topics by name, as the run had them.
+        now: those that the broker has.
+    """
+    for topic, id_ in sorted(before.items()):
+        if now.get(topic, id_) != id_:
+            return (
+                f"topic {topic} was deleted and made again: the run has read the one with id "
+                f"{id_}, the broker has {now[topic]}, whose offsets count other records: {NEW_RUN}"
+            )
+    return None
+
+
+def admit(token: Token, held: Mapping[int, Token], sink: str) -> None:
+    """Judge whether a sink may take a batch, or pass it over as one that it has.
+
+    Args:
+        token: the batch's.
+        held: those of the run that the sink keeps, by batch; empty for a new run, and for one that
+            was begun before there were tokens.
+        sink: names the sink and the run, for messages.
+
+    Raises:
+        TokenMismatch: the sink has another batch under the number, or does not end where this one
+            begins.
+    """
+    if not held:
+        return
+    last = held[max(held)]
+    if (other := other_topic(last.topics, token.topics)) is not None:
+        raise TokenMismatch(other)
+    if (twin := held.get(token.batch_id)) is not None:
+        if not twin.same(token):
+            msg = (
+                f"{sink} holds {twin}, and the job has planned {token} under the same number: the "
+                "checkpoint is not the one that wrote it (an old copy, a new one under the run's "
+                f"name, or a second driver's): submit the run again to compare them, or {NEW_RUN}"
+            )
+            raise TokenMismatch(msg)
+        return
+    if token.batch_id != last.batch_id + 1:
+        msg = (
+            f"{sink} ends with {last}, and the job brings {token}: batches between, or their "
+            f"tokens, are missing; put back what was lost, or {NEW_RUN}"
+        )
+        raise TokenMismatch(msg)
+    for lane, part in sorted(token.lanes.items()):
+        before = last.lanes.get(lane)
+        if before is not None and part.first <= before.last:
+            msg = (
+                f"{sink} ends with {last}, and the job brings {token}, which begins before it in "
+                f"{lane}: the checkpoint is another's; {NEW_RUN}"
+            )
+            raise TokenMismatch(msg)
+
+
+def due(
+    token: Token, table: str, written: int | None, digest: int | None, begun: int
+) -> Literal["write", "pass"]:
+    """What is to be done with a batch at one table, of a sink that has admitted it.
+
+    Args:
+        token: the batch's.
+        table: names the table and the run, for messages.
+        written: the last batch of the run that the table has; None: none.
+        digest: that batch's; None: it was written before there were tokens.
+        begun: the first batch of the run of which the sink has a token.
+
+    Raises:
+        TokenMismatch: the table has another batch under the number, or lacks some before it.
+    """
+    if written is None or written < token.batch_id:
+        lacks = written is None and begun < token.batch_id
+        if lacks or (digest is not None and written != token.batch_id - 1):
+            has = "no batch of it" if written is None else f"batches up to {written}"
+            msg = (
+                f"{table} has {has}, and the job brings {token}: the table was lost or put back "
+                f"from an older copy; put it back as it was, or {NEW_RUN}"
+            )
+            raise TokenMismatch(msg)
+        return "write"
+    if written == token.batch_id and digest not in (None, token.digest):
+        msg = (
+            f"{table} holds another batch {written} than {token}: it was written by another "
+            f"checkpoint; put back the table that belongs to this one, or {NEW_RUN}"
+        )
+        raise TokenMismatch(msg)
+    return "pass"
+
+
+class Kept(NamedTuple):
+    """How far a table has a run.
+
+    Attributes:
+        batch: the last batch that it took; None: none.
+        digest: of that batch's token; None: it was taken before there were tokens, or the sink has
+            one token for all its tables.
+    """
+
+    batch: int | None
+    digest: int | None = None
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What a sink has of a run.
+
+    Attributes:
+        place: names the sink, for messages.
+        tokens: by batch, the tokens of the run.
+        tables: by name, how far each table has it; None: there is no such table.
+    """
+
+    place: str
+    tokens: Mapping[int, Token]
+    tables: Mapping[str, Kept | None]

@@ -1,0 +1,1 @@
+"""The rows of a standalone operator, by definition."""

@@ -1,0 +1,1 @@
+"""What windows are, by definition: one file for each class."""

@@ -1,0 +1,104 @@
+"""Landmark windows, by definition: all begin at the origin and grow by a slide each.
+
+    extent(w) = [ m, m + (w+1)S )        m: origin, S: slide
+
+A record is in every window from its first on, so at the end of the log somebody must say which is
+the last: the last that some lane's finite progress had reached, or the first window of the newest
+record, whichever is later. So it does not matter in which order lanes end.
+
+Source: Li et al., SIGMOD 2005; the last window is ours.
+"""
+
+from __future__ import annotations
+
+import math
+
+from windowing.model.file.pipeline import Query
+from windowing.model.rules import WINDOWS_MAX
+from windowing.model.windows.window import Window
+from windowing.semantics.lateness import is_late, judge
+from windowing.semantics.units import Holding, Item, Lateness, Unit
+
+
+class EndlessLandmarkError(ValueError):
+    """A log with more landmark windows than anyone can list."""
+
+    exit_code = 1
+
+
+def extent(window: Window, wid: int) -> tuple[int, int]:
+    """Return start and end of window `wid`, half-open, in the attribute's unit."""
+    return window.origin, window.origin + (wid + 1) * window.slide
+
+
+def first_window(window: Window, value: int) -> int | None:
+    """The first window that holds a value; all later ones hold it too. None: before the origin."""
+    return (value - window.origin) // window.slide if value >= window.origin else None
+
+
+def last_window(window: Window, unit: Unit) -> int:
+    """The last window that is ever sent."""
+    newest = first_window(window, unit.newest)
+    reached = unit.furthest - window.origin
+    ended = int(reached) // window.slide - 1 if math.isfinite(reached) else -1
+    return max(ended, -1 if newest is None else newest)
+
+
+def hold(query: Query, unit: Unit) -> list[Holding]:
+    """What each window holds of a unit, up to the last one that is sent."""
+    last = last_window(query.window, unit)
+    _check_number(query, unit, last)
+    held = []
+    for item in unit.items:
+        first = first_window(query.window, item.value)
+        if first is None:
+            continue
+        # One more than are sent: a record that is late for all of these is not late for ever.
+        for wid in range(first, last + 2):
+            end, earliest = (extent(query.window, w)[1] for w in (wid, first))
+            verdict = judge(query, end, earliest, item.progress)
+            if verdict != "refused":
+                held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
+    return held
+
+
+def _check_number(query: Query, unit: Unit, last: int) -> None:
+    """Refuse a log whose last window is so far off that no list of windows is a result."""
+    window = query.window
+    firsts = [first_window(window, item.value) for item in unit.items]
+    many = last + 1 - min((first for first in firsts if first is not None), default=last)
+    if many > WINDOWS_MAX:
+        msg = (
+            f"query {query.name}: the log has {many:,} landmark windows, more than "
+            f"{WINDOWS_MAX:,}: if a record's time leaps ahead, give event_time a max or a "
+            "max_ahead, which make it a dead letter; else choose a longer slide"
+        )
+        raise EndlessLandmarkError(msg)
+
+
+def takes(query: Query, item: Item) -> bool:
+    """Whether some window takes a record: there is always one that it is not late for."""
+    found = lateness(query, item)
+    in_some = first_window(query.window, item.value) is not None
+    return in_some and (found is None or not found.whole)
+
+
+def closed(window: Window, wid: int, unit: Unit) -> bool:
+    """Whether revision 0 of a window was sent by the end of the log."""
+    return wid <= last_window(window, unit) and unit.final >= extent(window, wid)[1]
+
+
+def lateness(query: Query, item: Item) -> Lateness | None:
+    """For which windows a record is late; None: for none."""
+    window = query.window
+    first = first_window(window, item.value)
+    if first is None:
+        return None
+    earliest = extent(window, first)[1]
+    if not is_late(query, earliest, earliest, item.progress):
+        return None
+    if query.late.mode == "consistent":
+        return Lateness(whole=True, first=first)
+    # It is late for those that end at or before its lane's progress.
+    last = (int(item.progress) - window.origin) // window.slide - 1
+    return Lateness(whole=False, first=first, last=last)

@@ -1,0 +1,370 @@
+"""Policy windows, by definition: what a window shows when it flushes or reports, and to whom.
+
+Nothing is maintained: what a partition stores is asked of its history each time. A partition's
+*life* runs from its first tuple to its partition eviction; count, reference and the mark that it
+was full belong to a life. Instants at which something is due are found by looking through all of
+them. By the paper's rules (Gedik 2014, Tables I and II; `spl.md` 4); times are whole microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from windowing.model.windows.policy import (
+    Count,
+    Delta,
+    PartitionAge,
+    PartitionCount,
+    Punct,
+    Selection,
+    Time,
+    WindowClause,
+)
+
+Row = Mapping[str, Any]
+Key = Hashable
+
+
+@dataclass(frozen=True)
+class Insert:
+    """A tuple arrives."""
+
+    row: Row
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A window punctuation arrives."""
+
+
+@dataclass(frozen=True)
+class Advance:
+    """Time goes on to an instant."""
+
+    to_us: int
+
+
+Operation = Insert | Mark | Advance
+Kind = Literal["flush", "trigger", "initialFull", "evict", "partitionEviction", "emptyWindowPunct"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One thing that a window shows.
+
+    Attributes:
+        step: the number of the operation.
+        at_us: when.
+        kind: a flush or a report with what is stored, a tuple that is evicted, partitions that are.
+        key: the partition; of a partition eviction, the victims in their order.
+        tuples: numbers of the tuples stored, oldest first; of an eviction the one that goes. They
+            are counted from 1 over all partitions.
+    """
+
+    step: int
+    at_us: int
+    kind: Kind
+    key: Any
+    tuples: tuple[int, ...]
+
+
+@dataclass
+class _Arrival:
+    number: int
+    row: Row
+    at_us: int
+
+
+@dataclass
+class _Life:
+    """The history of a partition since it was last given up.
+
+    Attributes:
+        arrivals: all tuples of the life, whether stored still or not.
+        flushed: how many of them have been flushed.
+        evicted: numbers of those that the clock or a delta has evicted.
+        full: whether the window was full in this life.
+    """
+
+    arrivals: list[_Arrival] = field(default_factory=list)
+    flushed: int = 0
+    evicted: set[int] = field(default_factory=set)
+    full: bool = False
+
+
+def evaluate(clause: WindowClause, operations: Sequence[Operation]) -> list[Shown]:
+    """Say what a window shows, in order; the order between partitions at one instant is open.
+
+    Args:
+        clause: the window.
+        operations: what happens to it, from time zero on.
+    """
+    course = _Tumbling(clause) if clause.kind == "tumbling" else _Sliding(clause)
+    for step, operation in enumerate(operations):
+        course.apply(step, operation)
+    return course.shown
+
+
+class _Course:
+    """What has happened so far."""
+
+    def __init__(self, clause: WindowClause) -> None:
+        self._clause = clause
+        self._lives: dict[Key, _Life] = {}
+        self._numbers = self._step = self._now_us = 0
+        self.shown: list[Shown] = []
+
+    def apply(self, step: int, operation: Operation) -> None:
+        """Let one operation happen."""
+        self._step = step
+        if isinstance(operation, Insert):
+            self._numbers += 1
+            self._insert(_Arrival(self._numbers, operation.row, self._now_us))
+        elif isinstance(operation, Mark):
+            self._mark()
+        else:
+            self._pass_time(operation.to_us)
+            self._now_us = operation.to_us
+
+    def _insert(self, arrival: _Arrival) -> None:
+        raise NotImplementedError
+
+    def _mark(self) -> None:
+        raise NotImplementedError
+
+    def _pass_time(self, to_us: int) -> None:
+        raise NotImplementedError
+
+    def _stored(self, life: _Life) -> list[_Arrival]:
+        raise NotImplementedError
+
+    def _show(self, kind: Kind, key: Any, tuples: Sequence[_Arrival]) -> None:
+        numbers = tuple(arrival.number for arrival in tuples)
+        self.shown.append(Shown(self._step, self._now_us, kind, key, numbers))
+
+    def _key(self, row: Row) -> Key:
+        by = self._clause.partition_by
+        return tuple(row[name] for name in by) if by else None
+
+    # --- partition eviction (3.5) -------------------------------------------------------------
+
+    def _give_up_old(self) -> None:
+        policy = self._clause.partition_eviction
+        if isinstance(policy, PartitionAge):
+            old = [
+                key
+                for key in self._by_recency()
+                if self._now_us - self._lives[key].arrivals[-1].at_us > policy.age_us
+            ]
+            self._give_up(old)
+
+    def _give_up_many(self) -> None:
+        """After an insert: partitions go until the policy holds, in two passes at the most."""
+        policy = self._clause.partition_eviction
+        if policy is None or isinstance(policy, PartitionAge):
+            return
+        for selection in (policy.selection, Selection.lru):
+            order = self._order(selection)
+            if isinstance(policy, PartitionCount):
+                self._give_up(order[: max(0, len(order) - policy.size)])
+                continue
+            sizes = {key: len(self._stored(self._lives[key])) for key in order}
+            if sum(sizes.values()) > policy.size:
+                first = next(n for n, key in enumerate(order) if sizes[key])
+                self._give_up(order[: first + 1])
+
+    def _by_recency(self) -> list[Key]:
+        return sorted(self._lives, key=lambda key: self._lives[key].arrivals[-1].number)
+
+    def _order(self, selection: Selection) -> list[Key]:
+        order = self._by_recency()
+        if selection is Selection.lfu:
+            order.sort(key=lambda key: len(self._lives[key].arrivals))
+        if selection is Selection.oldest:
+            order.sort(key=lambda key: self._lives[key].arrivals[0].at_us)
+        return order
+
+    def _give_up(self, victims: Sequence[Key]) -> None:
+        if victims:
+            self._show("partitionEviction", tuple(victims), [])
+            for key in victims:
+                del self._lives[key]
+
+
+class _Tumbling(_Course):
+    """Table I."""
+
+    def __init__(self, clause: WindowClause) -> None:
+        super().__init__(clause)
+        # When a period of a partition began; of an unpartitioned window there is one from zero on.
+        self._begun_us: dict[Key, int] = {} if clause.partition_by else {None: 0}
+
+    def _stored(self, life: _Life) -> list[_Arrival]:
+        return life.arrivals[life.flushed :]
+
+    def _insert(self, arrival: _Arrival) -> None:
+        eviction = self._clause.eviction
+        if eviction == Count(0):
+            return
+        self._give_up_old()
+        key = self._key(arrival.row)
+        life = self._lives.get(key)
+        stored = self._stored(life) if life is not None else []
+        if isinstance(eviction, Delta) and stored and _crossed(eviction, arrival, stored[0]):
+            self._flush(key, ends=False)
+        self._lives.setdefault(key, _Life()).arrivals.append(arrival)
+        self._begun_us.setdefault(key, self._now_us)
+        self._give_up_many()
+        if key in self._lives and eviction == Count(len(self._stored(self._lives[key]))):
+            self._flush(key, ends=True)
+
+    def _flush(self, key: Key, *, ends: bool) -> None:
+        life = self._lives[key]
+        self._show("flush", key, self._stored(life))
+        life.flushed = len(life.arrivals)
+        if ends:
+            del self._lives[key]
+
+    def _give_up(self, victims: Sequence[Key]) -> None:
+        super()._give_up(victims)
+        if self._clause.partition_by:
+            for key in victims:
+                self._begun_us.pop(key, None)
+
+    def _mark(self) -> None:
+        if not isinstance(self._clause.eviction, Punct):
+            return
+        if not self._lives:
+            self._show("emptyWindowPunct", None, [])
+            return
+        self._give_up_old()
+        for key in list(self._lives):
+            self._flush(key, ends=True)
+
+    def _pass_time(self, to_us: int) -> None:
+        eviction = self._clause.eviction
+        if not isinstance(eviction, Time):
+            return
+        while True:
+            due = [(us + eviction.period_us, key) for key, us in self._begun_us.items()]
+            first = min(due, key=lambda pair: pair[0], default=None)
+            if first is None or first[0] > to_us:
+                return
+            self._now_us, key = first
+            del self._begun_us[key]
+            self._give_up_old()
+            if key in self._lives:
+                self._flush(key, ends=True)
+                self._begun_us[key] = self._now_us
+            elif not self._clause.partition_by:
+                self._show("flush", None, [])
+                self._begun_us[None] = self._now_us
+
+
+class _Sliding(_Course):
+    """Table II."""
+
+    def _stored(self, life: _Life) -> list[_Arrival]:
+        eviction = self._clause.eviction
+        if isinstance(eviction, Count):
+            return life.arrivals[-eviction.size :] if eviction.size else []
+        return [arrival for arrival in life.arrivals if arrival.number not in life.evicted]
+
+    def _insert(self, arrival: _Arrival) -> None:
+        self._give_up_old()
+        key = self._key(arrival.row)
+        life = self._lives.get(key, _Life())
+        eviction, trigger = self._clause.eviction, self._clause.trigger
+        before = self._stored(life)
+        leaving = _driven_out(eviction, arrival, before)
+        reports = self._reports(life, arrival)
+        if isinstance(eviction, Delta) and leaving:
+            self._fill(key, life)
+        # A delta report comes before the tuple and what it drives out, any other one after them.
+        if isinstance(trigger, Delta) and reports:
+            self._show("trigger", key, before)
+        for one in leaving:
+            self._show("evict", key, [one])
+            life.evicted.add(one.number)
+        life.arrivals.append(arrival)
+        self._lives[key] = life
+        if eviction != Count(0):
+            self._give_up_many()
+        if self._lives.get(key) is not life:
+            return
+        if isinstance(eviction, Count) and len(life.arrivals) == eviction.size:
+            self._fill(key, life)
+        if isinstance(trigger, Count) and reports:
+            self._show("trigger", key, self._stored(life))
+
+    def _reports(self, life: _Life, arrival: _Arrival) -> bool:
+        """Whether a tuple makes its partition report."""
+        trigger = self._clause.trigger
+        if isinstance(trigger, Count):
+            return trigger.size > 0 and (len(life.arrivals) + 1) % trigger.size == 0
+        if not isinstance(trigger, Delta) or not life.arrivals:
+            return False
+        reference = life.arrivals[0]
+        for later in life.arrivals[1:]:
+            reference = later if _crossed(trigger, later, reference) else reference
+        return _crossed(trigger, arrival, reference)
+
+    def _fill(self, key: Key, life: _Life) -> None:
+        if not life.full:
+            life.full = True
+            self._show("initialFull", key, self._stored(life))
+
+    def _mark(self) -> None:
+        """Punctuations mean nothing to a sliding window."""
+
+    def _pass_time(self, to_us: int) -> None:
+        for at_us, timer in sorted(self._instants(to_us)):
+            self._now_us = at_us
+            self._tick() if not timer else self._expire(at_us)
+
+    def _instants(self, to_us: int) -> Iterator[tuple[int, int]]:
+        """What is due up to an instant: ticks (0), then, just after the instant, evictions (1)."""
+        eviction, trigger = self._clause.eviction, self._clause.trigger
+        if isinstance(trigger, Time):
+            first = self._now_us // trigger.period_us + 1
+            last = to_us // trigger.period_us
+            yield from ((number * trigger.period_us, 0) for number in range(first, last + 1))
+        if isinstance(eviction, Time):
+            arrived = {a.at_us for life in self._lives.values() for a in self._stored(life)}
+            yield from {
+                (us + eviction.period_us, 1) for us in arrived if us + eviction.period_us < to_us
+            }
+
+    def _tick(self) -> None:
+        self._give_up_old()
+        keys: Sequence[Key] = list(self._lives)
+        if not self._clause.partition_by:
+            keys = [None]
+        for key in keys:
+            self._show("trigger", key, self._stored(self._lives.get(key, _Life())))
+
+    def _expire(self, at_us: int) -> None:
+        eviction = self._clause.eviction
+        assert isinstance(eviction, Time)  # noqa: S101 - only its instants come here
+        for key, life in self._lives.items():
+            old = [a for a in self._stored(life) if a.at_us + eviction.period_us <= at_us]
+            if old:
+                self._fill(key, life)
+            for one in old:
+                self._show("evict", key, [one])
+                life.evicted.add(one.number)
+
+
+def _driven_out(eviction: object, new: _Arrival, stored: Sequence[_Arrival]) -> list[_Arrival]:
+    """The tuples that leave because this one comes."""
+    if isinstance(eviction, Count):
+        return list(stored[:1]) if eviction.size and len(stored) == eviction.size else []
+    if isinstance(eviction, Delta):
+        return [old for old in stored if _crossed(eviction, new, old)]
+    return []
+
+
+def _crossed(policy: Delta, new: _Arrival, old: _Arrival) -> bool:
+    return bool(new.row[policy.attribute] - old.row[policy.attribute] > policy.threshold)

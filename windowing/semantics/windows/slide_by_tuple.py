@@ -1,0 +1,92 @@
+"""Windows that records define, by definition: one for each value that a defining record has.
+
+    extent(w) = { t : w - R < t.a <= w },   w the attribute of a defining record
+
+so the start is open, the end closed, ties share a window, and a window closes when progress passes
+its end: close(w) = w + 1. Which records define windows is what the classes differ in: here all do,
+in `slide_by_n` every n-th to arrive, in `slide_by_rank` every n-th in canonical order.
+
+A record defines a window at revision 0 iff it is on time for it. A late one, under `update` and
+within retention, defines it at its epoch; the window then appears there, with all that it holds.
+
+Source: Li et al., SIGMOD 2005, section 4.4; ties and late definers are ours.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+
+from windowing.model.file.pipeline import Query
+from windowing.model.windows.window import Window
+from windowing.semantics.lateness import is_late, judge
+from windowing.semantics.units import Holding, Item, Lateness, Unit
+
+Definers = Callable[[Query, Unit], Iterable[Item]]
+
+
+def extent(window: Window, wid: int) -> tuple[int, int]:
+    """Return start (excluded) and end (included) of window `wid`."""
+    assert window.range_ is not None  # noqa: S101 - only LANDMARK has none
+    return wid - window.range_, wid
+
+
+def hold(query: Query, unit: Unit) -> list[Holding]:
+    """What each window holds of a unit; every record defines one."""
+    return hold_defined(query, unit, lambda _query, unit: unit.items)
+
+
+def hold_defined(query: Query, unit: Unit, definers: Definers) -> list[Holding]:
+    """What each window holds that these records define."""
+    defined = _defined(query, definers(query, unit))
+    windows = sorted(defined)
+    held = []
+    for item in unit.items:
+        for wid in windows[bisect_left(windows, item.value) :]:
+            if not extent(query.window, wid)[0] < item.value:
+                break
+            verdict = judge(query, wid + 1, item.value + 1, item.progress)
+            if verdict != "refused":
+                # Nothing is shown before the window itself appears.
+                instants = {verdict, defined[wid]} - {"on_time", None}
+                shown = max((at for at in instants if isinstance(at, int)), default=None)
+                held.append(Holding(wid, item, shown))
+    return held
+
+
+def _defined(query: Query, definers: Iterable[Item]) -> dict[int, int | None]:
+    """The windows, each with the epoch at which it appears; None: at revision 0."""
+    defined: dict[int, int | None] = {}
+    for item in definers:
+        if item.progress <= item.value:
+            defined[item.value] = None
+            continue
+        release = judge(query, item.value + 1, item.value + 1, item.progress)
+        if isinstance(release, int):
+            earlier = defined.get(item.value, release)
+            defined[item.value] = None if earlier is None else min(earlier, release)
+    return defined
+
+
+def takes(query: Query, item: Item) -> bool:
+    """Whether a record may be in some window: there may be one at every position in its reach.
+
+    A window at position w closes at w + 1, so a late record has its best chance at the last.
+    """
+    start, end = extent(query.window, item.value)
+    last = item.value + (end - start) - 1
+    return judge(query, last + 1, item.value + 1, item.progress) != "refused"
+
+
+def closed(_window: Window, wid: int, unit: Unit) -> bool:
+    """Whether revision 0 of a window was sent by the end of the log."""
+    return unit.final >= wid + 1
+
+
+def lateness(query: Query, item: Item) -> Lateness | None:
+    """Late is what progress had passed; it may still be on time for later windows."""
+    if not is_late(query, item.value + 1, item.value + 1, item.progress):
+        return None
+    start, end = extent(query.window, item.value)
+    reaches = item.progress < item.value + (end - start)
+    return Lateness(whole=query.late.mode == "consistent" or not reaches)

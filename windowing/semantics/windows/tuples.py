@@ -1,0 +1,83 @@
+"""Windows over row numbers, by definition: records are numbered 0, 1, 2, … within a unit.
+
+    extent(w) = { i : max(0, (w+1)S - R) <= i < (w+1)S },   or from 0 on with LANDMARK
+
+With ALIGN start, extent(w) = { i : wS <= i < wS + R }, so the first window is a whole one.
+
+ORDER log: a record's number is its position in the one lane that carries its unit.
+ORDER event_time: its rank in canonical order over all lanes, among those on time, and known once
+progress has passed it. One that its lane's progress had passed gets no number.
+
+Source: Li et al., SIGMOD 2005; counting from 0 and ORDER are ours.
+"""
+
+from __future__ import annotations
+
+import math
+
+from windowing.model.file.pipeline import Query
+from windowing.model.windows.window import Window
+from windowing.semantics.units import Holding, Item, Lateness, Unit, in_one_lane
+
+
+def extent(window: Window, wid: int) -> tuple[int, int]:
+    """Return the first row number of window `wid` and the one after its last."""
+    if window.align == "start" and window.range_ is not None:
+        return wid * window.slide, wid * window.slide + window.range_
+    end = (wid + 1) * window.slide
+    return 0 if window.range_ is None else max(0, end - window.range_), end
+
+
+def wids(window: Window, number: int, last_number: int) -> range:
+    """Return the ids of the windows that hold a row number, given the last number there is.
+
+    A landmark window is in the list if some row lies in its last slide or later.
+    """
+    first = number // window.slide
+    if window.range_ is None:
+        return range(first, last_number // window.slide + 1)
+    if window.align == "start":
+        return range(max(0, (number - window.range_) // window.slide + 1), first + 1)
+    return range(first, max(first, (number + window.range_) // window.slide))
+
+
+def numbered(query: Query, unit: Unit) -> list[Item]:
+    """The unit's records, each at the position that is its row number.
+
+    Raises:
+        ArrivalOrderError: ORDER log, and two lanes carry the unit.
+    """
+    if query.window.order == "log":
+        return list(in_one_lane(unit))
+    on_time = [item for item in unit.items if lateness(query, item) is None]
+    return sorted(
+        (item for item in on_time if item.value < unit.final), key=lambda item: item.canonical
+    )
+
+
+def hold(query: Query, unit: Unit) -> list[Holding]:
+    """What each closed window holds of a unit."""
+    rows = numbered(query, unit)
+    held = []
+    for number, item in enumerate(rows):
+        for wid in wids(query.window, number, len(rows) - 1):
+            # Closed by its last row, or by the end of everything.
+            if extent(query.window, wid)[1] <= len(rows) or unit.final == math.inf:
+                held.append(Holding(wid, item, None))
+    return held
+
+
+def takes(query: Query, item: Item) -> bool:
+    """Whether a record gets a row number; it may then lie in a gap, which only its number tells."""
+    return lateness(query, item) is None
+
+
+def closed(_window: Window, _wid: int, _unit: Unit) -> bool:
+    """Whether revision 0 of a window was sent: `hold` names no other."""
+    return True
+
+
+def lateness(query: Query, item: Item) -> Lateness | None:
+    """Late is what progress had passed already; in log order nothing is."""
+    late = query.window.order == "event_time" and item.progress > item.value
+    return Lateness(whole=True) if late else None
