@@ -39,12 +39,16 @@ from infra.layout import Layout
 from windowing.model import load_pipeline
 
 _GIVE_UP_US: Final = 300_000_000
-STRIKING: Final = tuple(
-    name
-    for name, kind in FAULTS.items()
-    if kind.ends != "run" and not (kind.proxied or kind.reserve or kind.deploys or kind.contained)
-)
-"""The faults that need nothing but a running job."""
+
+
+def striking() -> tuple[str, ...]:
+    """The faults that need nothing but a running job, by name."""
+    return tuple(
+        name
+        for name, kind in FAULTS.items()
+        if kind.ends != "run"
+        and not (kind.proxied or kind.reserve or kind.deploys or kind.contained)
+    )
 
 
 class OrdealError(RuntimeError):
@@ -229,8 +233,8 @@ class Ordeal:
 
 
 def _step(fault: str, hold_s: float | None, expect: Expected | None) -> Step:
-    if fault not in STRIKING:
-        msg = f"{fault} cannot strike a job outside a plan: use {', '.join(STRIKING)}"
+    if fault not in (usable := striking()):
+        msg = f"{fault} cannot strike a job outside a plan: use {', '.join(usable)}"
         raise OrdealError(msg)
     given: dict[str, object] = {"fault": fault, "after": least_after(fault), "expect": expect}
     if hold_s is not None:

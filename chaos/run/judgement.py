@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+from chaos.faults.catalogue import FAULTS
 from chaos.plan import Plan
 from chaos.readers.log import read_topics
 from chaos.readers.output import Output, OutputError, read_tables
@@ -17,8 +18,6 @@ from chaos.verdict.checks import Check, Outcome
 from chaos.verdict.verify import Verdict, verify, with_records
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
-
-_POISONS = ("poison_records", "huge_records")
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def _judge_output(siege: Siege, verdict: Verdict, output: Output) -> Iterator[Ch
                 yield checks.exactly_once(verdict)
             case "progress":
                 yield checks.progress(history, lanes)
-            case "poison" if any(step.fault in _POISONS for step in plan.faults):
+            case "poison" if any(FAULTS[step.fault].poisons for step in plan.faults):
                 yield checks.poison(siege.poison, output)
             case "recovered":
                 yield checks.recovered(history, plan.recovery.within_us / 1e6)

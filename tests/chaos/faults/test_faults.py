@@ -6,16 +6,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from chaos import faults
 from chaos.errors import Unsupported
 from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
-from chaos.faults.catalogue import FAULTS
 from chaos.faults.checkpoint import LoseLastCommit
-from chaos.plan import _LAST, FaultName
 from infra import process
 from infra.endpoints import Endpoints
 from infra.layout import Layout
@@ -77,10 +74,6 @@ def test_a_process_of_this_machine_has_no_network_to_be_taken_from(reach: LocalR
     assert reach.keep_packets("kafka") == 0
 
 
-def test_plans_and_catalogue_have_the_same_faults() -> None:
-    assert set(get_args(FaultName)) == set(FAULTS)
-
-
 def test_a_fault_takes_its_parameters_from_the_plan() -> None:
     assert fault_named("kill_broker", hold_s=7.0).hold_s == 7.0
     assert vars(fault_named("duplicate_sends", records=9))["records"] == 9
@@ -92,11 +85,6 @@ def test_with_no_job_there_is_nothing_to_hurt(tmp_path: Path) -> None:
         faults.strike(lambda: faults.kill_executor(layout), batches=1)
     with pytest.raises(FaultDidNotApply, match="no driver runs"):
         faults.kill_driver(layout)
-
-
-def test_what_can_only_come_last_is_what_ends_the_run_or_needs_the_reserve() -> None:
-    last = {name for name, kind in FAULTS.items() if kind.ends == "run" or kind.reserve}
-    assert set(_LAST) == last
 
 
 class Job:
