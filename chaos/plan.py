@@ -6,15 +6,16 @@ and rule. A plan says nothing about moments and victims: those are drawn from th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticKnownError
 
 from chaos.faults.catalogue import FAULTS
+from chaos.verdict.catalogue import CHECKS, all_checks
 from chaos.workload.kinds import Workload
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.yaml_lines import Path as Place
@@ -24,10 +25,18 @@ from windowing.model.names import FileName, PlanName
 
 
 def _of_a_fault(value: object) -> object:
-    """Refuse what names no fault, as pydantic refuses what is none of several literals."""
-    if isinstance(value, str) and value in FAULTS:
+    return _known(value, FAULTS, lambda: FAULTS)
+
+
+def _of_a_check(value: object) -> object:
+    return _known(value, CHECKS, all_checks)
+
+
+def _known(value: object, names: Container[object], told: Callable[[], Iterable[str]]) -> object:
+    """Refuse what is no name, as pydantic refuses what is none of several literals."""
+    if isinstance(value, str) and value in names:
         return value
-    raise PydanticKnownError("literal_error", {"expected": _one_of(FAULTS)})
+    raise PydanticKnownError("literal_error", {"expected": _one_of(told())})
 
 
 def _one_of(names: Iterable[str]) -> str:
@@ -38,9 +47,8 @@ def _one_of(names: Iterable[str]) -> str:
 FaultName = Annotated[str, BeforeValidator(_of_a_fault)]
 """A key of `FAULTS`."""
 
-CheckName = Literal[
-    "deterministic", "exactly_once", "state", "progress", "poison", "recovered", "named", "one_job"
-]
+CheckName = Annotated[str, BeforeValidator(_of_a_check)]
+"""A key of `CHECKS`."""
 
 Expected = Literal["harmless", "named"]
 """What a fault of identity must come to: the job goes on, or gives up with an error that names it;
@@ -150,7 +158,9 @@ class Plan(_Model):
     order: Literal["listed", "seeded"] = "listed"
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     jitter_us: Wait = Field(default=1_000_000, alias="jitter")
-    checks: Annotated[tuple[CheckName, ...], Field(min_length=1)] = get_args(CheckName)
+    checks: Annotated[tuple[CheckName, ...], Field(min_length=1)] = Field(
+        default_factory=all_checks
+    )
     recovery: Recovery
     give_up_us: PositiveWait = Field(default=300_000_000, alias="give_up")
 

@@ -8,13 +8,13 @@ from typing import Final
 from chaos.faults.catalogue import FAULTS, fault_named
 from chaos.plan import Plan, Step
 from chaos.run.runner import Order
+from chaos.verdict.catalogue import CHECKS
 
 _START_S: Final = 12
 _SUBMIT_S: Final = 45
 _BATCH_S: Final = 3
 _END_S: Final = 12
 _JUDGE_S: Final = 25
-_STATE_S: Final = 30
 
 
 def forecast(order: Order) -> Iterator[str]:
@@ -51,7 +51,7 @@ def seconds(plan: Plan, records: int) -> float:
     """
     faults = plan.rounds * sum(_hold_s(step) + FAULTS[step.fault].back_s for step in plan.faults)
     batches = -(-records // plan.workload.max_offsets)
-    judged = _JUDGE_S + (_STATE_S if "state" in plan.checks else 0)
+    judged = _JUDGE_S + sum(CHECKS[name].takes_s for name in plan.checks)
     return _START_S + _SUBMIT_S + faults + _BATCH_S * batches + _END_S + judged
 
 
