@@ -204,7 +204,7 @@ def quality(
 
     endpoints = stack_for(pipeline, "kafka")
     of, spec = chosen(endpoints, pipeline, run)
-    in_postgres = spec.sink is not None and spec.sink.postgres is not None
+    in_postgres = spec.destination.kind == "postgres"
     report = check(
         spec,
         None if in_postgres else of.table,

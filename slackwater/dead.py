@@ -75,8 +75,8 @@ def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
     from jobs.tools.dead_letters import in_postgres, in_tables
 
     found, spec = chosen(stack_for(file), file, run)
-    if spec.sink is not None and spec.sink.postgres is not None:
-        return in_postgres(spec.sink.postgres, found.run)
+    if spec.destination.kind == "postgres":
+        return in_postgres(spec.output, found.run)
     return in_tables(found.table, found.run)
 
 

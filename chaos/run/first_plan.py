@@ -112,9 +112,11 @@ def _fitting(faults: list[Fault], records: int) -> tuple[list[Fault], int]:
 
 
 def _of_sinks(pipeline: Pipeline) -> list[str]:
-    if pipeline.sink is None or pipeline.sink.postgres is None:
+    if pipeline.destination.kind == "table":
         return []
-    return ["# The run writes tables of its own, and nothing to PostgreSQL."]
+    return [
+        f"# The run writes tables of its own, and nothing to {pipeline.destination.rules.title}."
+    ]
 
 
 def _others(pipeline: Pipeline, chosen: list[str]) -> list[str]:

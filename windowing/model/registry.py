@@ -63,10 +63,11 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
         Raises:
             KeyError: there is none of this name.
-            PluginError: the plug-in cannot be imported, or is none.
+            PluginError: the plug-in cannot be imported, is none, or has the name of another.
         """
+        declared = self._declared
         if name not in self._kinds:
-            self._import(self._declared[name])
+            self._import(declared[name])
         return self._kinds[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -87,7 +88,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         Raises:
             PluginError: one has the name of another.
         """
-        found = _declared(self._group, os.environ.get(PLUGINS_VARIABLE, ""), tuple(sys.path))
+        found = _declared_now(self._group)
         for name, point in found.items():
             origin = self._origins.get(name)
             if origin is not None and not _comes_from(origin, point):
@@ -112,6 +113,15 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             f"{origin} cannot be the {self._sort} {name!r}: {self._origins[name]} is it already; "
             "give it another name"
         )
+
+
+def declared_names(group: str) -> tuple[str, ...]:
+    """The names of the plug-ins of a group, by the alphabet; none is imported."""
+    return tuple(sorted(_declared_now(group)))
+
+
+def _declared_now(group: str) -> Mapping[str, EntryPoint]:
+    return _declared(group, os.environ.get(PLUGINS_VARIABLE, ""), tuple(sys.path))
 
 
 @cache
