@@ -16,11 +16,7 @@ from chaos.faults import Scene, Suggestion, fault
 )
 @dataclass
 class StrayFile:
-    """Put a file of somebody else's beside the plans of batches; Spark must pass it over.
-
-    Attributes:
-        hold_s: how long it lies there, in seconds.
-    """
+    """Put a file of somebody else's beside the plans of batches; Spark must pass it over."""
 
     hold_s: float = 2.0
 
