@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeVar
 
 from chaos.readers.output import Output
 from windowing.model import Pipeline
-from windowing.model.registry import Registry
+from windowing.model.registry import PluginError, Registry
 
 
 class OutputReader(Protocol):
@@ -61,4 +61,8 @@ def read_output(pipeline: Pipeline, folder: Path | None, run: str | None) -> Out
     """
     for module in ("table", "postgres"):
         import_module(f"chaos.readers.{module}")
-    return READERS[pipeline.destination.kind](pipeline, folder, run)
+    kind = pipeline.destination.kind
+    if kind not in READERS:
+        msg = f"no reader is there for sink: {{{kind}: NAME}}: its package must declare one"
+        raise PluginError(msg)
+    return READERS[kind](pipeline, folder, run)

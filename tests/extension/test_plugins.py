@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,8 @@ from chaos.run.first_plan import Log, first_plan
 from chaos.verdict.catalogue import CHECKS
 from chaos.verdict.check import Outcome
 from infra import layout
-from infra.project import Sort
+from infra.errors import SettingsError
+from infra.project import Sort, choose
 from tests.sinks.test_sink_tokens import PIPELINE, batches
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
@@ -107,6 +109,38 @@ def test_a_sink_writes_once_and_its_reader_reads(tidepool: Path, tmp_path: Path)
     assert len(found.rows) == len({identity for identity, _ in found.rows}) == 8
     with pytest.raises(TokenMismatch):
         sink_of(pipeline).open(place).take([*batches(3, 8)][1], 1)
+
+
+def test_a_sink_without_a_reader_cannot_be_verified(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    declare(monkeypatch, sinks={"mute": "tidepool.sink:LinesSink"})
+    pipeline = parse_pipeline(LINES.replace("lines", "mute"))
+    with pytest.raises(PluginError, match=r"no reader is there for sink: \{mute: NAME\}"):
+        read_output(pipeline, tmp_path, "r1")
+
+
+def test_a_project_says_it_in_its_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tidepool: Path
+) -> None:
+    """They reach every process by the environment, as all settings do."""
+    for name in ("STATE_DIR", "PIPELINES", "PLANS", "PYTHON", "PROJECT"):
+        monkeypatch.setenv(f"SLACKWATER_{name}", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setenv(PLUGINS_VARIABLE, "")
+    monkeypatch.delenv(PLUGINS_VARIABLE)
+    file = tmp_path / "slackwater.yml"
+    file.write_text("plugins: {faults: {leave_it: tidepool.fault:StrayFile}}\n")
+    choose(tmp_path)
+    assert json.loads(os.environ[PLUGINS_VARIABLE]) == {
+        "faults": {"leave_it": "tidepool.fault:StrayFile"}
+    }
+    file.write_text("plugins: {faults: {leave_it: tidepool.fault}}\n")
+    with pytest.raises(SettingsError, match=r"plugins\.faults\.leave_it"):
+        choose(tmp_path)
+    file.write_text("plugins: {moons: {}}\n")
+    with pytest.raises(SettingsError, match=r"plugins\.moons"):
+        choose(tmp_path)
 
 
 def test_a_project_declares_the_same(monkeypatch: pytest.MonkeyPatch, tidepool: Path) -> None:

@@ -1,6 +1,7 @@
 """Faults on real processes, and what they say when there is nothing to hurt."""
 
 import random
+import re
 import signal
 import sys
 import time
@@ -12,7 +13,9 @@ import pytest
 from chaos import faults
 from chaos.errors import Unsupported
 from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
+from chaos.faults.catalogue import FAULTS
 from chaos.faults.checkpoint import LoseLastCommit
+from chaos.verdict.catalogue import CHECKS
 from infra import process
 from infra.endpoints import Endpoints
 from infra.layout import Layout
@@ -72,6 +75,18 @@ def test_a_process_of_this_machine_has_no_network_to_be_taken_from(reach: LocalR
     with pytest.raises(Unsupported, match="--stack containers"):
         reach.lose_packets("kafka", 0.5)
     assert reach.keep_packets("kafka") == 0
+
+
+def test_the_readme_has_a_row_for_every_fault_and_check() -> None:
+    text = (PIPELINE.parents[1] / "chaos" / "README.md").read_text(encoding="utf-8")
+    rows = (line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
+    named = {name for first in rows for name in re.findall(r"`(\w+)`", first)}
+    assert {*FAULTS, *CHECKS} <= named
+
+
+def test_what_no_fault_can_follow_ends_the_run_or_needs_the_reserve() -> None:
+    last = {name for name, kind in FAULTS.items() if kind.last_because}
+    assert last == {"delete_records", "recreate_topic", "silent_partition"}
 
 
 def test_a_fault_takes_its_parameters_from_the_plan() -> None:
