@@ -119,7 +119,9 @@ class Step(_Model):
             msg = f"{self.fault} {rule} expect ({', '.join(takers)} take it)"
             raise ValueError(f"{msg}: harmless or named")
         if self.after < about.least_after:
-            msg = f"{self.fault} needs two committed batches, of which one is hit: after: 2"
+            least = about.least_after
+            several = f"{'two' if least == 2 else least} committed batches"
+            msg = f"{self.fault} needs {several}, of which one is hit: after: {least}"
             raise ValueError(msg)
         return self
 
