@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -28,7 +28,8 @@ from chaos.run.siege import Siege
 from chaos.run.site import Site
 from chaos.run.target import Target
 from chaos.run.watch import JobFailed
-from chaos.verdict.checks import Check, Outcome
+from chaos.verdict.catalogue import all_checks
+from chaos.verdict.check import Check, Outcome
 from chaos.verdict.verify import Verdict
 from chaos.workload.feed import cut, in_its_lanes
 from chaos.workload.kinds import Workload
@@ -39,12 +40,16 @@ from infra.layout import Layout
 from windowing.model import load_pipeline
 
 _GIVE_UP_US: Final = 300_000_000
-STRIKING: Final = tuple(
-    name
-    for name, kind in FAULTS.items()
-    if kind.ends != "run" and not (kind.proxied or kind.reserve or kind.deploys or kind.contained)
-)
-"""The faults that need nothing but a running job."""
+
+
+def striking() -> tuple[str, ...]:
+    """The faults that need nothing but a running job, by name."""
+    return tuple(
+        name
+        for name, kind in FAULTS.items()
+        if kind.ends != "run"
+        and not (kind.proxied or kind.reserve or kind.deploys or kind.contained)
+    )
 
 
 class OrdealError(RuntimeError):
@@ -67,7 +72,7 @@ class Ordeal:
         seed: draws victims.
         name: for the report.
         command: what runs it again, for the report.
-        checks: what is judged at the end.
+        checks: what is judged at the end; None: all that there are.
 
     Raises:
         PipelineError: the pipeline file breaks a rule.
@@ -86,7 +91,7 @@ class Ordeal:
         seed: int = 1,
         name: str = "ordeal",
         command: str = "",
-        checks: Sequence[CheckName] = get_args(CheckName),
+        checks: Sequence[CheckName] | None = None,
     ) -> None:
         self._began_s = time.time()
         self._seed, self._command, self._folder = seed, command, report
@@ -110,7 +115,7 @@ class Ordeal:
             workload=workload,
             faults=(),
             jitter_us=0,
-            checks=tuple(checks),
+            checks=all_checks() if checks is None else tuple(checks),
             recovery=Recovery(within="300 s"),
             give_up_us=_GIVE_UP_US,
         )
@@ -229,8 +234,8 @@ class Ordeal:
 
 
 def _step(fault: str, hold_s: float | None, expect: Expected | None) -> Step:
-    if fault not in STRIKING:
-        msg = f"{fault} cannot strike a job outside a plan: use {', '.join(STRIKING)}"
+    if fault not in (usable := striking()):
+        msg = f"{fault} cannot strike a job outside a plan: use {', '.join(usable)}"
         raise OrdealError(msg)
     given: dict[str, object] = {"fault": fault, "after": least_after(fault), "expect": expect}
     if hold_s is not None:

@@ -6,13 +6,16 @@ and rule. A plan says nothing about moments and victims: those are drawn from th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticKnownError
 
+from chaos.faults.catalogue import FAULTS
+from chaos.verdict.catalogue import CHECKS, all_checks
 from chaos.workload.kinds import Workload
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.yaml_lines import Path as Place
@@ -20,97 +23,42 @@ from windowing.model.file.yaml_lines import load_with_lines
 from windowing.model.lengths import duration_us
 from windowing.model.names import FileName, PlanName
 
-FaultName = Literal[
-    "kill_executor",
-    "pause_executor",
-    "kill_python_worker",
-    "kill_driver",
-    "kill_spark_worker",
-    "roll_spark_workers",
-    "kill_spark_master",
-    "kill_broker",
-    "pause_broker",
-    "roll_brokers",
-    "disconnect_broker",
-    "disconnect_spark_worker",
-    "pause_spark_worker",
-    "lose_packets",
-    "kill_airflow_task",
-    "kill_airflow_scheduler",
-    "slow_network",
-    "cut_network",
-    "reset_connections",
-    "lose_last_commit",
-    "delete_state_delta",
-    "corrupt_state_delta",
-    "delete_state_snapshot",
-    "corrupt_state_snapshot",
-    "delete_offsets",
-    "corrupt_offsets",
-    "rewind_offsets",
-    "fill_disk",
-    "restore_old_checkpoint",
-    "lose_table",
-    "recreate_topic",
-    "compact_topic",
-    "second_driver",
-    "add_partition",
-    "delete_records",
-    "silent_partition",
-    "duplicate_sends",
-    "poison_records",
-    "huge_records",
-]
-CheckName = Literal[
-    "deterministic", "exactly_once", "state", "progress", "poison", "recovered", "named", "one_job"
-]
+
+def _of_a_fault(value: object) -> object:
+    return _known(value, FAULTS, lambda: FAULTS)
+
+
+def _of_a_check(value: object) -> object:
+    return _known(value, CHECKS, all_checks)
+
+
+def _known(value: object, names: Container[object], told: Callable[[], Iterable[str]]) -> object:
+    """Refuse what is no name, as pydantic refuses what is none of several literals."""
+    if isinstance(value, str) and value in names:
+        return value
+    raise PydanticKnownError("literal_error", {"expected": _one_of(told())})
+
+
+def _one_of(names: Iterable[str]) -> str:
+    *others, last = map(repr, names)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+FaultName = Annotated[str, BeforeValidator(_of_a_fault)]
+"""A key of `FAULTS`."""
+
+CheckName = Annotated[str, BeforeValidator(_of_a_check)]
+"""A key of `CHECKS`."""
 
 Expected = Literal["harmless", "named"]
 """What a fault of identity must come to: the job goes on, or gives up with an error that names it;
 either way its answer is right."""
 
-_TAKES: dict[str, frozenset[str]] = {
-    "pause_executor": frozenset({"hold"}),
-    "kill_spark_worker": frozenset({"hold"}),
-    "roll_spark_workers": frozenset({"hold"}),
-    "kill_spark_master": frozenset({"hold"}),
-    "kill_broker": frozenset({"hold"}),
-    "pause_broker": frozenset({"hold"}),
-    "roll_brokers": frozenset({"hold"}),
-    "disconnect_broker": frozenset({"hold"}),
-    "disconnect_spark_worker": frozenset({"hold"}),
-    "pause_spark_worker": frozenset({"hold"}),
-    "lose_packets": frozenset({"hold"}),
-    "slow_network": frozenset({"hold"}),
-    "cut_network": frozenset({"hold"}),
-    "silent_partition": frozenset({"hold"}),
-    "duplicate_sends": frozenset({"records"}),
-}
-"""Which parameters a fault takes beside `after`."""
-
-_IDENTITY = frozenset(
-    {"restore_old_checkpoint", "lose_table", "recreate_topic", "compact_topic", "second_driver"}
-)
-"""Faults after which checkpoint, tables, topic or driver are not those that belong together."""
-
-_NEEDS_TWO_BATCHES = frozenset({"lose_last_commit", "rewind_offsets"})
-"""Faults that take the newest of two committed batches."""
-
 
 def least_after(fault: str) -> int:
     """After how many batches a fault can strike at the earliest."""
-    return 2 if fault in _NEEDS_TWO_BATCHES else 1
+    return FAULTS[fault].least_after
 
-
-_DEPLOYS = frozenset({"kill_airflow_task", "kill_airflow_scheduler"})
-"""Faults of a deployment by Airflow."""
-
-_LAST: dict[str, str] = {
-    "delete_records": "ends the run",
-    "recreate_topic": "ends the run",
-    "silent_partition": "lets the job read the whole log first",
-}
-"""Faults after which none can come, and why."""
 
 RESERVE_BATCHES = 6
 """Batches of records that are held back where a partition shall fall silent."""
@@ -159,18 +107,21 @@ class Step(_Model):
 
     @model_validator(mode="after")
     def _parameters(self) -> Step:
+        about = FAULTS[self.fault]
         given = {name for name, field in _PARAMETERS.items() if getattr(self, field) is not None}
-        takes = _TAKES.get(self.fault, frozenset())
-        if wrong := sorted(given - takes):
-            takers = sorted(fault for fault, names in _TAKES.items() if wrong[0] in names)
+        if wrong := sorted(given - set(about.takes)):
+            takers = sorted(name for name, kind in FAULTS.items() if wrong[0] in kind.takes)
             msg = f"{self.fault} takes no {wrong[0]}: take it out ({', '.join(takers)} take it)"
             raise ValueError(msg)
-        if (self.expect is None) == (self.fault in _IDENTITY):
-            rule = "needs" if self.fault in _IDENTITY else "takes no"
-            msg = f"{self.fault} {rule} expect ({', '.join(sorted(_IDENTITY))} take it)"
+        if (self.expect is None) == about.identity:
+            rule = "needs" if about.identity else "takes no"
+            takers = sorted(name for name, kind in FAULTS.items() if kind.identity)
+            msg = f"{self.fault} {rule} expect ({', '.join(takers)} take it)"
             raise ValueError(f"{msg}: harmless or named")
-        if self.after < least_after(self.fault):
-            msg = f"{self.fault} needs two committed batches, of which one is hit: after: 2"
+        if self.after < about.least_after:
+            least = about.least_after
+            several = f"{'two' if least == 2 else least} committed batches"
+            msg = f"{self.fault} needs {several}, of which one is hit: after: {least}"
             raise ValueError(msg)
         return self
 
@@ -209,26 +160,32 @@ class Plan(_Model):
     order: Literal["listed", "seeded"] = "listed"
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     jitter_us: Wait = Field(default=1_000_000, alias="jitter")
-    checks: Annotated[tuple[CheckName, ...], Field(min_length=1)] = get_args(CheckName)
+    checks: Annotated[tuple[CheckName, ...], Field(min_length=1)] = Field(
+        default_factory=all_checks
+    )
     recovery: Recovery
     give_up_us: PositiveWait = Field(default=300_000_000, alias="give_up")
 
     @property
     def reserve(self) -> int:
         """How many records are held back for a fault that wants to send them itself."""
-        wanted = any(step.fault == "silent_partition" for step in self.faults)
-        return RESERVE_BATCHES * self.workload.max_offsets if wanted else 0
+        return RESERVE_BATCHES * self.workload.max_offsets if self._reserving else 0
+
+    @property
+    def _reserving(self) -> str | None:
+        """The fault that wants to send records itself; None: there is none."""
+        return next((one.fault for one in self.faults if FAULTS[one.fault].reserve), None)
 
     @property
     def components(self) -> tuple[str, ...]:
         """The parts of the stack that it needs."""
-        deploys = any(step.fault in _DEPLOYS for step in self.faults)
+        deploys = any(FAULTS[step.fault].deploys for step in self.faults)
         return ("kafka", "spark", "airflow") if deploys else ("kafka", "spark")
 
     @model_validator(mode="after")
     def _in_order(self) -> Plan:
         for place, step in enumerate(self.faults, 1):
-            why = _LAST.get(step.fault)
+            why = FAULTS[step.fault].last_because
             alone = place == len(self.faults) and self.rounds == 1 and self.order == "listed"
             if why and not alone:
                 msg = f"{step.fault} {why}: list it last, with order: listed and rounds: 1"
@@ -248,7 +205,7 @@ class Plan(_Model):
         batches = max(0, records - self.reserve) // size
         if batches >= needed:
             return None
-        held = f" (and {self.reserve} held back for silent_partition)" if self.reserve else ""
+        held = f" (and {self.reserve} held back for {self._reserving})" if self.reserve else ""
         what = "flights" if self.workload.flights is not None else "records"
         return (
             f"{records} {what} at {size} offsets a batch are {batches} batches{held}, and the "

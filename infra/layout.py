@@ -31,6 +31,9 @@ PLANS_VARIABLE = "SLACKWATER_PLANS"
 PYTHON_VARIABLE = "SLACKWATER_PYTHON"
 """Names the folder of the user's own modules, for jobs: those that pipeline files refer to."""
 
+PLUGINS_VARIABLE = "SLACKWATER_PLUGINS"
+"""Names the plug-ins of the project's settings, as windowing/model/registry.py reads them."""
+
 PROJECT_VARIABLE = "SLACKWATER_PROJECT"
 """Names the user's project (infra/project.py); without it, the checkout is the project."""
 

@@ -8,11 +8,15 @@ What it says reaches every part of the platform, and the daemons that it starts,
     python: src                   # modules of your own, for `python:module:Class` in pipeline files
     state: .slackwater
     kafka: kafka.yml              # a cluster of your own (docs/kafka.md); else the local stack's
+    plugins:                      # faults, checks, sinks, readers of your own (docs/extending.md)
+      faults: {slow_disk: mine.faults:SlowDisk}
 """
 
+import json
 import os
 import sys
 from pathlib import Path
+from typing import Annotated, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -22,6 +26,7 @@ from infra.errors import SettingsError
 from infra.layout import (
     PIPELINES_VARIABLE,
     PLANS_VARIABLE,
+    PLUGINS_VARIABLE,
     PROJECT_VARIABLE,
     PYTHON_VARIABLE,
     STATE_DIR_VARIABLE,
@@ -30,6 +35,13 @@ from infra.small_file import read_small
 
 FILE = "slackwater.yml"
 """Marks the folder of a project."""
+
+
+Sort = Literal["faults", "checks", "sinks", "readers"]
+"""What plug-ins may add."""
+
+Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+"""A class or function of the user's, as `module:name`."""
 
 
 class Settings(BaseModel):
@@ -41,6 +53,7 @@ class Settings(BaseModel):
         python: the folder of the user's own modules; there need be none.
         state: the folder of logs, topics, checkpoints and tables.
         kafka: the settings file of a Kafka cluster; None: the local stack's broker.
+        plugins: what the user adds to the platform, by sort and name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -50,6 +63,7 @@ class Settings(BaseModel):
     python: str = Field(default="src", min_length=1)
     state: str = Field(default=".slackwater", min_length=1)
     kafka: str | None = Field(default=None, min_length=1)
+    plugins: dict[Sort, dict[str, Reference]] = Field(default_factory=dict)
 
 
 def choose(named: Path | None) -> Path | None:
@@ -82,6 +96,8 @@ def choose(named: Path | None) -> Path | None:
     ):
         if place is not None:
             os.environ.setdefault(name, str((folder / place).resolve()))
+    if settings.plugins:
+        os.environ.setdefault(PLUGINS_VARIABLE, json.dumps(settings.plugins, sort_keys=True))
     _import_from(os.environ[PYTHON_VARIABLE])
     return folder
 

@@ -45,7 +45,7 @@ from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.spark.plan import emissions
 from windowing.spark.raw import raw_rows
-from windowing.spark.sinks import PostgresSink, TableSink
+from windowing.spark.sinks import RunPlace, Sink, sink_of
 from windowing.spark.sinks.tokens import TokenOf
 
 # A restart meets these again.
@@ -124,13 +124,10 @@ def _offsets(text: str) -> dict[int, int]:
     return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
 
 
-def _sink(
-    pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf
-) -> PostgresSink | TableSink:
-    if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        live = partial(is_live, args.checkpoint.parent)
-        return PostgresSink(pipeline, pipeline.sink.postgres, args.run, token_of, live)
-    return TableSink(pipeline, Path(args.table), args.run, token_of)
+def _sink(pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf) -> Sink:
+    live = partial(is_live, args.checkpoint.parent)
+    place = RunPlace(pipeline, args.run, Path(args.table), token_of, live)
+    return sink_of(pipeline).open(place)
 
 
 def _folder(place: str) -> Path:

@@ -39,7 +39,7 @@ def nightly(
     from chaos.nightly.verdicts import keep
     from chaos.reports.contents import write_contents
     from chaos.reports.report_folder import ReportFolderError, claim
-    from chaos.verdict.checks import Outcome
+    from chaos.verdict.check import Outcome
 
     reports = work / "reports"
     parts = all_parts(seed, reports)

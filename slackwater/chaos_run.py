@@ -64,7 +64,7 @@ def run(
     Several plans of faults share the stack, one after another.
     """
     from chaos.reports.contents import write_contents
-    from chaos.verdict.checks import Outcome, merged
+    from chaos.verdict.check import Outcome, merged
     from infra import state_folder
     from infra.layout import Layout, default_layout
 

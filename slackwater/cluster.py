@@ -204,10 +204,9 @@ def quality(
 
     endpoints = stack_for(pipeline, "kafka")
     of, spec = chosen(endpoints, pipeline, run)
-    in_postgres = spec.sink is not None and spec.sink.postgres is not None
     report = check(
         spec,
-        None if in_postgres else of.table,
+        of.table,
         of.run,
         behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
         Layout(endpoints.state_dir).quality / spec.name,

@@ -72,12 +72,15 @@ def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int
 
 
 def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
-    from jobs.tools.dead_letters import in_postgres, in_tables
+    from chaos.readers.reader import read_output
+    from jobs.tools.dead_letters import letters_of, of_lines
 
     found, spec = chosen(stack_for(file), file, run)
-    if spec.sink is not None and spec.sink.postgres is not None:
-        return in_postgres(spec.sink.postgres, found.run)
-    return in_tables(found.table, found.run)
+    known = letters_of(spec, found.table, found.run)
+    if known is not None:
+        return known
+    output = read_output(spec, found.table, found.run)
+    return of_lines((line for _, line in output.dead), output.name), None
 
 
 def _told(reasons: list[Reason], read: int | None) -> Iterator[str]:

@@ -123,6 +123,7 @@ def verify(
     from chaos.readers.log import behind
     from chaos.readers.output import read_files, read_tables
     from chaos.readers.postgres import read_postgres
+    from chaos.readers.reader import read_output
     from chaos.verdict.verify import verify as compare
     from chaos.verdict.verify import with_records
     from slackwater.judged import judged
@@ -140,8 +141,10 @@ def verify(
         say(f"run {of.name} was begun at {_places(spec, of.first)}: so is the log here")
     if output is not None:
         found = read_files(output)
-    elif postgres or (by_run and of.is_in_postgres):
+    elif postgres:
         found = read_postgres(spec, of.name)
+    elif by_run:
+        found = read_output(spec, of.table, of.name)
     else:
         found = read_tables(table or of.table, spec, of.name)
     verdict = with_records(compare(spec, read_log(), found), spec, read_log())

@@ -38,11 +38,6 @@ class Judged:
         """By lane, where in the log the run was told to begin; None: at the beginning."""
         return None if self.run is None else self.run.options.first
 
-    @property
-    def is_in_postgres(self) -> bool:
-        """Whether the pipeline writes to PostgreSQL."""
-        return self.pipeline.sink is not None and self.pipeline.sink.postgres is not None
-
     def keep(self, verdict: Verdict) -> None:
         """Keep the verdict in the run's folder, if there is one."""
         from jobs.runs.verdicts import Judge, keep_verdict

@@ -68,12 +68,10 @@ def _check_sink(spec: Pipeline) -> None:
     Raises:
         BadParameter: they are.
     """
-    from windowing.spark.sinks.postgres_views import view_names
+    from windowing.spark.sinks import sink_of
 
-    if spec.sink is not None and spec.sink.postgres is not None:
-        views = ", ".join(f'{spec.sink.postgres}."{name}"' for name in view_names(spec)) or "none"
-        msg = f"the rows of {spec.name} are in PostgreSQL; its views of the newest rows: {views}"
-        raise typer.BadParameter(msg)
+    if (elsewhere := sink_of(spec).newest(spec)) is not None:
+        raise typer.BadParameter(elsewhere)
 
 
 def _single(queries: list[Query]) -> Query:

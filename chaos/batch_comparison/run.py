@@ -10,7 +10,7 @@ import polars as pl
 from chaos.batch_comparison.plan import CutsPlan, Flights
 from chaos.readers.log import LogRecord
 from chaos.readers.output import Output, output_of
-from chaos.verdict.checks import Check, Outcome, merged
+from chaos.verdict.check import Check, Outcome, merged
 from chaos.verdict.contrast import Contrast, contrast
 from chaos.verdict.verify import verify
 from jobs.datasets import flights

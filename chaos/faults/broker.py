@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
+from chaos.faults.kind import Suggestion, fault
 from infra import kafka
 from infra.errors import NotReady
 from infra.ports import answers
@@ -26,6 +27,13 @@ def still_answers(port: int) -> bool:
     return True
 
 
+@fault(
+    "kill_broker",
+    takes=("hold",),
+    back_s=10,
+    ends="cure",
+    suggestion=Suggestion(6, "the source waits, and goes on"),
+)
 @dataclass
 class KillBroker:
     """SIGKILL a broker, and start it again later.
@@ -51,6 +59,7 @@ class KillBroker:
         return "the broker answers again"
 
 
+@fault("pause_broker", takes=("hold",), back_s=7, ends="cure")
 @dataclass
 class PauseBroker:
     """SIGSTOP a broker: it holds its connections and answers nobody.

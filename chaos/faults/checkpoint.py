@@ -8,10 +8,17 @@ from pathlib import Path
 from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
+from chaos.faults.kind import Suggestion, fault
 
 _DONE_AGAIN_S = 600.0
 
 
+@fault(
+    "lose_last_commit",
+    back_s=141,
+    least_after=2,
+    suggestion=Suggestion(7, "a batch is run again, and no row stands twice"),
+)
 @dataclass
 class LoseLastCommit:
     """Take away the commit of the last batch while the job is stopped, and submit it again.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from chaos.control.reach import LocalReach, Reach, await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
-from infra import spark
+from chaos.faults.kind import Suggestion, fault
+from infra import spark, spark_rest
 from infra.errors import NotReady
 from infra.layout import Layout, default_layout
 from infra.process import ProcessId
@@ -62,14 +64,14 @@ def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
 
 
 @dataclass
-class KillProcess:
+class _KillProcess:
     """SIGKILL one process of a kind; the cluster puts another in its place.
 
     Attributes:
         kind: executor, driver or Python worker.
     """
 
-    kind: Kind
+    kind: ClassVar[Kind]
     hold_s: float = 0.0
 
     def inject(self, scene: Scene) -> str:
@@ -82,6 +84,19 @@ class KillProcess:
         return "left to the cluster"
 
 
+@fault(
+    "kill_executor",
+    back_s=23,
+    suggestion=Suggestion(1, "tasks run again elsewhere, from the state of the batch before"),
+)
+@dataclass
+class KillExecutor(_KillProcess):
+    """SIGKILL an executor: its tasks run again elsewhere."""
+
+    kind = "executor"
+
+
+@fault("pause_executor", takes=("hold",), back_s=29, ends="cure")
 @dataclass
 class PauseExecutor:
     """SIGSTOP an executor until the driver has given it up, as a frozen machine would.
@@ -127,6 +142,23 @@ class PauseExecutor:
         return await_that(another, NOTICED_S)
 
 
+@fault("kill_python_worker", back_s=6)
+@dataclass
+class KillPythonWorker(_KillProcess):
+    """SIGKILL a Python worker: its task runs again."""
+
+    kind = "python-worker"
+
+
+@fault("kill_driver", back_s=96, suggestion=Suggestion(4, "it goes on from its checkpoint"))
+@dataclass
+class KillDriver(_KillProcess):
+    """SIGKILL the driver: the master starts it again, and it goes on from its checkpoint."""
+
+    kind = "driver"
+
+
+@fault("kill_spark_worker", takes=("hold",), back_s=89, ends="cure")
 @dataclass
 class KillSparkWorker:
     """SIGKILL a worker daemon; its executors, and a driver on it, go down with it.
@@ -158,6 +190,12 @@ def alive_workers(scene: Scene) -> int:
         return spark.alive_workers(scene.endpoints.spark_ui)
     except NotReady:
         return len(WORKERS)  # no answer is no evidence
+
+
+def living_drivers(scene: Scene) -> list[str]:
+    """The submissions that the master takes for alive."""
+    found = spark_rest.list_drivers(scene.endpoints)
+    return sorted(one.submission_id for one in found if one.state in spark_rest.ALIVE)
 
 
 # --- victims -----------------------------------------------------------------------------------

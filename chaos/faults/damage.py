@@ -11,22 +11,32 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Final, Literal
 
 from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Named, Scene
+from chaos.faults.kind import Suggestion, fault
 from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
+from windowing.model import Pipeline
+from windowing.model.windows.window import WindowClass
 
 What = Literal["delta", "snapshot", "offsets"]
 
+_STATE_MATTERS: Final = "the state holds single records or open sessions: a lost file must be named"
 _GIVES_UP_S = 300.0
 _SURVIVES_BATCHES = 2
 
 
+def _keeps_records(pipeline: Pipeline) -> bool:
+    """Whether the state holds more than sums: single records, or open sessions."""
+    keeping = (WindowClass.SESSION, WindowClass.JOIN, WindowClass.TUPLE)
+    return any(query.window.kind in keeping for query in pipeline.queries)
+
+
 @dataclass
-class DamagedFile:
+class _DamagedFile:
     """Delete or corrupt the newest file of a kind that a restart needs.
 
     Attributes:
@@ -34,8 +44,8 @@ class DamagedFile:
         how: away, or with the bits of some bytes in its middle turned over.
     """
 
-    what: What
-    how: Literal["delete", "corrupt"]
+    what: ClassVar[What]
+    how: ClassVar[Literal["delete", "corrupt"]]
     hold_s: float = 0.0
     _backup: Backup | None = field(default=None, init=False)
 
@@ -69,6 +79,66 @@ class DamagedFile:
         return "file put back, job submitted again"
 
 
+@fault(
+    "delete_state_delta",
+    back_s=70,
+    ends="cure",
+    suggestion=Suggestion(5, _STATE_MATTERS, to=_keeps_records),
+)
+@dataclass
+class DeleteStateDelta(_DamagedFile):
+    """Delete a delta of the state."""
+
+    what = "delta"
+    how = "delete"
+
+
+@fault("corrupt_state_delta", back_s=70, ends="cure")
+@dataclass
+class CorruptStateDelta(_DamagedFile):
+    """Corrupt a delta of the state."""
+
+    what = "delta"
+    how = "corrupt"
+
+
+@fault("delete_state_snapshot", back_s=5, ends="cure")
+@dataclass
+class DeleteStateSnapshot(_DamagedFile):
+    """Delete a snapshot of the state."""
+
+    what = "snapshot"
+    how = "delete"
+
+
+@fault("corrupt_state_snapshot", back_s=7, ends="cure")
+@dataclass
+class CorruptStateSnapshot(_DamagedFile):
+    """Corrupt a snapshot of the state."""
+
+    what = "snapshot"
+    how = "corrupt"
+
+
+@fault("delete_offsets", back_s=72, ends="cure")
+@dataclass
+class DeleteOffsets(_DamagedFile):
+    """Delete the plan of the last batch."""
+
+    what = "offsets"
+    how = "delete"
+
+
+@fault("corrupt_offsets", back_s=81, ends="cure")
+@dataclass
+class CorruptOffsets(_DamagedFile):
+    """Corrupt the plan of the last batch."""
+
+    what = "offsets"
+    how = "corrupt"
+
+
+@fault("rewind_offsets", back_s=100, ends="cure", least_after=2, one_topic=True)
 @dataclass
 class RewoundOffsets:
     """Set the offsets of the last batch back, so that the next one reads records a second time."""

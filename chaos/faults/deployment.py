@@ -17,9 +17,11 @@ from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import processes
 from chaos.faults.fault import Deployable, Deployed, Scene
+from chaos.faults.kind import Suggestion, fault
 from infra.airflow_api import AirflowApi
 from infra.errors import InfraError
 from infra.process import ProcessId, descendants, identify, is_alive
+from windowing.model import Pipeline
 
 _SCHEDULER: Final = "airflow-scheduler"
 _SUBMIT: Final = "submit"
@@ -105,6 +107,18 @@ class _WhileDeploying:
         """Start again what does not start by itself."""
 
 
+def _runs_on(pipeline: Pipeline) -> bool:
+    """Whether the pipeline's job runs until it is stopped."""
+    return pipeline.schedule == "continuous"
+
+
+@fault(
+    "kill_airflow_task",
+    back_s=95,
+    ends="cure",
+    deploys=True,
+    suggestion=Suggestion(12, "the retry finds the job", to=_runs_on, aside=True),
+)
 @dataclass
 class KillAirflowTask(_WhileDeploying):
     """SIGKILL the process of the task that submits; what it has called goes on without it."""
@@ -113,6 +127,7 @@ class KillAirflowTask(_WhileDeploying):
         return f"the task that submits, {scene.reach.kill(task)}"
 
 
+@fault("kill_airflow_scheduler", back_s=93, ends="cure", deploys=True)
 @dataclass
 class KillAirflowScheduler(_WhileDeploying):
     """SIGKILL the scheduler; its workers and the task lose their parent, and it comes back."""

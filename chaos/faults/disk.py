@@ -11,6 +11,7 @@ from pathlib import Path
 from chaos.errors import FaultDidNotApply, Unsupported
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import Named, Scene
+from chaos.faults.kind import fault
 
 _SPARE_BYTES = 16 << 10
 _ROOM_BYTES = 1 << 20
@@ -18,6 +19,7 @@ _PAGE = 4096
 _FILLER = "filler"
 
 
+@fault("fill_disk", back_s=87, ends="cure")
 @dataclass
 class FullDisk:
     """Put the checkpoint on a file system of its own that is as good as full.

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import Named, Scene
+from chaos.faults.kind import Suggestion, fault
 from chaos.readers.log import read_topic
 from infra.layout import ROOT
 from jobs.brokers.producing import send_all
@@ -27,6 +28,7 @@ from jobs.brokers.topics import create_topic, end_offsets, records_from
 from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
 from jobs.runs.owner import OWNER_FILE, REFUSED_FILE
+from windowing.model import Pipeline
 
 _GOES_ON_S = 300.0
 _LATER_BATCHES = 2
@@ -34,6 +36,13 @@ _OTHER_CUTS = 0.6
 """Of the offsets per batch: with the same number the old checkpoint would cut the same batches."""
 
 
+@fault(
+    "restore_old_checkpoint",
+    back_s=7,
+    ends="cure",
+    identity=True,
+    suggestion=Suggestion(9, "a copy put back", expect="harmless", aside=True),
+)
 @dataclass
 class OldCheckpoint:
     """Put a checkpoint back from a copy that is some batches old, and let it cut other batches."""
@@ -74,6 +83,13 @@ class OldCheckpoint:
         return "nothing to put back"
 
 
+@fault(
+    "lose_table",
+    back_s=73,
+    ends="cure",
+    identity=True,
+    suggestion=Suggestion(10, "put back after it was missed", expect="named", aside=True),
+)
 @dataclass
 class LostTable:
     """Take a table away while the job is stopped; submit it, and hear what it says."""
@@ -110,6 +126,7 @@ class LostTable:
         return "table put back, job submitted again"
 
 
+@fault("recreate_topic", back_s=60, ends="run", identity=True, one_topic=True)
 @dataclass
 class RecreatedTopic:
     """Delete the topic, make it again under its name, and fill it beyond what the job has read."""
@@ -151,6 +168,20 @@ class RecreatedTopic:
         return "the run ends here"
 
 
+def _compacted_already(pipeline: Pipeline) -> Iterator[str]:
+    """What is allowed can do no harm."""
+    if pipeline.source.compacted:
+        yield ("compact_topic is allowed here, as the pipeline says compacted: true: take it out")
+
+
+@fault(
+    "compact_topic",
+    back_s=89,
+    ends="cure",
+    identity=True,
+    one_topic=True,
+    misfits=_compacted_already,
+)
 @dataclass
 class CompactedTopic:
     """Let the broker compact the topic; submit the job, and hear what it says."""
@@ -173,6 +204,7 @@ class CompactedTopic:
         return "cleanup.policy=delete, job submitted again"
 
 
+@fault("second_driver", back_s=6, identity=True)
 @dataclass
 class SecondDriver:
     """Start a second driver of the run beside the one that the cluster runs."""

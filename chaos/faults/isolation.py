@@ -8,9 +8,18 @@ from chaos.errors import FaultDidNotApply
 from chaos.faults.broker import draw_broker, still_answers
 from chaos.faults.cluster import busy_worker
 from chaos.faults.fault import Scene
+from chaos.faults.kind import Suggestion, fault
 from infra.process import ProcessId
 
 
+@fault(
+    "disconnect_broker",
+    takes=("hold",),
+    back_s=10,
+    ends="cure",
+    contained=True,
+    suggestion=Suggestion(13, "with --stack containers", aside=True),
+)
 @dataclass
 class DisconnectBroker:
     """Take a broker from the network: it runs on and hears nobody.
@@ -40,6 +49,7 @@ class DisconnectBroker:
         return f"the broker answers again, {joined}"
 
 
+@fault("disconnect_spark_worker", takes=("hold",), back_s=71, ends="cure", contained=True)
 @dataclass
 class DisconnectSparkWorker:
     """Take a worker with all that it runs from the network, as a machine whose cable is pulled.
@@ -68,6 +78,7 @@ class DisconnectSparkWorker:
         return f"{self._daemon}, {joined}"
 
 
+@fault("pause_spark_worker", takes=("hold",), back_s=25, ends="cure")
 @dataclass
 class PauseSparkWorker:
     """Freeze a worker; in a container, with all that it runs, as a machine that hangs.
@@ -93,6 +104,7 @@ class PauseSparkWorker:
         return resumed
 
 
+@fault("lose_packets", takes=("hold",), back_s=10, ends="cure", contained=True)
 @dataclass
 class LosePackets:
     """Drop a share of the packets that come in for a broker.

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 
 from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.cluster import processes
+from chaos.faults.cluster import living_drivers, processes
 from chaos.faults.fault import Scene
-from infra import spark_rest
+from chaos.faults.kind import fault
 from infra.ports import answers, port_of
 
 _KNOWN_AGAIN_S = 120.0
 
 
+@fault("kill_spark_master", takes=("hold",), back_s=5, ends="cure")
 @dataclass
 class KillSparkMaster:
     """SIGKILL the master: jobs run on without it, and it must know them when it is back.
@@ -50,9 +51,3 @@ class KillSparkMaster:
             msg = f"drivers {self._before} before, {known} known and {len(running)} running now"
             raise FaultDidNotApply(msg)
         return f"the master knows {len(known)} driver again, {len(running)} runs, no twin"
-
-
-def living_drivers(scene: Scene) -> list[str]:
-    """The submissions that the master takes for alive."""
-    found = spark_rest.list_drivers(scene.endpoints)
-    return sorted(one.submission_id for one in found if one.state in spark_rest.ALIVE)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
+from chaos.faults.kind import Suggestion, fault
 from infra.proxy import Conditions, Proxy
 
 _AGAIN_S = 30.0
 
 
 @dataclass
-class BadNetwork:
+class _BadNetwork:
     """Slow down or cut what passes between the job and the broker; others keep a good network.
 
     Attributes:
@@ -23,7 +25,7 @@ class BadNetwork:
         bytes_per_s: how much passes where it is slow, per connection and direction.
     """
 
-    cut: bool = False
+    cut: ClassVar[bool]
     hold_s: float = 20.0
     latency_s: float = 0.4
     bytes_per_s: float = 30_000.0
@@ -62,6 +64,30 @@ class BadNetwork:
         return f"{passed} bytes passed slowly"
 
 
+@fault(
+    "slow_network",
+    takes=("hold",),
+    back_s=5,
+    ends="cure",
+    proxied=True,
+    suggestion=Suggestion(11, "a proxy before the broker", aside=True),
+)
+@dataclass
+class SlowNetwork(_BadNetwork):
+    """Hold each piece of data for a while, and let little of it pass."""
+
+    cut = False
+
+
+@fault("cut_network", takes=("hold",), back_s=3, ends="cure", proxied=True)
+@dataclass
+class CutNetwork(_BadNetwork):
+    """Let nothing pass at all."""
+
+    cut = True
+
+
+@fault("reset_connections", back_s=3, proxied=True)
 @dataclass
 class ResetConnections:
     """Reset what connects the job with the broker, at once, as a firewall does that was restarted.

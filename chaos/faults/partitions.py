@@ -5,18 +5,42 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import Named, Scene
+from chaos.faults.kind import fault
 from infra.layout import ROOT, STATE_DIR_VARIABLE
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import add_partitions, end_offsets, records_from
+from windowing.model import Pipeline
+from windowing.model.progress.disorder import Heartbeat, OrderedPer
+from windowing.model.rules import in_log_order
 
 _ACCEPT_S = 300.0
 
 
+def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
+    """A pipeline may name its lanes, or need all records of a value in one."""
+    disorder = pipeline.source.disorder
+    names_lanes = isinstance(disorder, Heartbeat) or (
+        isinstance(disorder, OrderedPer) and disorder.members is not None
+    )
+    if names_lanes:
+        yield (
+            "add_partition cannot be accepted as it stands: the generator names every lane, and "
+            "the new one must be written there first: take it out"
+        )
+    if any(in_log_order(query.window) for query in pipeline.queries):
+        yield (
+            "add_partition sends copies from another partition, and where rows are counted as they "
+            "arrive a value's records stay in theirs: take it out"
+        )
+
+
+@fault("add_partition", back_s=153, ends="cure", one_topic=True, misfits=_accepts_none)
 @dataclass
 class AddedPartition:
     """Give the topic a partition, and records to it; the cure is that somebody accepts it.

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import Named, Scene
+from chaos.faults.kind import fault
 from chaos.readers.log import read_topic
 from jobs.brokers.topics import delete_before, end_offsets
 from jobs.runs import committed_offsets
 
 
+@fault("delete_records", back_s=60, ends="run", one_topic=True)
 @dataclass
 class DeletedRecords:
     """Delete records that the job has not read, as retention does to a job that stood too long.

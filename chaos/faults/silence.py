@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Scene
+from chaos.faults.kind import Suggestion, fault
 from jobs.brokers.topics import end_offsets
 from jobs.runs import committed_offsets
+from windowing.model import Pipeline
 
 _CAUGHT_UP_S = 300.0
 
 
+def _has_one_partition(pipeline: Pipeline) -> Iterator[str]:
+    """With one partition no other could go on."""
+    if pipeline.source.partitions == 1:
+        yield (
+            "silent_partition lets the other partitions go on, and there is one only: take it out"
+        )
+
+
+def _has_others(pipeline: Pipeline) -> bool:
+    """Whether one of several partitions of one topic can fall silent."""
+    return pipeline.join is None and pipeline.source.partitions > 1
+
+
+@fault(
+    "silent_partition",
+    takes=("hold",),
+    back_s=2,
+    ends="cure",
+    reserve=True,
+    one_topic=True,
+    misfits=_has_one_partition,
+    suggestion=Suggestion(8, "its windows wait for it; always the last one", to=_has_others),
+)
 @dataclass
 class SilentPartition:
     """Send records to all partitions but one for a while.

@@ -10,6 +10,7 @@ from typing import Any
 
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import Poisoned, Scene
+from chaos.faults.kind import Suggestion, fault, reads_one_topic
 from chaos.faults.poison import HUGE_BYTES, Poison, extremes, poisons
 from jobs.brokers.producing import control_of, send_all
 from jobs.brokers.topics import allow_records_of, end_offsets, records_from
@@ -20,6 +21,13 @@ Good = Mapping[str, Any]
 """A record that the pipeline takes, by field."""
 
 
+@fault(
+    "duplicate_sends",
+    takes=("records",),
+    back_s=12,
+    one_topic=True,
+    suggestion=Suggestion(3, "they are records of the log, and count twice", to=reads_one_topic),
+)
 @dataclass
 class DuplicateSends:
     """Send records again that the topic holds already, as a producer that was not idempotent did.
@@ -53,6 +61,13 @@ class DuplicateSends:
         return "the log keeps them"
 
 
+@fault(
+    "poison_records",
+    back_s=9,
+    poisons=True,
+    one_topic=True,
+    suggestion=Suggestion(2, "one of each kind must end as a dead letter", to=reads_one_topic),
+)
 @dataclass
 class PoisonRecords:
     """Send one record of each kind that must be refused."""
@@ -68,6 +83,7 @@ class PoisonRecords:
         return "the log keeps them"
 
 
+@fault("huge_records", back_s=6, poisons=True, one_topic=True)
 @dataclass
 class HugeRecords:
     """Send values of ten megabytes, and times at the far ends of what can be written down."""

@@ -14,8 +14,8 @@ from typing import Final
 
 from chaos.handover.shared import Shared, Window, agree, letters_lacking, shared
 from chaos.readers.log import LogRecord, read_topics
-from chaos.readers.output import Output, read_tables
-from chaos.readers.postgres import read_postgres
+from chaos.readers.output import Output
+from chaos.readers.reader import read_output
 from chaos.replay.production import same_windows
 from chaos.verdict.contrast import Change, Contrast
 from infra.endpoints import Endpoints
@@ -154,9 +154,7 @@ def _both(one: Contrast, turned: Contrast) -> Contrast:
 
 
 def _written(run: runs.Run, pipeline: Pipeline) -> Output:
-    if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        return read_postgres(pipeline, run.run)
-    return read_tables(run.table, pipeline, run.run)
+    return read_output(pipeline, run.table, run.run)
 
 
 def _reached(run: runs.Run, pipeline: Pipeline) -> Offsets:

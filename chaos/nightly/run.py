@@ -15,7 +15,7 @@ from pathlib import Path
 from chaos.nightly.parts import Part
 from chaos.nightly.verdicts import PartVerdict
 from chaos.reports.contents import read_report
-from chaos.verdict.checks import Outcome
+from chaos.verdict.check import Outcome
 
 _CODES = {0: Outcome.passed, 3: Outcome.unknown}
 _ENGINE = (sys.executable, "-m", "infra.containers")

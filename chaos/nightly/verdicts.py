@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from chaos.reports.pages import page, write_together
-from chaos.verdict.checks import Outcome
+from chaos.verdict.check import Outcome
 
 FILE, PAGE = "verdicts.json", "README.md"
 

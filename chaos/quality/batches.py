@@ -17,6 +17,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns, window_columns
+from chaos.quality.frames import frames
 from chaos.readers.output import OutputError
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.semantics import Outcome
@@ -214,3 +215,8 @@ def _open(path: Path) -> DeltaTable:
     except TableNotFoundError:
         msg = f"{path}: there is no Delta table: has the pipeline run with this folder?"
         raise OutputError(msg) from None
+
+
+@frames("table")
+def _of_tables(pipeline: Pipeline, folder: Path, run: str) -> RunOutput:
+    return RunTables(folder, pipeline, run)

@@ -1,7 +1,7 @@
-"""What `slackwater run` wrote into a file, as the pandas frames that expectations judge.
+"""Lines that a run wrote, as `slackwater run` does, as the frames that expectations judge.
 
-The same frames as `RunTables` gives of Delta tables, column by column. A file has no counts: what
-became of the records it does not hold is the definition's word, and what is dead the file's.
+The same frames as `RunTables` gives of Delta tables, column by column. Lines have no counts: what
+became of the records it does not hold is the definition's word, and what is dead the lines'.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 from chaos.quality.batches import COUNTED, counted, there_still, to_pandas
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
-from chaos.readers.output import read_files
+from chaos.readers.output import Output
 from windowing.model.fields import value_type
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.semantics import LogEntry, evaluate
@@ -32,20 +31,16 @@ _KINDS: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()
 _INFINITE: Final = {"Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-class RunFiles:
-    """The rows of OUT.jsonl and the dead letters beside it.
+class RunLines:
+    """The rows and dead letters of a run, as the lines of their files.
 
     Args:
-        file: OUT.jsonl.
+        found: the lines, as a reader gives them.
         pipeline: whose output it is.
         log: what was run.
-
-    Raises:
-        OutputError: a file is missing, or is no output.
     """
 
-    def __init__(self, file: str | Path, pipeline: Pipeline, log: Sequence[LogEntry]) -> None:
-        found = read_files(file)
+    def __init__(self, found: Output, pipeline: Pipeline, log: Sequence[LogEntry]) -> None:
         self._pipeline, self._log = pipeline, log
         self._rows = [json.loads(line) for _, line in found.rows]
         self._dead = [json.loads(line) for _, line in found.dead]
@@ -77,7 +72,7 @@ class RunFiles:
         return counted(self._metrics, letters, queries)
 
     def size(self) -> int:
-        """How many rows the file has."""
+        """How many rows there are."""
         return len(self._rows)
 
     @cached_property

@@ -7,6 +7,7 @@ from the environment.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -14,8 +15,9 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from chaos.quality.batches import COUNTED, counted, there_still, to_pandas
+from chaos.quality.batches import COUNTED, RunOutput, counted, there_still, to_pandas
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
+from chaos.quality.frames import frames
 from chaos.readers.postgres import MICROSECONDS, reading, restored, schema_of
 from windowing.model.file.pipeline import Pipeline, Query
 
@@ -124,3 +126,9 @@ def _kind(connection: psycopg.Connection, column: psycopg.Column) -> pa.DataType
     kind = _TYPES.get(known.name) if known else None
     # An array goes by the name of its elements' type.
     return pa.list_(kind) if kind and known and column.type_code == known.array_oid else kind
+
+
+@frames("postgres")
+def _of_schema(pipeline: Pipeline, folder: Path, run: str) -> RunOutput:
+    del folder
+    return PostgresRun(pipeline, run)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow.parquet as pq
 
-from chaos.quality.batches import RunOutput, RunTables, defined_windows, final
+from chaos.quality.batches import RunOutput, defined_windows, final
 from chaos.quality.block import (
     CONSERVED,
     OF_COUNTS,
@@ -24,7 +24,9 @@ from chaos.quality.block import (
     read_block,
     with_defaults,
 )
+from chaos.quality.frames import frames_of
 from chaos.quality.report import QualityError, QualityReport, QualityResult
+from chaos.readers.output import read_files
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics import LogEntry, evaluate
 
@@ -70,7 +72,7 @@ def check(
 
     Args:
         pipeline: its `quality` block is what is expected, and few bad and late records beside it.
-        table_dir: the run's Delta tables; None: it wrote to the pipeline's PostgreSQL tables.
+        table_dir: the folder of the run's tables; None: its sink needs none.
         run: which run.
         log: the whole log, from an independent reader.
         docs_dir: a folder of Great Expectations, made where there is none.
@@ -88,7 +90,8 @@ def check(
     say: Progress = progress or (lambda _: None)
     say("loading Great Expectations")
     checks = with_defaults(pipeline, validate(pipeline, file))
-    tables = written or _output(pipeline, table_dir, run)
+    if written is None:
+        written, log = frames_of(pipeline, Path(table_dir or "."), run, log)
     folder = Path(docs_dir).resolve()
     evidence = _evidence(pipeline, checks, log, folder, say)
     from chaos.quality import docs, suites  # noqa: PLC0415 - seconds, wanted only here
@@ -97,7 +100,7 @@ def check(
     found: dict[int, tuple[bool, str]] = {}
     for name, positions in _by_batch(checks).items():
         say(f"checking {name}")
-        frame = _frame(pipeline, tables, checks[positions[0]])
+        frame = _frame(pipeline, written, checks[positions[0]])
         found |= site.judge(
             batch=name,
             frame=frame,
@@ -111,7 +114,7 @@ def check(
         QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
     ]
     passed = all(result.success for result in results)
-    return QualityReport(passed, results, site.publish(), tables.size())
+    return QualityReport(passed, results, site.publish(), written.size())
 
 
 def check_file(
@@ -125,18 +128,10 @@ def check_file(
         log: the whole log that was run.
         docs_dir: as of `check`.
     """
-    from chaos.quality.file_batches import RunFiles  # noqa: PLC0415 - if wanted
+    from chaos.quality.file_batches import RunLines  # noqa: PLC0415 - if wanted
 
-    written = RunFiles(output, pipeline, log)
+    written = RunLines(read_files(output), pipeline, log)
     return check(pipeline, None, Path(output).name, log, docs_dir, written=written)
-
-
-def _output(pipeline: Pipeline, table_dir: str | Path | None, run: str) -> RunOutput:
-    if table_dir is not None:
-        return RunTables(table_dir, pipeline, run)
-    from chaos.quality.postgres_batches import PostgresRun  # noqa: PLC0415 - if wanted
-
-    return PostgresRun(pipeline, run)
 
 
 def _evidence(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
@@ -22,6 +23,7 @@ from chaos.readers.output import (
     row_identity,
     tally,
 )
+from chaos.readers.reader import reader
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 
@@ -54,16 +56,23 @@ def read_postgres(pipeline: Pipeline, run: str | None = None) -> Output:
     return Output(rows, dead, counts, ordered=False, name=f"PostgreSQL {schema} run {chosen}")
 
 
+@reader("postgres")
+def read_schema(pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
+    """Read the tables of the pipeline's schema; raises as `read_postgres` does."""
+    del folder
+    return read_postgres(pipeline, run)
+
+
 def schema_of(pipeline: Pipeline) -> str:
     """The schema of a pipeline's tables.
 
     Raises:
         OutputError: it has no PostgreSQL sink.
     """
-    if pipeline.sink is None or pipeline.sink.postgres is None:
+    if pipeline.destination.kind != "postgres":
         msg = f"pipeline {pipeline.name} writes to no data base: it has no sink: {{postgres: NAME}}"
         raise OutputError(msg)
-    return pipeline.sink.postgres
+    return pipeline.output
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 from chaos.reports.pages import page, write_together
 from chaos.reports.report_folder import claim
-from chaos.verdict.checks import Outcome
+from chaos.verdict.check import Outcome
 
 
 def write_contents(folder: Path) -> dict[str, str]:

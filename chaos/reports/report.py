@@ -15,7 +15,7 @@ from chaos.history import Kind
 from chaos.reports.pages import write_together
 from chaos.reports.timeline import timeline
 from chaos.run.runner import Report
-from chaos.verdict.checks import Outcome
+from chaos.verdict.check import Outcome
 
 _OF_FAULTS: tuple[Kind, ...] = (
     "fault",

@@ -16,21 +16,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chaos.run.target import Target
-from chaos.verdict.checks import Check, Outcome
+from chaos.verdict.same_state import State, StateError
 from infra.layout import ROOT
 from infra.spark import connector_jars
 
-State = Mapping[tuple[str, str], list[Any]]
-"""By part (a lane or a shard) and table, the rows."""
-
 _CUTS: Final = 3
 _READ_S: Final = 600.0
-
-
-class StateError(RuntimeError):
-    """A clean run without an end, or a state that cannot be read."""
-
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -46,23 +37,18 @@ class Drained:
     ends: Mapping[int, int]
 
 
-def same_state(job: Target, drained: Drained, bootstrap: str) -> Check:
-    """Run the same log again without faults, and compare what both keep at its end.
+def read_states(job: Target, drained: Drained, bootstrap: str) -> Mapping[str, State]:
+    """Run the same log again without faults, and read what both keep at its end.
+
+    It is done by a program of its own, since Spark stays out of here.
 
     Args:
         job: the faulted run; stopped.
         drained: when it had taken in all of a log, before the ends came.
         bootstrap: of the broker, as this process reaches it.
-    """
-    try:
-        states = _read_states(job, drained, bootstrap)
-    except StateError as error:
-        return Check("state", Outcome.unknown, f"nothing to compare with: {error}")
-    return compare_states(states["judged"], states["clean"])
 
-
-def _read_states(job: Target, drained: Drained, bootstrap: str) -> dict[str, State]:
-    """Both states, by a program of its own, since Spark stays out of here.
+    Returns:
+        the states `judged` and `clean`.
 
     Raises:
         StateError: the clean run failed, or a state cannot be read.
@@ -101,32 +87,3 @@ def _read_states(job: Target, drained: Drained, bootstrap: str) -> dict[str, Sta
     for line in lines:
         states[line["run"]][line["part"], line["table"]] = line["rows"]
     return {**states}
-
-
-def compare_states(found: State, wanted: State) -> Check:
-    """Every table of every lane and shard is the same in both.
-
-    Args:
-        found: of the run that is judged.
-        wanted: of the clean one.
-    """
-    rows = sum(len(table) for table in wanted.values())
-    if rows == 0:
-        return Check("state", Outcome.unknown, "the clean run keeps nothing: nothing shown")
-    wrong = [place for place in sorted({*found, *wanted}) if found.get(place) != wanted.get(place)]
-    parts = len({part for part, _ in wanted})
-    detail = f"{rows} rows of state in {parts} lanes and shards, {len(wrong)} tables differ"
-    outcome = Outcome.failed if wrong else Outcome.passed
-    return Check("state", outcome, detail, tuple(_shown(found, wanted, wrong[0])) if wrong else ())
-
-
-def _shown(found: State, wanted: State, place: tuple[str, str]) -> list[str]:
-    """The first differing row of a table in both states."""
-    left, right = found.get(place, []), wanted.get(place, [])
-    longest = max(len(left), len(right))
-    at = next(n for n in range(longest) if left[n : n + 1] != right[n : n + 1])
-    return [
-        f"{place[0]}, table {place[1]}: {len(left)} rows, clean {len(right)}, first in row {at}",
-        f"  faulted: {json.dumps(left[at : at + 1])}",
-        f"  clean:   {json.dumps(right[at : at + 1])}",
-    ]

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from chaos.faults.catalogue import FAULTS
+from chaos.faults.kind import Suggestion
 from chaos.plan import BATCHES_OF_A_FAULT, RESERVE_BATCHES, least_after
 from windowing.model import Pipeline
-from windowing.model.windows.window import WindowClass
 
 _BATCH_MAX: Final = 1_000
 _BATCH_MIN: Final = 10
 _UNKNOWN_BATCH: Final = 300
 _NAME_MAX: Final = 100
-_KEEPING: Final = (WindowClass.SESSION, WindowClass.JOIN, WindowClass.TUPLE)
+_REASON_COLUMN: Final = 43
 
 
 class FirstPlanError(ValueError):
@@ -82,20 +83,17 @@ Fault = tuple[str, str]
 
 def _faults(pipeline: Pipeline) -> list[Fault]:
     """What makes sense for a pipeline, in the order in which it strikes."""
-    found = [("kill_executor", "tasks run again elsewhere, from the state of the batch before")]
-    if pipeline.join is None:
-        found.append(("poison_records", "one of each kind must end as a dead letter"))
-        found.append(("duplicate_sends", "they are records of the log, and count twice"))
-    found.append(("kill_driver", "it goes on from its checkpoint"))
-    if any(query.window.kind in _KEEPING for query in pipeline.queries):
-        why = "the state holds single records or open sessions: a lost file must be named"
-        found.append(("delete_state_delta", why))
-    found.append(("kill_broker", "the source waits, and goes on"))
-    found.append(("lose_last_commit", "a batch is run again, and no row stands twice"))
-    if pipeline.join is None and pipeline.source.partitions > 1:
-        why = "its windows wait for it; always the last one"
-        found.append(("silent_partition", why))
-    return found
+    return [(name, one.why) for name, one in _suggested(pipeline) if not one.aside]
+
+
+def _suggested(pipeline: Pipeline) -> list[tuple[str, Suggestion]]:
+    """What faults say of themselves, in the order of their places."""
+    found = [
+        (name, kind.suggestion)
+        for name, kind in FAULTS.items()
+        if kind.suggestion is not None and kind.suggestion.to(pipeline)
+    ]
+    return sorted(found, key=lambda one: one[1].place)
 
 
 def _fitting(faults: list[Fault], records: int) -> tuple[list[Fault], int]:
@@ -103,7 +101,7 @@ def _fitting(faults: list[Fault], records: int) -> tuple[list[Fault], int]:
     chosen = list(faults)
     while chosen:
         batches = sum(least_after(name) + BATCHES_OF_A_FAULT for name, _ in chosen)
-        batches += RESERVE_BATCHES if chosen[-1][0] == "silent_partition" else 0
+        batches += RESERVE_BATCHES if FAULTS[chosen[-1][0]].reserve else 0
         if records // batches >= _BATCH_MIN:
             return chosen, min(_BATCH_MAX, records // batches)
         # The one that waits for the whole log, then those that the others stand for.
@@ -114,25 +112,36 @@ def _fitting(faults: list[Fault], records: int) -> tuple[list[Fault], int]:
 
 
 def _of_sinks(pipeline: Pipeline) -> list[str]:
-    if pipeline.sink is None or pipeline.sink.postgres is None:
+    if pipeline.destination.kind == "table":
         return []
-    return ["# The run writes tables of its own, and nothing to PostgreSQL."]
+    return [
+        f"# The run writes tables of its own, and nothing to {pipeline.destination.rules.title}."
+    ]
 
 
 def _others(pipeline: Pipeline, chosen: list[str]) -> list[str]:
     """What else there is, to be taken in where it is wanted."""
-    lines = ["# Others, for the place before silent_partition:"]
-    if "silent_partition" not in chosen:
-        lines = ["# Others:"]
-    lines += [
-        "#  - {fault: restore_old_checkpoint, expect: harmless}   # a copy put back",
-        "#  - {fault: lose_table, expect: named}                  # put back after it was missed",
-        "#  - slow_network                                        # a proxy before the broker",
+    last = next((name for name in chosen if FAULTS[name].last_because), None)
+    told = "# Others:" if last is None else f"# Others, for the place before {last}:"
+    others = [(name, one) for name, one in _suggested(pipeline) if one.aside]
+    anywhere = [one for one in others if not _needs_more(one[0])]
+    elsewhere = [one for one in others if _needs_more(one[0])]
+    return [told, *_mentioned(anywhere), *_mentioned(elsewhere)]
+
+
+def _needs_more(fault: str) -> bool:
+    """Whether a fault needs more than Kafka and Spark as processes."""
+    return FAULTS[fault].deploys or FAULTS[fault].contained
+
+
+def _mentioned(others: list[tuple[str, Suggestion]]) -> list[str]:
+    """Faults as comments, their reasons below each other."""
+    steps = [
+        f"#  - {name}" if one.expect is None else f"#  - {{fault: {name}, expect: {one.expect}}}"
+        for name, one in others
     ]
-    if pipeline.schedule == "continuous":
-        lines.append("#  - kill_airflow_task                     # the retry finds the job")
-    lines.append("#  - disconnect_broker                     # with --stack containers")
-    return lines
+    width = max(_REASON_COLUMN, *(len(step) + 3 for step in steps), 0)
+    return [f"{step:{width}}# {one.why}" for step, (_, one) in zip(steps, others, strict=True)]
 
 
 def _relative(file: Path, folder: Path) -> str:

@@ -25,8 +25,6 @@ from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.documents import read_text
 from windowing.model.file.yaml_lines import Path as Place
 from windowing.model.file.yaml_lines import line_of
-from windowing.model.progress.disorder import Heartbeat, OrderedPer
-from windowing.model.rules import in_log_order
 from windowing.semantics.values import ValueReader
 
 _SAMPLE = 2_000
@@ -141,29 +139,8 @@ def _misfits(step: Step, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
     if about.one_topic and pipeline.join is not None:
         topics = " and ".join(part.topic for part in pipeline.source.parts)
         yield f"{fault} works on one topic, and the pipeline joins {topics}: take it out"
-    elif fault == "silent_partition" and pipeline.source.partitions == 1:
-        yield f"{fault} lets the other partitions go on, and there is one only: take it out"
-    elif fault == "add_partition":
-        yield from _of_a_new_partition(pipeline)
-    elif fault == "compact_topic" and pipeline.source.compacted:
-        yield f"{fault} is allowed here, as the pipeline says compacted: true: take it out"
-
-
-def _of_a_new_partition(pipeline: Pipeline) -> Iterator[str]:
-    disorder = pipeline.source.disorder
-    names_lanes = isinstance(disorder, Heartbeat) or (
-        isinstance(disorder, OrderedPer) and disorder.members is not None
-    )
-    if names_lanes:
-        yield (
-            "add_partition cannot be accepted as it stands: the generator names every lane, and "
-            "the new one must be written there first: take it out"
-        )
-    if any(in_log_order(query.window) for query in pipeline.queries):
-        yield (
-            "add_partition sends copies from another partition, and where rows are counted as they "
-            "arrive a value's records stay in theirs: take it out"
-        )
+    else:
+        yield from about.misfits(pipeline)
 
 
 def _of_several_brokers(plan: Plan, kind: StackKind) -> Iterator[str]:

@@ -8,57 +8,13 @@ from typing import Final
 from chaos.faults.catalogue import FAULTS, fault_named
 from chaos.plan import Plan, Step
 from chaos.run.runner import Order
-
-RECOVERY_S: Final[dict[str, float]] = {
-    "kill_executor": 23,
-    "pause_executor": 29,
-    "kill_python_worker": 6,
-    "kill_driver": 96,
-    "kill_spark_worker": 89,
-    "roll_spark_workers": 41,
-    "kill_spark_master": 5,
-    "kill_broker": 10,
-    "pause_broker": 7,
-    "roll_brokers": 2,
-    "disconnect_broker": 10,
-    "disconnect_spark_worker": 71,
-    "pause_spark_worker": 25,
-    "lose_packets": 10,
-    "kill_airflow_task": 95,
-    "kill_airflow_scheduler": 93,
-    "slow_network": 5,
-    "cut_network": 3,
-    "reset_connections": 3,
-    "lose_last_commit": 141,
-    "delete_state_delta": 70,
-    "corrupt_state_delta": 70,
-    "delete_state_snapshot": 5,
-    "corrupt_state_snapshot": 7,
-    "delete_offsets": 72,
-    "corrupt_offsets": 81,
-    "rewind_offsets": 100,
-    "fill_disk": 87,
-    "restore_old_checkpoint": 7,
-    "lose_table": 73,
-    "recreate_topic": 60,
-    "compact_topic": 89,
-    "second_driver": 6,
-    "add_partition": 153,
-    "delete_records": 60,
-    "silent_partition": 2,
-    "duplicate_sends": 12,
-    "poison_records": 9,
-    "huge_records": 6,
-}
-"""Seconds until the job is back, as the nights measured them (`chaos/README.md`), the middle one of
-several; of those that end the run, until it has said why."""
+from chaos.verdict.catalogue import CHECKS
 
 _START_S: Final = 12
 _SUBMIT_S: Final = 45
 _BATCH_S: Final = 3
 _END_S: Final = 12
 _JUDGE_S: Final = 25
-_STATE_S: Final = 30
 
 
 def forecast(order: Order) -> Iterator[str]:
@@ -93,9 +49,9 @@ def seconds(plan: Plan, records: int) -> float:
         plan: the plan.
         records: sent before the job starts.
     """
-    faults = plan.rounds * sum(_hold_s(step) + RECOVERY_S[step.fault] for step in plan.faults)
+    faults = plan.rounds * sum(_hold_s(step) + FAULTS[step.fault].back_s for step in plan.faults)
     batches = -(-records // plan.workload.max_offsets)
-    judged = _JUDGE_S + (_STATE_S if "state" in plan.checks else 0)
+    judged = _JUDGE_S + sum(CHECKS[name].takes_s for name in plan.checks)
     return _START_S + _SUBMIT_S + faults + _BATCH_S * batches + _END_S + judged
 
 

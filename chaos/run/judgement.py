@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 from chaos.plan import Plan
 from chaos.readers.log import read_topics
 from chaos.readers.output import Output, OutputError, read_tables
 from chaos.readers.table_history import note_tables
-from chaos.run.clean_run import same_state
+from chaos.run.clean_run import read_states
 from chaos.run.siege import Siege
 from chaos.verdict import checks
-from chaos.verdict.checks import Check, Outcome
+from chaos.verdict.catalogue import CHECKS
+from chaos.verdict.check import Check, JudgedRun, Outcome
 from chaos.verdict.verify import Verdict, verify, with_records
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
-
-_POISONS = ("poison_records", "huge_records")
 
 
 @dataclass(frozen=True)
@@ -44,25 +42,44 @@ def judge(siege: Siege, bootstrap: str) -> Judgement:
     Raises:
         LogError: the topic cannot be read.
     """
-    plan, job, history = siege.plan, siege.job, siege.history
+    plan, history = siege.plan, siege.history
+    kinds = [CHECKS[name] for name in plan.checks]
     with ThreadPoolExecutor(max_workers=1) as pool:
-        state: Future[Check] | None = None
-        if "state" in plan.checks and siege.drained is not None:
-            state = pool.submit(same_state, job, siege.drained, bootstrap)
+        run = _facts(siege)
+        if siege.drained is not None and any("states" in kind.asks for kind in kinds):
+            reading = pool.submit(read_states, siege.job, siege.drained, bootstrap)
+            run = replace(run, states=reading.result)
         found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
-        verdict: Verdict | None = None
         try:
             verdict, output = _compared(siege, bootstrap)
-            found += _judge_output(siege, verdict, output)
         except OutputError as error:  # a job that never came to a batch has none
             found.append(Check("deterministic", Outcome.unknown, f"nothing to compare: {error}"))
-            found.append(checks.recovered(history, plan.recovery.within_us / 1e6))
-        if state is not None:
-            found.append(state.result())
-        elif "state" in plan.checks and siege.scene.log is None:
-            detail = "the run did not take in all of its log: nothing to compare"
-            found.append(Check("state", Outcome.unknown, detail))
-    return Judgement(tuple(sorted(found, key=lambda check: _place(plan, check))), verdict)
+            found.append(checks.recovered(history, run.within_s))
+            kinds = [kind for kind in kinds if "states" in kind.asks]
+        else:
+            run = replace(run, verdict=verdict, output=output)
+        # The clean run goes on meanwhile.
+        kinds.sort(key=lambda kind: "states" in kind.asks)
+        found += [kind.judge(run) for kind in kinds if kind.when(run)]
+    return Judgement(tuple(sorted(found, key=lambda check: _place(plan, check))), run.verdict)
+
+
+def _facts(siege: Siege) -> JudgedRun:
+    """What is known of a run before its output is read."""
+    source = siege.job.accepted.source
+    return JudgedRun(
+        faults=[step.fault for step in siege.plan.faults],
+        history=siege.history,
+        verdict=None,
+        output=None,
+        lanes={
+            source.lane(number): source.begins_at(number, source.event_time.field)
+            for number in range(source.partitions)
+        },
+        poisoned=siege.poison,
+        within_s=siege.plan.recovery.within_us / 1e6,
+        taken=siege.scene.log is not None,
+    )
 
 
 def _place(plan: Plan, check: Check) -> int:
@@ -85,29 +102,3 @@ def _compared(siege: Siege, bootstrap: str) -> tuple[Verdict, Output]:
         _, read = committed_offsets(job.checkpoint)
         log = [one for one in siege.scene.log if one.offset < read.get(one.partition, 0)]
     return with_records(verify(pipeline, log, output), pipeline, log), output
-
-
-def _judge_output(siege: Siege, verdict: Verdict, output: Output) -> Iterator[Check]:
-    """The checks that need history, log and tables only."""
-    plan, history = siege.plan, siege.history
-    source = siege.job.accepted.source
-    lanes = {
-        source.lane(number): source.begins_at(number, source.event_time.field)
-        for number in range(source.partitions)
-    }
-    for name in plan.checks:
-        match name:
-            case "deterministic":
-                yield checks.deterministic(verdict)
-            case "exactly_once":
-                yield checks.exactly_once(verdict)
-            case "progress":
-                yield checks.progress(history, lanes)
-            case "poison" if any(step.fault in _POISONS for step in plan.faults):
-                yield checks.poison(siege.poison, output)
-            case "recovered":
-                yield checks.recovered(history, plan.recovery.within_us / 1e6)
-            case "one_job" if any(history.of("deployed")):
-                yield checks.one_job(history)
-            case "named" if any(history.of("named")):
-                yield checks.named(history)

@@ -23,8 +23,7 @@ from chaos.run.judgement import judge
 from chaos.run.siege import Siege
 from chaos.run.site import News, Site, StackKind, site
 from chaos.run.target import Target
-from chaos.verdict import checks
-from chaos.verdict.checks import Check, Outcome
+from chaos.verdict.check import Check, Outcome, merged
 from chaos.workload.feed import cut, in_its_lanes
 from chaos.workload.own_pipeline import own_pipeline
 from chaos.workload.records import Sent
@@ -57,7 +56,7 @@ class Report:
     @property
     def outcome(self) -> Outcome:
         """Failed if a check failed, else unknown if one is unknown, else passed."""
-        return checks.merged(self.checks)
+        return merged(self.checks)
 
 
 @dataclass(frozen=True)

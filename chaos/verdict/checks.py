@@ -7,53 +7,34 @@ makes it unsupported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from chaos.faults.catalogue import FAULTS
 from chaos.faults.fault import Poisoned
 from chaos.history import History
 from chaos.readers.output import Output
+from chaos.verdict.check import Check, JudgedRun, Outcome, check
 from chaos.verdict.verify import Verdict
 
 
-class Outcome(StrEnum):
-    """What a check came to."""
-
-    passed = "passed"
-    failed = "failed"
-    unknown = "unknown"
-    unsupported = "unsupported"
+def _sent_poison(run: JudgedRun) -> bool:
+    """Whether the plan has a fault that sends records which must be refused."""
+    return any(FAULTS[name].poisons for name in run.faults)
 
 
-@dataclass(frozen=True)
-class Check:
-    """One check and its outcome.
-
-    Attributes:
-        name: of the check, as in plans.
-        outcome: what it came to.
-        detail: the figures, in one sentence.
-        evidence: lines that show a failure.
-    """
-
-    name: str
-    outcome: Outcome
-    detail: str
-    evidence: tuple[str, ...] = ()
+def _deployed(run: JudgedRun) -> bool:
+    """Whether a deployment was struck."""
+    return any(run.history.of("deployed"))
 
 
-def merged(checks: Iterable[Check]) -> Outcome:
-    """What checks come to together; none at all is unknown."""
-    outcomes = {check.outcome for check in checks}
-    for worst in (Outcome.failed, Outcome.unknown, Outcome.unsupported):
-        if worst in outcomes:
-            return worst
-    return Outcome.passed if outcomes else Outcome.unknown
+def _took_something(run: JudgedRun) -> bool:
+    """Whether a fault took something from the job that it might have to name."""
+    return any(run.history.of("named"))
 
 
+@check("deterministic", order=1)
 def deterministic(verdict: Verdict) -> Check:
     """Every revision of every window is the definition's, byte for byte, and nothing else is."""
     totals = zip(verdict.rows.totals, verdict.dead.totals, strict=True)
@@ -69,6 +50,7 @@ def deterministic(verdict: Verdict) -> Check:
     return _check("deterministic", good, detail, evidence)
 
 
+@check("exactly_once", order=2)
 def exactly_once(verdict: Verdict) -> Check:
     """What an independent reader saw is what was applied, outside, dropped or dead; once each."""
     duplicated = verdict.rows.totals[1] + verdict.dead.totals[1]
@@ -77,21 +59,23 @@ def exactly_once(verdict: Verdict) -> Check:
     return _check("exactly_once", good, f"{detail}; {duplicated} identities twice")
 
 
-def poison(sent: Sequence[Poisoned], output: Output) -> Check:
+@check("poison", order=5, when=_sent_poison)
+def poison(poisoned: Sequence[Poisoned], output: Output) -> Check:
     """Every record that was sent to be refused is a dead letter, with the reason it must have."""
     by_place = {(int(i[1]), int(i[2])): line for i, line in output.dead if i[3] == "null"}
     missing = [
         f"partition {one.partition}, offset {one.offset}: should be refused as {one.reason}, found "
         f"{by_place.get((one.partition, one.offset), 'no dead letter')}"
-        for one in sent
+        for one in poisoned
         if f'"reason":"{one.reason}"' not in by_place.get((one.partition, one.offset), "")
     ]
-    detail = f"{len(sent) - len(missing)} of {len(sent)} poisoned records are dead letters"
-    if not sent:
+    detail = f"{len(poisoned) - len(missing)} of {len(poisoned)} poisoned records are dead letters"
+    if not poisoned:
         return Check("poison", Outcome.unknown, "no poison was sent: nothing shown")
     return _check("poison", not missing, detail, tuple(missing))
 
 
+@check("progress", order=4)
 def progress(history: History, lanes: Mapping[str, int | None]) -> Check:
     """No lane's progress or offsets fall, and no window is sent before all lanes have passed it.
 
@@ -147,6 +131,7 @@ def _reached(entry: Any) -> int:
     return _NEVER if entry["progress_us"] is None else int(entry["progress_us"])
 
 
+@check("recovered", order=6)
 def recovered(history: History, within_s: float) -> Check:
     """After every fault a whole new batch was committed within the bound."""
     stuck = [f"{e['name']}: no new batch for {e['seconds']:.1f} s" for e in history.of("stuck")]
@@ -179,6 +164,7 @@ def took_effect(history: History, planned: int) -> Check:
     return Check("took effect", outcome, detail, (*failed.values(), *refused.values()))
 
 
+@check("one_job", order=8, when=_deployed)
 def one_job(history: History) -> Check:
     """A deployment that was struck comes through, and one driver runs; never two at once."""
     answers = list(history.of("deployed"))
@@ -194,6 +180,7 @@ def one_job(history: History) -> Check:
     return _check("one_job", not wrong, detail, wrong)
 
 
+@check("named", order=7, when=_took_something)
 def named(history: History) -> Check:
     """What was taken from the job is named in its error; or it went on, and has lost nothing."""
     answers = list(history.of("named"))

@@ -17,7 +17,7 @@ from jobs.runs.owner import Owner
 from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import Tables, Token
-from windowing.spark.sinks import postgres, table
+from windowing.spark.sinks import sink_of
 
 TOPICS_FILE = "topics.json"
 """In the run's folder: the ids of the topics that it was begun with."""
@@ -144,7 +144,4 @@ class Identity:
 
     def _tables(self, since: int) -> Tables:
         """What the sink has of the run; of batches that Spark has forgotten, none is asked for."""
-        sink = self._pipeline.sink
-        if sink is not None and sink.postgres is not None:
-            return postgres.kept(self._pipeline, sink.postgres, self._run, since)
-        return table.kept(self._pipeline, self._folder, self._run, since)
+        return sink_of(self._pipeline).kept(self._pipeline, self._folder, self._run, since)

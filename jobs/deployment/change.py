@@ -85,8 +85,7 @@ def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:
 
 
 def _place(pipeline: Pipeline) -> str:
-    in_postgres = pipeline.sink is not None and pipeline.sink.postgres is not None
-    return f"{'the schema' if in_postgres else 'the tables'} {pipeline.output}"
+    return f"{pipeline.destination.rules.place} {pipeline.output}"
 
 
 def _other_code(pipeline: Pipeline) -> Iterator[str]:

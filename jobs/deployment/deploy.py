@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
-
 from infra.endpoints import Endpoints
 from jobs.brokers.topics import offsets_at
 from jobs.deployment.change import Change, Kind, compare
@@ -22,10 +20,7 @@ from jobs.runs.placement import Placement, place, with_place
 from jobs.runs.submission import living, submit, take_file
 from windowing.model import Pipeline, PipelineError
 from windowing.model.lengths import instant_us
-from windowing.spark.sinks import postgres
-from windowing.spark.sinks.growth import additions, conflicts
-from windowing.spark.sinks.rows import schemas
-from windowing.spark.sinks.table import schemas_in
+from windowing.spark.sinks import SinkUnreachable, sink_of
 
 _EARLIEST = -2
 """Spark's word for the first offset of a partition that is there."""
@@ -223,19 +218,14 @@ def _beginning(pipeline: Pipeline, first: dict[int, int] | None) -> Iterator[str
 
 def _placed(endpoints: Endpoints, pipeline: Pipeline) -> tuple[Placement, list[str]]:
     """Where the rows of a new run go, and what the tables there are given for it."""
-    want = schemas(pipeline)
-    if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        try:
-            placement = place(pipeline, lambda name: postgres.clashes(pipeline, name))
-        except psycopg.OperationalError as error:
-            said = " ".join(str(error).split()) or type(error).__name__
-            told = f"PostgreSQL does not answer here ({said}): the job looks at its tables itself"
-            return Placement(pipeline.output, {}), [told]
-        return placement, postgres.additions(pipeline, placement.name)
+    sink = sink_of(pipeline)
 
-    def have(name: str) -> dict[str, object]:
-        return schemas_in(table_of(endpoints, with_place(pipeline, name)), want)
+    def folder_of(name: str) -> Path:
+        return table_of(endpoints, with_place(pipeline, name))
 
-    placement = place(pipeline, lambda name: conflicts(have(name), want))
-    there = have(placement.name)
-    return placement, additions(there, want) if there else []
+    try:
+        placement = place(pipeline, lambda name: sink.clashes(pipeline, name, folder_of))
+        return placement, sink.additions(pipeline, placement.name, folder_of)
+    except SinkUnreachable as error:
+        told = f"{error}: the job looks at its tables itself"
+        return Placement(pipeline.output, {}), [told]

@@ -59,7 +59,7 @@ def _version(base: str, number: int) -> str:
 
 def is_version_of(old: Pipeline, new: Pipeline) -> bool:
     """Whether the place of a run's rows is the one that a file names, or a version of it."""
-    if _in_postgres(old) != _in_postgres(new):
+    if old.destination.kind != new.destination.kind:
         return False
     found = _VERSION.fullmatch(old.output)
     return old.output == new.output or (found is not None and found[1] == new.output)
@@ -76,13 +76,9 @@ def with_place(pipeline: Pipeline, name: str, *, like: Pipeline | None = None) -
     Raises:
         PipelineError: no folder or schema can have the name, as one that is too long.
     """
-    kind = "postgres" if _in_postgres(like or pipeline) else "table"
-    if name == pipeline.output and _in_postgres(pipeline) == (kind == "postgres"):
+    kind = (like or pipeline).destination.kind
+    if name == pipeline.output and pipeline.destination.kind == kind:
         return pipeline
     document = {**yaml.safe_load(pipeline.text), "sink": {kind: name}}
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
     return parse_pipeline(text, f"{pipeline.name} with its rows in {name}")
-
-
-def _in_postgres(pipeline: Pipeline) -> bool:
-    return pipeline.sink is not None and pipeline.sink.postgres is not None

@@ -7,7 +7,7 @@ about is found by judging its record again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -146,6 +146,29 @@ def _spread(letters: list[Letter], most: int) -> Iterator[Letter]:
     yield from (ordered[place] for _, place in sorted(ranked)[:most])
 
 
+Letters = tuple[list[Letter], int | None]
+"""Dead letters of a run, and how many records it has read; None: nobody counted them."""
+
+
+def letters_of(pipeline: Pipeline, folder: Path, run: str) -> Letters | None:
+    """The dead letters of a run, with what each is about; None: only its sink's reader knows them.
+
+    Args:
+        pipeline: whose run it is.
+        folder: of the run's tables, for a sink that writes files.
+        run: which run.
+
+    Raises:
+        DeadLettersError: they are not there, or cannot be read.
+    """
+    looking: dict[str, Callable[[], Letters]] = {
+        "table": partial(in_tables, folder, run),
+        "postgres": partial(in_postgres, pipeline.output, run),
+    }
+    kind = pipeline.destination.kind
+    return looking[kind]() if kind in looking else None
+
+
 def in_tables(folder: Path, run: str) -> tuple[list[Letter], int | None]:
     """The dead letters of a run in Delta tables, and how many records it has read.
 
@@ -258,17 +281,30 @@ class _Judge:
             raise DeadLettersError(msg) from None
 
 
+def of_lines(lines: Iterable[str], place: str) -> list[Letter]:
+    """The letters in lines of JSON, as a reader of outputs gives them.
+
+    Args:
+        lines: a letter each.
+        place: where they stand, for messages.
+
+    Raises:
+        DeadLettersError: a line is no letter.
+    """
+    letters = []
+    for number, line in enumerate(lines, 1):
+        try:
+            letters.append(Letter(**json.loads(line)))
+        except (ValueError, TypeError):
+            msg = f"{place}:{number}: no dead letter: is it the OUT.dead.jsonl that `run` wrote?"
+            raise DeadLettersError(msg) from None
+    return letters
+
+
 def _lines(file: Path) -> list[Letter]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeError) as error:
         msg = f"{file} cannot be read ({error}): give the OUT.jsonl of `run`, whose dead letters it"
         raise DeadLettersError(msg + " stands beside") from None
-    letters = []
-    for number, line in enumerate(lines, 1):
-        try:
-            letters.append(Letter(**json.loads(line)))
-        except (ValueError, TypeError):
-            msg = f"{file}:{number}: no dead letter: is it the OUT.dead.jsonl that `run` wrote?"
-            raise DeadLettersError(msg) from None
-    return letters
+    return of_lines(lines, str(file))

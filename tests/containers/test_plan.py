@@ -11,7 +11,7 @@ import pytest
 
 from chaos.run.fitting import make_order
 from chaos.run.runner import run_plans
-from chaos.verdict.checks import Outcome
+from chaos.verdict.check import Outcome
 from infra.layout import ROOT, Layout
 
 pytestmark = [

@@ -82,8 +82,7 @@ def run(spark: SparkSession, pipeline: Pipeline, log: Sequence[LogRecord], folde
     from windowing.spark.sinks import PostgresSink
 
     assert pipeline.sink is not None
-    assert pipeline.sink.postgres is not None
-    sink = PostgresSink(pipeline, pipeline.sink.postgres, "r1")
+    sink = PostgresSink(pipeline, pipeline.output, "r1")
 
     def twice(batch: DataFrame, batch_id: int) -> None:
         batch.persist()

@@ -22,7 +22,8 @@ from windowing.engine.input.values import ValueRules
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.lengths import LENGTH_MAX
-from windowing.model.limits import EARLIEST, LATEST, POSTGRES_EARLIEST
+from windowing.model.limits import EARLIEST, LATEST
+from windowing.model.sinks.postgres import POSTGRES_EARLIEST
 from windowing.runtime.local import run
 
 _EXAMPLES = max(settings.default.max_examples // 4, 12) if settings.default else 12

@@ -20,9 +20,6 @@ EARLIEST, LATEST = -3 * 2**61, 3 * 2**61
 """Legal are times, and values of other attributes that windows lie over, from EARLIEST up to, not
 including, LATEST."""
 
-POSTGRES_EARLIEST = -(2 * 10**17)
-"""PostgreSQL's timestamps begin in 4714 BC: no window may begin before this, 340 years later."""
-
 WINDOWS_OF_A_RECORD = 1_000_000
 
 
@@ -51,22 +48,12 @@ def _beyond(what: str, rule: str) -> WindowError:
     return WindowError("E_VALUE", f"{what}, and must be {rule}")
 
 
-def check_postgres_origin(window: Window) -> None:
-    """Whether PostgreSQL can hold the start of a window at the origin.
-
-    Raises:
-        WindowError: E_VALUE.
-    """
-    if window.origin < POSTGRES_EARLIEST:
-        rule = f"at least {POSTGRES_EARLIEST} for a PostgreSQL sink, whose times begin in 4714 BC"
-        raise _beyond(f"ORIGIN {window.origin}", rule)
-
-
 def earliest_of(pipeline: Pipeline) -> int:
-    """The earliest time, or value of another attribute, that some sink can hold windows of."""
-    if pipeline.sink is None or pipeline.sink.postgres is None:
+    """The earliest time, or value of another attribute, that its sink can hold windows of."""
+    earliest = pipeline.destination.rules.earliest
+    if earliest is None:
         return EARLIEST
-    return POSTGRES_EARLIEST + max(map(_reach_back, pipeline.queries))
+    return earliest + max(map(_reach_back, pipeline.queries))
 
 
 def _reach_back(query: Query) -> int:

@@ -55,8 +55,6 @@ def _check_file(value: object) -> str:
 # what is put before and behind; PostgreSQL 63.
 PipelineName = Annotated[str, BeforeValidator(partial(check_name, most=200))]
 TopicName = Annotated[str, BeforeValidator(partial(check_name, most=249))]
-TableName = Annotated[str, BeforeValidator(partial(check_name, most=200))]
-SchemaName = Annotated[str, BeforeValidator(partial(check_name, most=63))]
 PlanName = Annotated[str, BeforeValidator(partial(check_name, most=100))]
 ColumnName = Annotated[str, BeforeValidator(partial(check_name, most=128))]
 QueryName = Annotated[str, BeforeValidator(_check_query)]

@@ -2,31 +2,67 @@
 
 from __future__ import annotations
 
-from pydantic import model_validator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Annotated, Any, Final
 
-from windowing.model.names import SchemaName, TableName
+from pydantic import BaseModel, BeforeValidator, create_model
+
+from windowing.model.names import check_name
+from windowing.model.registry import declared_names
+from windowing.model.sinks import postgres, table
+from windowing.model.sinks.rules import SinkRules
 from windowing.model.source import SpecModel
 
+_OURS: Final[Mapping[str, SinkRules]] = {"table": table.RULES, "postgres": postgres.RULES}
 
-class Sink(SpecModel):
-    """Where rows go: one of these.
+
+@dataclass(frozen=True)
+class Sink:
+    """Where rows go.
 
     Attributes:
-        table: Delta tables in a folder of this name under the tables' folder.
-        postgres: PostgreSQL tables in a schema of this name.
+        kind: the key under `sink:`, which names a sink of ours or of a plug-in.
+        name: of the folder, schema, or whatever holds the rows there.
     """
 
-    table: TableName | None = None
-    postgres: SchemaName | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Sink:
-        if (self.table is None) == (self.postgres is None):
-            msg = "name one place: sink: {table: NAME} or sink: {postgres: NAME}"
-            raise ValueError(msg)
-        return self
+    kind: str
+    name: str
 
     @property
-    def name(self) -> str:
-        """The name of the folder or schema."""
-        return self.table or self.postgres or ""
+    def rules(self) -> SinkRules:
+        """What it asks of a pipeline."""
+        return _rules(self.kind)
+
+
+def parse_sink(value: object) -> object:
+    """Read the section `sink:`, which names one place; no plug-in is imported for it.
+
+    Raises:
+        ValueError: it names none, or several.
+        ValidationError: it has a key that is no sink, or a name that its sink cannot have.
+    """
+    if value is None or isinstance(value, Sink):
+        return value
+    kinds = (*_OURS, *(kind for kind in declared_names("sinks") if kind not in _OURS))
+    given = _section(kinds).model_validate(value).model_dump(exclude_none=True)
+    if len(given) != 1:
+        msg = f"name one place: {' or '.join(f'sink: {{{kind}: NAME}}' for kind in kinds)}"
+        raise ValueError(msg)
+    [(kind, name)] = given.items()
+    return Sink(kind, name)
+
+
+def _rules(kind: str) -> SinkRules:
+    return _OURS[kind] if kind in _OURS else SinkRules(kind)
+
+
+@cache
+def _section(kinds: tuple[str, ...]) -> type[BaseModel]:
+    """The section as pydantic checks it: a key for each sink, whose name keeps to its rules."""
+    fields: dict[str, Any] = {}
+    for kind in kinds:
+        checked = BeforeValidator(partial(check_name, most=_rules(kind).name_most))
+        fields[kind] = (Annotated[str, checked] | None, None)
+    return create_model("Sink", __base__=SpecModel, **fields)

@@ -14,7 +14,7 @@ from chaos.batch_comparison.report import write_cuts
 from chaos.batch_comparison.run import CutsReport, Emitted, clean_log, run_cuts, shows
 from chaos.plan import kind_of
 from chaos.readers.log import LogRecord
-from chaos.verdict.checks import Outcome
+from chaos.verdict.check import Outcome
 from chaos.verdict.contrast import contrast
 from windowing.engine.input.batches import batches
 from windowing.model import PipelineError

@@ -1,12 +1,12 @@
 """Faults on real processes, and what they say when there is nothing to hurt."""
 
 import random
+import re
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -15,7 +15,7 @@ from chaos.errors import Unsupported
 from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
 from chaos.faults.catalogue import FAULTS
 from chaos.faults.checkpoint import LoseLastCommit
-from chaos.plan import _LAST, FaultName
+from chaos.verdict.catalogue import CHECKS
 from infra import process
 from infra.endpoints import Endpoints
 from infra.layout import Layout
@@ -77,8 +77,16 @@ def test_a_process_of_this_machine_has_no_network_to_be_taken_from(reach: LocalR
     assert reach.keep_packets("kafka") == 0
 
 
-def test_plans_and_catalogue_have_the_same_faults() -> None:
-    assert set(get_args(FaultName)) == set(FAULTS)
+def test_the_readme_has_a_row_for_every_fault_and_check() -> None:
+    text = (PIPELINE.parents[1] / "chaos" / "README.md").read_text(encoding="utf-8")
+    rows = (line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
+    named = {name for first in rows for name in re.findall(r"`(\w+)`", first)}
+    assert {*FAULTS, *CHECKS} <= named
+
+
+def test_what_no_fault_can_follow_ends_the_run_or_needs_the_reserve() -> None:
+    last = {name for name, kind in FAULTS.items() if kind.last_because}
+    assert last == {"delete_records", "recreate_topic", "silent_partition"}
 
 
 def test_a_fault_takes_its_parameters_from_the_plan() -> None:
@@ -92,11 +100,6 @@ def test_with_no_job_there_is_nothing_to_hurt(tmp_path: Path) -> None:
         faults.strike(lambda: faults.kill_executor(layout), batches=1)
     with pytest.raises(FaultDidNotApply, match="no driver runs"):
         faults.kill_driver(layout)
-
-
-def test_what_can_only_come_last_is_what_ends_the_run_or_needs_the_reserve() -> None:
-    last = {name for name, kind in FAULTS.items() if kind.ends == "run" or kind.reserve}
-    assert set(_LAST) == last
 
 
 class Job:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from chaos.nightly.parts import Part, all_parts, choose
 from chaos.nightly.run import run_parts
 from chaos.nightly.verdicts import PartVerdict, keep, read_verdicts
-from chaos.verdict.checks import Outcome
+from chaos.verdict.check import Outcome
 from slackwater.main import app
 
 PARTS = all_parts(1, Path("reports"))

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from chaos.quality import QualityReport, QualityResult, check, read_block, validate
 from chaos.quality.batches import RunTables
 from chaos.quality.block import SHARE_MAX, with_defaults
-from chaos.quality.file_batches import RunFiles
+from chaos.quality.file_batches import RunLines
 from chaos.quality.results import FILE, LINES_MAX, keep
+from chaos.readers.output import read_files
 from jobs.tools.recording import write_events
 from slackwater.main import app
 from tests.chaos.verdict.test_verify import write_tables
@@ -140,7 +141,7 @@ def test_what_run_wrote_into_a_file_is_judged_alike(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     write_tables(tmp_path / "tables", spec, evaluate(spec, entries))
     tables = RunTables(tmp_path / "tables", spec, "r1")
-    written = RunFiles(tmp_path / "out.jsonl", spec, entries)
+    written = RunLines(read_files(tmp_path / "out.jsonl"), spec, entries)
     names = [query.name for query in spec.queries]
     assert_frame_equal(written.counts(names), tables.counts(names), check_dtype=False)
     for query in spec.queries:

@@ -40,7 +40,7 @@ def test_a_pipeline_of_its_own_computes_the_same() -> None:
     assert (own.name, own.source.topic) == ("flight_delays-trial", "other")
     assert own.sink is not None
     assert ours.sink is not None
-    assert own.sink.table != ours.sink.table
+    assert own.sink.name != ours.sink.name
     assert own.queries == ours.queries
     assert own_pipeline(PIPELINE, "trial").fingerprint == ours.fingerprint
     assert own_pipeline(PIPELINE, "trial", shards=3).shards == 3

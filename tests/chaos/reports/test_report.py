@@ -13,7 +13,7 @@ from chaos.reports.report import fault_rows, write_report
 from chaos.reports.timeline import lag, progress_days, throughput, timeline
 from chaos.run.runner import Report
 from chaos.run.watch import JobFailed, Watch
-from chaos.verdict.checks import Check, Outcome
+from chaos.verdict.check import Check, Outcome
 
 PLAN = """\
 name: small

@@ -14,7 +14,7 @@ from chaos.run.judgement import judge
 from chaos.run.siege import Siege
 from chaos.run.site import Site
 from chaos.run.target import Target
-from chaos.verdict.checks import Outcome, merged
+from chaos.verdict.check import Outcome, merged
 from chaos.workload.feed import Feed
 from infra.endpoints import Endpoints
 from infra.layout import Layout

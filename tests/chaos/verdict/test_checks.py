@@ -7,9 +7,9 @@ import pytest
 from chaos.faults.fault import Poisoned
 from chaos.history import History, read_history
 from chaos.readers.output import Output, dead_letter_identity, row_identity
-from chaos.run.clean_run import compare_states
 from chaos.verdict import checks
-from chaos.verdict.checks import Check, Outcome
+from chaos.verdict.check import Check, Outcome, merged
+from chaos.verdict.same_state import compare_states
 from chaos.verdict.verify import verify
 from windowing.model.file.pipeline import parse_pipeline
 from windowing.model.rows import DeadLetter, dead_letter_line
@@ -145,7 +145,7 @@ def test_without_evidence_the_verdict_is_unknown(lines: list, expected: Outcome)
 
 def test_one_failure_decides_then_one_unknown() -> None:
     def of(*outcomes: Outcome) -> Outcome:
-        return checks.merged(Check("c", one, "") for one in outcomes)
+        return merged(Check("c", one, "") for one in outcomes)
 
     passed, failed, unknown = Outcome.passed, Outcome.failed, Outcome.unknown
     assert of(passed, passed) is passed
@@ -288,7 +288,7 @@ def test_what_cannot_be_done_here_is_no_pass() -> None:
     assert (found.outcome, found.evidence) == (Outcome.unsupported, ("g: no mount",))
     assert checks.took_effect(history(struck, refused), 3).outcome is Outcome.unknown
     passed = Check("c", Outcome.passed, "")
-    assert checks.merged([passed, found]) is Outcome.unsupported
+    assert merged([passed, found]) is Outcome.unsupported
 
 
 def deployed(state: str, most: int, left: tuple[str, ...]) -> tuple[float, str, dict]:

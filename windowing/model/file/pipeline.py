@@ -13,6 +13,7 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 from pydantic import (
+    BeforeValidator,
     Field,
     PrivateAttr,
     ValidationError,
@@ -36,9 +37,8 @@ from windowing.model.fingerprint import fingerprint
 from windowing.model.join import PAIRS, Join, JoinedSource
 from windowing.model.late import Late
 from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
-from windowing.model.limits import check_lengths, check_postgres_origin
+from windowing.model.limits import check_lengths
 from windowing.model.names import PipelineName, QueryName
-from windowing.model.postgres_names import check_postgres_names
 from windowing.model.progress.disorder import Unordered
 from windowing.model.query import Kept, Query, QueryFile
 from windowing.model.rules import (
@@ -50,7 +50,7 @@ from windowing.model.rules import (
     check_step,
 )
 from windowing.model.schedule import Schedule
-from windowing.model.sink import Sink
+from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel, known_fields
 from windowing.model.windows.window import parse_window
 
@@ -80,7 +80,7 @@ class Pipeline(SpecModel):
     accumulation: Accumulation = "accumulating"
     shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
     query_files: dict[QueryName, QueryFile] = Field(alias="queries", default_factory=dict)
-    sink: Sink | None = None
+    sink: Annotated[Sink | None, BeforeValidator(parse_sink)] = None
     schedule: Schedule = "continuous"
     quality: list[dict[str, Any]] = Field(default_factory=list)
     _text: str = PrivateAttr(default="")
@@ -138,7 +138,12 @@ class Pipeline(SpecModel):
     @property
     def output(self) -> str:
         """The name of the folder or schema that rows go to; by default the pipeline's own."""
-        return self.sink.name if self.sink else self.name
+        return self.destination.name
+
+    @property
+    def destination(self) -> Sink:
+        """Where the rows go; if the file does not say, to tables of the pipeline's own name."""
+        return self.sink or Sink("table", self.name)
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
@@ -230,9 +235,8 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
     with _blaming("retention"):
         for step in (late.every, retention.time):
             check_step(source.event_time.field, step, timed=True)
-    if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        with _blaming("join", "select"):
-            check_postgres_names(PAIRS, [*source.key, *source.join.select])
+    with _blaming("join", "select"):
+        pipeline.destination.rules.check_names(PAIRS, [*source.key, *source.join.select])
     return Query(
         name=PAIRS,
         window=source.window,
@@ -250,21 +254,20 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
 def _resolve(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
     """A query with all defaults applied; its own section is blamed for what stands there."""
     source, here = pipeline.source, ("queries", name)
+    rules = pipeline.destination.rules
     late, early = query.late or pipeline.late, query.early or pipeline.early
     retention = query.retention or pipeline.retention or Retention()
     late_path = (*here, "late") if query.late else ("late",)
     with _blaming(*here, "window"):
         window = parse_window(query.window, source.attributes)
     key = [*([window.pattr] if window.pattr else []), *query.group_by]
-    if pipeline.sink is not None and pipeline.sink.postgres is not None:
-        with _blaming(*here):
-            check_postgres_names(name, [*dict.fromkeys(key), *query.aggregates])
+    with _blaming(*here):
+        rules.check_names(name, [*dict.fromkeys(key), *query.aggregates])
     attribute = source.ordered_by(window.attribute)
     timed = attribute == source.event_time.field
     with _blaming(*here, "window"):
         check_lengths(window)
-        if pipeline.sink is not None and pipeline.sink.postgres is not None:
-            check_postgres_origin(window)
+        rules.check_window(window)
         check_idle(window, source.idle_timeout_us)
         check_joined(window, [lane.name for lane in source.joined])
         if not timed:

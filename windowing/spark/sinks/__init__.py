@@ -2,6 +2,17 @@
 
 from windowing.spark.sinks.memory import MemorySink
 from windowing.spark.sinks.postgres import PostgresSink
+from windowing.spark.sinks.sink import SINKS, RunPlace, Sink, SinkUnreachable, sink, sink_of
 from windowing.spark.sinks.table import TableSink
 
-__all__ = ["MemorySink", "PostgresSink", "TableSink"]
+__all__ = [
+    "SINKS",
+    "MemorySink",
+    "PostgresSink",
+    "RunPlace",
+    "Sink",
+    "SinkUnreachable",
+    "TableSink",
+    "sink",
+    "sink_of",
+]

@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
@@ -33,6 +35,7 @@ from windowing.spark.sinks.postgres_views import (
     view_names,
 )
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
+from windowing.spark.sinks.sink import FolderOf, RunPlace, SinkUnreachable, sink
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
     TOKENS,
@@ -67,6 +70,7 @@ _IDENTITY = {
 _RESULT_IDENTITY = ("run", "window_id", "pane", "revision", "op", "key")
 
 
+@sink("postgres")
 class PostgresSink:
     """Writes the frames of each batch of one run; makes schema and tables where they are not.
 
@@ -109,6 +113,41 @@ class PostgresSink:
             self._has_views = is_live()
             if self._has_views:
                 self._show(connection)
+
+    @classmethod
+    def open(cls, place: RunPlace) -> PostgresSink:
+        """Make the sink of a run, and schema and tables where there are none."""
+        schema = place.pipeline.output
+        return cls(place.pipeline, schema, place.run, place.token_of, place.is_live)
+
+    @classmethod
+    def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
+        """What the tables of the pipeline's schema have of a run."""
+        del folder
+        return kept(pipeline, pipeline.output, run, since)
+
+    @classmethod
+    def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
+        """Why the tables of a schema cannot take the rows of a pipeline."""
+        del folder_of
+        with _answering(), _connection() as connection:
+            return growth.conflicts(growth.tables_in(connection, name), _wanted(pipeline))
+
+    @classmethod
+    def additions(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
+        """What the tables of a schema are given for a pipeline."""
+        del folder_of
+        with _answering(), _connection() as connection:
+            have = growth.tables_in(connection, name)
+        return growth.additions(have, _wanted(pipeline)) if have else []
+
+    @classmethod
+    def newest(cls, pipeline: Pipeline) -> str:
+        """In views beside the tables."""
+        views = ", ".join(f'{pipeline.output}."{name}"' for name in view_names(pipeline)) or "none"
+        return (
+            f"the rows of {pipeline.name} are in PostgreSQL; its views of the newest rows: {views}"
+        )
 
     def _show(self, connection: psycopg.Connection) -> None:
         """Have the views show this run; a run in the shadow may have other keys."""
@@ -225,27 +264,6 @@ def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
     return Tables(f"PostgreSQL schema {schema}", tokens, tables)
 
 
-def clashes(pipeline: Pipeline, schema: str) -> list[str]:
-    """Why the tables of a schema cannot take the rows of a pipeline; makes none.
-
-    Raises:
-        psycopg.OperationalError: no data base answers.
-    """
-    with _connection() as connection:
-        return growth.conflicts(growth.tables_in(connection, schema), _wanted(pipeline))
-
-
-def additions(pipeline: Pipeline, schema: str) -> list[str]:
-    """What the tables of a schema are given for a pipeline; nothing, where there are none yet.
-
-    Raises:
-        psycopg.OperationalError: no data base answers.
-    """
-    with _connection() as connection:
-        have = growth.tables_in(connection, schema)
-    return growth.additions(have, _wanted(pipeline)) if have else []
-
-
 def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:
     """The tables that a pipeline needs beside those of the batches."""
     keys = {query.name: tuple(dict.fromkeys(query.key)) for query in pipeline.queries}
@@ -276,6 +294,21 @@ def _tokens(
     )
     rows = connection.execute(select, [run, *values])
     return tokens_of(dict(zip(TOKEN_SCHEMA.names, row, strict=True)) for row in rows)
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Say it in a clause if no data base answers.
+
+    Raises:
+        SinkUnreachable: none does.
+    """
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        msg = f"PostgreSQL does not answer here ({said})"
+        raise SinkUnreachable(msg) from error
 
 
 def _connection() -> psycopg.Connection:

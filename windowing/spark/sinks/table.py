@@ -23,8 +23,9 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
 from windowing.model import Pipeline
 from windowing.runtime.token import Kept, Tables, Token, admit, due
-from windowing.spark.sinks.growth import additions, check, conformed
+from windowing.spark.sinks.growth import additions, check, conflicts, conformed
 from windowing.spark.sinks.rows import BatchRows, schemas
+from windowing.spark.sinks.sink import FolderOf, RunPlace, sink
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
     TOKENS,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # rows are made and judged without Spark, too
     from pyspark.sql import DataFrame
 
 
+@sink("table")
 class TableSink:
     """Writes the frames of each batch of one run.
 
@@ -84,6 +86,34 @@ class TableSink:
         rows = self._rows.tables(frames, batch_id)
         for name, table in self._tables.items():
             self._commit(name, table, rows.get(name), token)
+
+    @classmethod
+    def open(cls, place: RunPlace) -> TableSink:
+        """Make the sink of a run, and tables where there are none."""
+        return cls(place.pipeline, place.folder, place.run, place.token_of)
+
+    @classmethod
+    def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
+        """What the tables of a folder have of a run."""
+        return kept(pipeline, folder, run, since)
+
+    @classmethod
+    def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
+        """Why the tables in a folder cannot take the rows of a pipeline."""
+        want = schemas(pipeline)
+        return conflicts(schemas_in(folder_of(name), want), want)
+
+    @classmethod
+    def additions(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
+        """What the tables in a folder are given for a pipeline."""
+        want = schemas(pipeline)
+        there = schemas_in(folder_of(name), want)
+        return additions(there, want) if there else []
+
+    @classmethod
+    def newest(cls, pipeline: Pipeline) -> None:
+        """Nowhere else than in the tables."""
+        del pipeline
 
     def _announce(self, token: Token) -> None:
         """Keep the token before any row of its batch: what a table may hold is always known."""

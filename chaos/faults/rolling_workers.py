@@ -1,4 +1,4 @@
-"""No faults but everyday ones: workers, or brokers, are restarted in turn while the job runs."""
+"""No fault but an everyday one: Spark workers are restarted in turn while the job runs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from chaos.control.reach import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.cluster import NOTICED_S, WORKERS, alive_workers
+from chaos.faults.cluster import NOTICED_S, WORKERS, alive_workers, living_drivers
 from chaos.faults.fault import Scene
-from chaos.faults.master import living_drivers
-from infra.ports import answers
+from chaos.faults.kind import fault
 
 
+@fault("roll_spark_workers", takes=("hold",), back_s=41, ends="cure")
 @dataclass
 class RollSparkWorkers:
     """Stop each worker in good order and start it again, one after another, as upgrades do.
@@ -46,40 +46,6 @@ class RollSparkWorkers:
             return "all workers run, and so does the driver"
         scene.submit_job()
         return "all workers run; the driver had ended with its worker, the run is submitted again"
-
-
-@dataclass
-class RollBrokers:
-    """Stop each broker in good order and start it again, one after another, as upgrades do.
-
-    Where each topic has replicas, one of them leads all the time; an only broker is missed.
-
-    Attributes:
-        hold_s: how long to wait once all have had their turn, in seconds.
-    """
-
-    hold_s: float = 0.0
-
-    def inject(self, scene: Scene) -> str:
-        """Restart them all, each when the one before is in sync again.
-
-        Raises:
-            FaultDidNotApply: one does not stop.
-        """
-        brokers = scene.endpoints.brokers
-        for name, port in brokers.items():
-            stopped = scene.reach.stop(scene.reach.daemon(name))
-            if answers(port):
-                msg = f"the broker, {stopped}, but something answers on its port {port}"
-                raise FaultDidNotApply(msg)
-            scene.restart("kafka")
-        count = "the broker" if len(brokers) == 1 else f"{len(brokers)} brokers, one after another,"
-        return f"{count} stopped and started again"
-
-    def heal(self, scene: Scene) -> str:
-        """Start what still stands still."""
-        scene.restart("kafka")
-        return "every broker answers"
 
 
 def _await(scene: Scene, workers: int, what: str) -> None:

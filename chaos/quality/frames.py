@@ -1,0 +1,60 @@
+"""Who gives the frames of a run that expectations judge, by the sink of its pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from chaos.readers.reader import read_output
+from windowing.model import Pipeline
+from windowing.semantics import LogEntry
+
+if TYPE_CHECKING:
+    from chaos.quality.batches import RunOutput
+
+Frames = Callable[[Pipeline, Path, str], "RunOutput"]
+"""Gives what a run wrote, of its pipeline, the folder of its tables, and its name."""
+
+_FRAMES: Final[dict[str, Frames]] = {}
+_Function = TypeVar("_Function", bound=Frames)
+
+
+def frames(key: str) -> Callable[[_Function], _Function]:
+    """Register the decorated function for `sink: {key: NAME}`, whose types it knows."""
+
+    def register(function: _Function) -> _Function:
+        _FRAMES[key] = function
+        return function
+
+    return register
+
+
+def frames_of(
+    pipeline: Pipeline, folder: Path, run: str, log: Iterable[LogEntry]
+) -> tuple[RunOutput, Iterable[LogEntry]]:
+    """What a run wrote, as frames; of a plug-in's sink, made of the lines that its reader gives.
+
+    Args:
+        pipeline: whose run it is.
+        folder: of the run's tables, for a sink that writes files.
+        run: which run.
+        log: all of it; read where nobody else has counted what became of the records.
+
+    Returns:
+        the frames, and the log to go on with: it can be read only once.
+
+    Raises:
+        OutputError: something is missing, or no such run.
+        PluginError: no reader for the sink is there.
+    """
+    for module in ("batches", "postgres_batches"):
+        import_module(f"chaos.quality.{module}")
+    kind = pipeline.destination.kind
+    if kind in _FRAMES:
+        return _FRAMES[kind](pipeline, folder, run), log
+    from chaos.quality.file_batches import RunLines  # noqa: PLC0415 - if wanted
+
+    kept = [*log]
+    return RunLines(read_output(pipeline, folder, run), pipeline, kept), kept

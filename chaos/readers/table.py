@@ -1,0 +1,22 @@
+"""What a run wrote to Delta tables, for whoever asks by the pipeline's sink."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chaos.readers.output import Output, OutputError, read_tables
+from chaos.readers.reader import reader
+from windowing.model import Pipeline
+
+
+@reader("table")
+def read_folder(pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
+    """Read the tables in a run's folder.
+
+    Raises:
+        OutputError: as of `read_tables`; or no folder was given.
+    """
+    if folder is None:
+        msg = f"pipeline {pipeline.name} writes to tables: name their folder"
+        raise OutputError(msg)
+    return read_tables(folder, pipeline, run)

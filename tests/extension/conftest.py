@@ -1,0 +1,46 @@
+"""Installs the toy package as pip would: its modules and its entry points, on the path."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chaos.faults.catalogue import FAULTS
+from chaos.readers.reader import READERS
+from chaos.verdict.catalogue import CHECKS
+from windowing.model.registry import PLUGINS_VARIABLE
+from windowing.spark.sinks import SINKS
+
+PACKAGE = Path(__file__).parent / "package"
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a plug-in registers is gone when its test is over."""
+    monkeypatch.delenv(PLUGINS_VARIABLE, raising=False)
+    for registry in (FAULTS, CHECKS, SINKS, READERS):
+        for name, held in vars(registry).items():
+            monkeypatch.setattr(registry, name, held.copy() if isinstance(held, dict) else held)
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tidepool"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def tidepool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The package, installed; its folder."""
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    info = tmp_path / "site" / f"{project['name']}-{project['version']}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    lines = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(str(PACKAGE))
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    return PACKAGE

@@ -1,0 +1,51 @@
+"""The toy sink under a real stream: what it holds is what the sink of this process holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chaos.readers.reader import read_output
+from tests.sinks.test_sink_tokens import PIPELINE
+from windowing.engine.input.pack import RawRows
+from windowing.model import parse_pipeline
+from windowing.spark.sinks import RunPlace, sink_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    from jobs.file_run import own_session
+
+    with own_session("slackwater tests of plug-ins") as session:
+        yield session
+
+
+@pytest.mark.spark
+def test_a_stream_writes_to_the_sink_of_a_package(
+    spark: SparkSession, tidepool: Path, tmp_path: Path
+) -> None:
+    from jobs.file_run import finish, one_file_a_batch
+    from windowing.spark.plan import emissions
+
+    pipeline = parse_pipeline(PIPELINE.text + "sink: {lines: out}\n")
+    values = [f'{{"ts":{10 * offset},"v":1}}'.encode() for offset in range(9)]
+    log = [
+        {
+            0: RawRows(
+                offsets=[*cut],
+                values=[values[o] for o in cut],
+                controls=[None] * len(cut),
+                append_us=[None] * len(cut),
+            )
+        }
+        for cut in (range(3), range(3, 7), range(7, 9))
+    ]
+    sink = sink_of(pipeline).open(RunPlace(pipeline, "r1", tmp_path / "out"))
+    finish(emissions(one_file_a_batch(spark, log, tmp_path), pipeline), sink.write, tmp_path)
+    assert len(read_output(pipeline, tmp_path / "out", "r1").rows) == 8
