@@ -76,7 +76,7 @@ def ranked_rows(_: Pipeline, query: Query) -> bool:
 
 def defined(_: Pipeline, query: Query) -> bool:
     """Windows that records define."""
-    return query.window.kind.value.startswith("slide_by")
+    return query.window.traits.at_records
 
 
 def by_tuple(_: Pipeline, query: Query) -> bool:

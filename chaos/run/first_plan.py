@@ -9,13 +9,13 @@ from typing import Final
 
 from chaos.plan import BATCHES_OF_A_FAULT, RESERVE_BATCHES, least_after
 from windowing.model import Pipeline
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Ends
 
 _BATCH_MAX: Final = 1_000
 _BATCH_MIN: Final = 10
 _UNKNOWN_BATCH: Final = 300
 _NAME_MAX: Final = 100
-_KEEPING: Final = (WindowClass.SESSION, WindowClass.JOIN, WindowClass.TUPLE)
+_KEEPING: Final = (Ends.DRAWN, Ends.ROWS)
 
 
 class FirstPlanError(ValueError):
@@ -87,7 +87,7 @@ def _faults(pipeline: Pipeline) -> list[Fault]:
         found.append(("poison_records", "one of each kind must end as a dead letter"))
         found.append(("duplicate_sends", "they are records of the log, and count twice"))
     found.append(("kill_driver", "it goes on from its checkpoint"))
-    if any(query.window.kind in _KEEPING for query in pipeline.queries):
+    if any(query.window.traits.ends in _KEEPING for query in pipeline.queries):
         why = "the state holds single records or open sessions: a lost file must be named"
         found.append(("delete_state_delta", why))
     found.append(("kill_broker", "the source waits, and goes on"))

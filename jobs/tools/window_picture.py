@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import PictureError, format_of, save
 from windowing.model.explain.evaluation import evaluation_of
-from windowing.model.explain.first_windows import BY_RECORD, example_step, first_windows, speller
+from windowing.model.explain.first_windows import example_step, first_windows, speller
 from windowing.model.explain.pipeline import title
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Ends
 
 _SHOWN = 6
 _BAR, _RECORD = "#1f5f8b", "#d1495b"
@@ -32,8 +32,7 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
         WriteError: the file cannot be written.
     """
     format_of(path)
-    undrawn = WindowClass.SESSION, WindowClass.JOIN
-    queries = [query for query in pipeline.queries if query.window.kind not in undrawn]
+    queries = [query for query in pipeline.queries if query.window.traits.ends is not Ends.DRAWN]
     if not queries:
         msg = f"{pipeline.name} has no windows to draw: sessions and pairs lie where records lie"
         raise PictureError(msg)
@@ -48,7 +47,7 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
 
 def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:
     window, spell = query.window, speller(query.window, pipeline.source)
-    at_records = window.kind in BY_RECORD
+    at_records = window.traits.at_records
     extents = first_windows(window, _SHOWN)
     for row, extent in enumerate(extents):
         axes.barh(row, extent.end - extent.start, left=extent.start, height=0.7, color=_BAR)

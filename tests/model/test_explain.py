@@ -12,7 +12,8 @@ from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.explain.evaluation import evaluation_of, growing, partial_bytes
 from windowing.model.explain.first_windows import first_windows
 from windowing.model.explain.pipeline import explain, explain_query
-from windowing.model.windows.window import Window, WindowClass, parse_window
+from windowing.model.windows.language import parse_window
+from windowing.model.windows.window import Window, WindowClass
 from windowing.semantics.windows import sliding
 
 A_JOIN = Path(__file__).parents[2] / "pipelines" / "departures_weather.yml"

@@ -4,7 +4,8 @@ import pytest
 
 from windowing.model import PipelineError, parse_pipeline
 from windowing.model.errors import WindowError
-from windowing.model.windows.window import AttributeType, WindowClass, parse_window
+from windowing.model.windows.language import AttributeType, parse_window
+from windowing.model.windows.window import WindowClass
 
 ATTRIBUTES: dict[str, AttributeType] = {"ts": "time", "pos": "number", "key": "text"}
 TUPLES = "SLIDE 1 row SATTR row_num"

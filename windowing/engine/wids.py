@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.window import ROW_NUM, Window
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -29,9 +29,6 @@ ENDED = INT64_MAX
 ON_TIME = INT64_MIN
 
 
-# The classes whose windows records define.
-DEFINED = (WindowClass.SLIDE_BY_TUPLE, WindowClass.SLIDE_BY_N, WindowClass.SLIDE_BY_RANK)
-
 # The last window of a record that no later window loses again.
 FOR_EVER = INT64_MAX - 1
 
@@ -42,7 +39,7 @@ def grid(window: Window) -> Window:
     A record of attribute a that may be in the windows of other records is in those of all positions
     a <= w < a + R, which close at w + 1: as in windows of range R that slide by 1.
     """
-    if window.kind in DEFINED:
+    if window.traits.at_records:
         return replace(window, slide=1, origin=0)
     if window.align == "start" and window.range_ is not None:
         # Starts at m + kS are ends at m + kS + R: the same grid from another origin.
@@ -93,7 +90,7 @@ def bounds_of(window: Window, wid: int) -> tuple[int, int]:
 
     Where records define windows the start is open and the end, which is the id, is closed.
     """
-    if window.kind in DEFINED:
+    if window.traits.at_records:
         return wid - _range(window), wid
     if window.align == "start":
         start = window.origin + wid * window.slide

@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from windowing.model.file.pipeline import Query
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Ends, Traits
 from windowing.semantics.lanes import Lane
 from windowing.semantics.lateness import Verdict, is_late, judge
 from windowing.semantics.revisions import revisions, units_of
@@ -24,7 +24,6 @@ from windowing.semantics.windows import sliding
 from windowing.semantics.windows.classes import definition_of
 
 Place = tuple[str, int, int]
-_OF_ROWS = WindowClass.TUPLE
 
 
 class Finder:
@@ -43,9 +42,9 @@ class Finder:
         self._query = query
         self._windows: dict[Place, dict[int, Verdict]] = {}
         self._late: dict[Place, list[int]] = {}
-        if query.window.kind is WindowClass.SLIDING:
+        if _named_on_arrival(query.window.traits):
             return
-        if query.window.kind is WindowClass.SESSION:
+        if query.window.traits.merging:
             self._look_at_sessions(items, lanes)
             return
         for unit in units_of(query, items, lanes):
@@ -54,14 +53,14 @@ class Finder:
     def of(self, item: Item) -> dict[str, Any]:
         """Windows, late ones, slices and outcome of one record, as a trace spells them."""
         query = self._query
-        if query.window.kind is WindowClass.SLIDING:
+        if _named_on_arrival(query.window.traits):
             windows, late = _sliding(query, item)
         else:
             windows, late = self._windows[item.place], self._late[item.place]
         return {
             "windows": list(windows),
             "late": late,
-            "slices": _slices(windows, apart=query.window.kind is WindowClass.SESSION),
+            "slices": _slices(windows, apart=query.window.traits.merging),
             "outcome": _outcome(query, item),
         }
 
@@ -88,10 +87,16 @@ class Finder:
         known = sorted({wid for windows in held.values() for wid in windows})
         for item in unit.items:
             windows = held.get(item.place, {})
-            late = [] if query.window.kind is _OF_ROWS else _late_for(query, item, known)
+            rows = query.window.traits.ends is Ends.ROWS
+            late = [] if rows else _late_for(query, item, known)
             refused: dict[int, Verdict] = dict.fromkeys(late, "refused")
             self._windows[item.place] = dict(sorted({**refused, **windows}.items()))
             self._late[item.place] = late
+
+
+def _named_on_arrival(traits: Traits) -> bool:
+    """Whether a record's value names its windows, the last of them too."""
+    return traits.ends is Ends.SLIDES and not traits.cumulative
 
 
 def _sliding(query: Query, item: Item) -> tuple[dict[int, Verdict], list[int]]:
@@ -105,7 +110,7 @@ def _sliding(query: Query, item: Item) -> tuple[dict[int, Verdict], list[int]]:
 def _late_for(query: Query, item: Item, known: Sequence[int]) -> list[int]:
     """The windows among these that a record is late for, of those that its value lies in."""
     window, definition = query.window, definition_of(query.window)
-    if window.kind is WindowClass.LANDMARK:
+    if window.traits.cumulative:
         first = (item.value - window.origin) // window.slide
         closes = {wid: definition.extent(window, wid)[1] for wid in known if wid >= first}
         earliest = definition.extent(window, first)[1]

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from windowing.model.file.pipeline import Query
 from windowing.model.rows import Key, Scalar
-from windowing.model.rules import PER_KEY, in_log_order
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.window import Window
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Shown, Unit, group_of
 from windowing.semantics.windows import sessions
@@ -49,7 +48,7 @@ def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> lis
     lanes = list(lanes)
     shown: list[Shown] = []
     for unit in units_of(query, items, lanes):
-        if query.window.kind is WindowClass.SESSION:
+        if query.window.traits.merging:
             courses = sessions.courses(query, unit)
         else:
             courses = list(_of_windows(query, unit))
@@ -91,7 +90,7 @@ def units_of(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iter
     """The units of records that have windows or rows of their own; arguments as of `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
-    per_key = window.kind in PER_KEY and not in_log_order(window)
+    per_key = window.traits.per_key
     for item in items:
         group = group_of(query, item) if per_key else ()
         units[part_of(window, item), group].append(item)

@@ -28,6 +28,7 @@ from windowing.engine.windows.emission.ranked import RankedEmitter
 from windowing.engine.windows.emission.sessions import SessionEmitter
 from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.model import Pipeline, Query
+from windowing.model.windows.traits import Ends, Order
 from windowing.model.windows.window import WindowClass
 
 
@@ -60,15 +61,15 @@ def class_of(query: Query) -> EngineClass:
     window = query.window
     if window.kind is not WindowClass.TUPLE:
         return _CLASSES[window.kind]
-    if window.order == "event_time":
+    if window.traits.order is Order.CANONICAL:
         return EngineClass(RankedAssigner, RankedEmitter)
     # A row numbered by its lane is a record whose attribute is its number.
-    return _CLASSES[WindowClass.SLIDING if window.range_ is not None else WindowClass.LANDMARK]
+    return _CLASSES[WindowClass.LANDMARK if window.traits.cumulative else WindowClass.SLIDING]
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that an emitter made."""
-    if query.window.kind in (WindowClass.SESSION, WindowClass.JOIN):
+    if query.window.traits.ends is Ends.DRAWN:
         # Their sum may leave 64 bits, as ends of other windows may.
         ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
         starts = rows["window_id"].to_list()

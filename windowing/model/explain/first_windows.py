@@ -13,13 +13,10 @@ from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Source
 from windowing.model.lengths import spell_us
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.window import ROW_NUM, Window
 
 _PER_RANGE = 4
 """How many of the example's records lie in one range."""
-
-BY_RECORD = (WindowClass.SLIDE_BY_TUPLE, WindowClass.SLIDE_BY_N, WindowClass.SLIDE_BY_RANK)
-"""The classes whose windows lie where records lie."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Extent:
 
 def first_windows(window: Window, count: int = 4) -> list[Extent]:
     """The extents of the first windows, starts clipped where the class clips them."""
-    if window.kind in BY_RECORD:
+    if window.traits.at_records:
         range_, every = window.range_ or 1, window.slide
         ends = [every * (number + 1) * example_step(window) for number in range(count)]
         return [Extent(end, end - range_, end) for end in ends]

@@ -15,7 +15,6 @@ from windowing.engine.wids import Flags, Ints
 from windowing.model import Query
 from windowing.model.file.pipeline import Source
 from windowing.model.progress.disorder import progress_attr
-from windowing.model.rules import PER_KEY, in_log_order
 
 Tables = dict[str, pl.DataFrame]
 """A query's state, or what is added to it: frames by name. Which there are is the class's affair,
@@ -106,7 +105,7 @@ def route(query: Query, source: Source) -> list[str]:
     Windows of rows, and windows that records define, are of a unit and not of a key; and a shard
     must know all that was promised for the keys that it closes.
     """
-    if query.window.kind not in PER_KEY or in_log_order(query.window):
+    if not query.window.traits.per_key:
         return unit_columns(query)
     attribute = source.ordered_by(query.window.attribute)
     promised = progress_attr(source.generator_of(attribute))

@@ -25,7 +25,7 @@ from windowing.engine.windows.emission.intervals import indexed
 from windowing.engine.windows.emission.sliding import LATE, SlidingEmitter, column, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MIN
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Order
 
 _ON_TIME_WINDOW = pl.col("appears") == ON_TIME
 
@@ -41,7 +41,7 @@ class DefinedEmitter(SlidingEmitter):
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         super().__init__(query, pipeline)
         self._unit = unit_columns(query)
-        self._ranked = query.window.kind is WindowClass.SLIDE_BY_RANK
+        self._ranked = query.window.traits.order is Order.CANONICAL
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which this state may ask for a row; never later than it."""
