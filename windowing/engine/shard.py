@@ -30,6 +30,7 @@ from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.classes import class_of
+from windowing.engine.windows.emission.emitter import ShowsOpenWindows
 from windowing.model import Pipeline
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
@@ -98,9 +99,11 @@ class Shard:
             else IdleLanes(source.idle_timeout_us, source.partitions)
         )
         self._early = {
-            query.name: EarlyRows(query, self._emitters[query.name])
+            query.name: EarlyRows(query, emitter)
             for query in pipeline.queries
             if query.early is not None or self._idle is not None
+            # Pipelines whose windows do not are refused when their file is read.
+            if isinstance(emitter := self._emitters[query.name], ShowsOpenWindows)
         }
         self._entries_max = {
             query.name: query.entries_max

@@ -6,7 +6,7 @@ else: no counters, no table of what was sent (`adr/0008`).
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import polars as pl
 
@@ -34,12 +34,6 @@ class Emitter(Protocol):
             ResultOverflow: a sum of integers leaves 64 bits.
         """
 
-    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """What open windows hold of records on time, as rows whose revision says nothing.
-
-        It is asked for where a query has early rows, and so of few classes.
-        """
-
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The stream's progress at which this state may next ask for a row; never later than it."""
 
@@ -48,6 +42,32 @@ class Emitter(Protocol):
 
         Equal states give equal bytes: every table is sorted.
         """
+
+
+@runtime_checkable
+class ShowsOpenWindows(Protocol):
+    """What early rows ask of an emitter: those whose windows' traits include `shows_early`."""
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """Contents of open windows (on-time records only), as rows; `revision` is undefined."""
+
+
+@runtime_checkable
+class MovesOpenWindows(ShowsOpenWindows, Protocol):
+    """What early rows ask as well where windows are merging: an open one may move."""
+
+    def moved(self, tables: Tables, after: Progress, shown: pl.DataFrame) -> pl.DataFrame:
+        """Tombstones of open windows whose start has moved since early rows showed them.
+
+        Args:
+            tables: the query's state.
+            after: how far progress is.
+            shown: of early rows, the key's columns, `window_id`, `at_last`, and `number`, the
+                revision.
+        """
+
+    def sessions(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """All windows that the state holds, open or not: the key's columns, `window_id`."""
 
 
 class Results:

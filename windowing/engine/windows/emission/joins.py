@@ -94,10 +94,6 @@ class JoinEmitter:
         rows = pl.concat(found, how="diagonal")
         return rows if len(rows) else pl.DataFrame()
 
-    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """Joins have no open windows, and no early rows."""
-        raise NotImplementedError
-
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which a record is delivered, or due to be sent alone."""
         until = int(after.of(tables["left"])[0])

@@ -54,11 +54,6 @@ class RankedEmitter:
         counted = [self._counted(tables, progress) for progress in (before, after)]
         return self._numbered.rows(inner, *counted)
 
-    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """What open windows hold of the rows that have a number."""
-        inner = {PARTIALS: self._partials(tables, after)}
-        return self._numbered.open(inner, self._counted(tables, after))
-
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which a row gets its number."""
         rows = tables[ROWS]
