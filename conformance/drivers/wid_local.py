@@ -136,7 +136,8 @@ def _window(window: Window) -> str:
         clauses += [f"SLIDE {window.slide} rows RATTR {window.attribute} SATTR {order}"]
     else:
         clauses += [f"SLIDE {window.slide} {unit} WATTR {window.attribute}"]
-        clauses += [f"ORDER {window.order}" if rows else f"ORIGIN {window.origin} us"]
+        order = "log" if window.traits.counts_arrivals else "event_time"
+        clauses += [f"ORDER {order}" if rows else f"ORIGIN {window.origin} us"]
     if window.pattr is not None:
         clauses.append(f"PATTR {window.pattr}")
     return " ".join(clauses)

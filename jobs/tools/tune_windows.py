@@ -10,18 +10,17 @@ Source: Li et al., SIGMOD 2005, section 4 (classes), 6 (measures).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.wids import ENDED, Flags, Ints
+from windowing.engine.wids import ENDED, Flags, Grid, Ints
 from windowing.engine.windows.assign.assigner import key_columns, unit_columns
 from windowing.engine.windows.chains import CHAIN, FIRST, LAST, chained, end, with_gap
 from windowing.model import Query
 from windowing.model.windows.traits import Ends, Order
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.window import Window
 
 _ROWS = ("wid", "n", "ids")
 _NO_WINDOWS: Ints = np.empty(0, dtype=np.int64)
@@ -33,13 +32,13 @@ class UnitError(ValueError):
     exit_code = 1
 
 
-def grid_of(query: Query) -> Window:
+def grid_of(query: Query) -> Grid:
     """The windows by which a record is late or not: its own, or what closes right behind it."""
     window = query.window
     if window.traits.ends is Ends.ROWS or window.traits.merging:
         # A row has its number when progress has passed it, and none if that was before it came; a
         # record is late for its session if progress had passed it.
-        return replace(window, kind=WindowClass.SLIDING, range_=1, slide=1)
+        return Grid(range_=1, slide=1, origin=0)
     return wids.grid(window)
 
 

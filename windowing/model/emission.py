@@ -95,7 +95,7 @@ def check_early(window: Window, early: Early | None) -> None:
         return
     msg = (
         "early rows are for sliding and landmark windows, rows in the order of the log, and "
-        f"sessions, not for {window.kind.value.replace('_', ' ')}: leave early out"
+        f"sessions, not for {window.kind}: leave early out"
     )
     raise ValueError(msg)
 
@@ -110,6 +110,6 @@ def check_idle(window: Window, idle_timeout_us: int | None) -> None:
         return
     msg = (
         "idle_timeout is for windows that no order of records decides: sliding, landmark, sessions "
-        f"in time; not for {window.kind.value.replace('_', ' ')}: leave it out of the source"
+        f"in time; not for {window.kind}: leave it out of the source"
     )
     raise ValueError(msg)

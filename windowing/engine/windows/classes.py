@@ -28,8 +28,15 @@ from windowing.engine.windows.emission.ranked import RankedEmitter
 from windowing.engine.windows.emission.sessions import SessionEmitter
 from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.model import Pipeline, Query
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.classes import known_class
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.traits import Ends, Order
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.window import Window
 
 
 @dataclass(frozen=True)
@@ -45,26 +52,26 @@ class EngineClass:
     emitter: Callable[[Query, Pipeline], Emitter]
 
 
-_CLASSES = {
-    WindowClass.SLIDING: EngineClass(SlidingAssigner, SlidingEmitter),
-    WindowClass.LANDMARK: EngineClass(SlidingAssigner, LandmarkEmitter),
-    WindowClass.SLIDE_BY_TUPLE: EngineClass(DefinedAssigner, DefinedEmitter),
-    WindowClass.SLIDE_BY_N: EngineClass(DefinedAssigner, DefinedEmitter),
-    WindowClass.SLIDE_BY_RANK: EngineClass(DefinedAssigner, DefinedEmitter),
-    WindowClass.SESSION: EngineClass(SessionAssigner, SessionEmitter),
-    WindowClass.JOIN: EngineClass(JoinAssigner, JoinEmitter),
+_CLASSES: dict[type[Window], EngineClass] = {
+    Sliding: EngineClass(SlidingAssigner, SlidingEmitter),
+    Landmark: EngineClass(SlidingAssigner, LandmarkEmitter),
+    SlideByTuple: EngineClass(DefinedAssigner, DefinedEmitter),
+    SlideByN: EngineClass(DefinedAssigner, DefinedEmitter),
+    SlideByRank: EngineClass(DefinedAssigner, DefinedEmitter),
+    Session: EngineClass(SessionAssigner, SessionEmitter),
+    Pairs: EngineClass(JoinAssigner, JoinEmitter),
 }
 
 
 def class_of(query: Query) -> EngineClass:
     """How a query is evaluated."""
     window = query.window
-    if window.kind is not WindowClass.TUPLE:
-        return _CLASSES[window.kind]
+    if not isinstance(window, RowWindow):
+        return _CLASSES[known_class(window)]
     if window.traits.order is Order.CANONICAL:
         return EngineClass(RankedAssigner, RankedEmitter)
     # A row numbered by its lane is a record whose attribute is its number.
-    return _CLASSES[WindowClass.LANDMARK if window.traits.cumulative else WindowClass.SLIDING]
+    return _CLASSES[Landmark if window.traits.cumulative else Sliding]
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 
 from windowing.model.emission import Early
 from windowing.model.explain.evaluation import Evaluation, evaluation_of, growing, partial_bytes
-from windowing.model.explain.first_windows import example_step, first_windows, speller
 from windowing.model.explain.join import explain_join
+from windowing.model.explain.lengths import speller
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Pipeline, Query, Source
 from windowing.model.lengths import spell_us
 from windowing.model.progress.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
 from windowing.model.rules import in_log_order
-from windowing.model.windows.traits import Ends, Order
-from windowing.model.windows.window import Window
+from windowing.model.windows.by_record import example_step
+from windowing.model.windows.traits import Ends
 
 _WIDTH = 60
+_SHOWN = 4
 
 
 def explain(pipeline: Pipeline) -> Iterator[str]:
@@ -74,26 +75,7 @@ def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
 
 def title(query: Query, source: Source) -> str:
     """A window's class and lengths, as people say them."""
-    window, spell = query.window, speller(query.window, source)
-    over, range_ = f"over {window.attribute}", spell(window.range_ or 0)
-    if window.traits.merging:
-        return _session_title(window, over, range_)
-    if window.traits.at_records:
-        rows = f"{window.slide} row" + "s" * (window.slide != 1)
-        ranked = window.traits.order is Order.CANONICAL
-        counted = " in the order of event time" if ranked else ""
-        return f"slide by {rows}{counted}, range {range_} {over}"
-    if window.traits.cumulative:
-        return f"landmark {over}, slide {spell(window.slide)}"
-    shape = "tumbling" if window.range_ == window.slide else "sliding"
-    return f"{shape} {over}, range {range_}, slide {spell(window.slide)}"
-
-
-def _session_title(window: Window, over: str, range_: str) -> str:
-    # Of rows, one row more than may lie between parts two records.
-    gap = f"{(window.range_ or 1) - 1} rows of others" if in_log_order(window) else range_
-    own = f", {len(window.gaps)} keys with gaps of their own" if window.gaps else ""
-    return f"sessions {over}, parted by {gap}{own}"
+    return query.window.title(speller(query.window, source))
 
 
 def _key(query: Query) -> list[str]:
@@ -189,11 +171,12 @@ def _late(query: Query, source: Source) -> str:
 def _picture(query: Query, source: Source) -> Iterator[str]:
     """The first windows, to scale, with clipped starts."""
     window, spell = query.window, speller(query.window, source)
-    extents = first_windows(window)
+    extents = window.first_extents(_SHOWN)
     lowest, highest = min(e.start for e in extents), max(e.end for e in extents)
     at_records = window.traits.at_records
     if at_records:
-        yield f"  with a record every {spell(example_step(window))}, the first windows are"
+        step = spell(example_step(window.range_ or 1))
+        yield f"  with a record every {step}, the first windows are"
     opens, closes = "(]" if at_records else "[)"
     origin = 0 if at_records else window.origin
 

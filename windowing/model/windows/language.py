@@ -15,7 +15,12 @@ from typing import Literal
 
 from windowing.model.errors import WindowError
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, parse_length
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import ROW_NUM, Align, Window
 
 AttributeType = Literal["time", "number", "text", "rows"]
 
@@ -195,16 +200,22 @@ def _judge(c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[s
     slide = _amount("SLIDE", c.slide, sliding, positive=True)
     range_ = None if c.range_ == "LANDMARK" else _amount("RANGE", c.range_, kind, positive=True)
     origin = 0 if c.origin is None else _amount("ORIGIN", c.origin, kind, positive=False)
-    return Window(
-        kind=_class_of(c, slide),
-        range_=range_,
-        slide=slide,
-        attribute=ranged,
-        origin=origin,
-        pattr=c.pattr,
-        order="event_time" if c.order == "event_time" else "log",
-        align="start" if c.align == "start" else "end",
-    )
+    if ranged == ROW_NUM:
+        order: Literal["log", "event_time"] = "event_time" if c.order == "event_time" else "log"
+        return RowWindow(range_, slide, c.pattr, order, _align(c))
+    if range_ is None:
+        return Landmark(slide, ranged, origin, c.pattr)
+    if c.wattr is not None:
+        return Sliding(range_, slide, ranged, origin, c.pattr, _align(c))
+    if c.sattr != ROW_NUM:
+        return SlideByRank(range_, slide, ranged, c.pattr)
+    if slide == 1:
+        return SlideByTuple(range_, ranged, c.pattr)
+    return SlideByN(range_, slide, ranged, c.pattr)
+
+
+def _align(c: _Clauses) -> Align:
+    return "start" if c.align == "start" else "end"
 
 
 def _judge_session(
@@ -226,14 +237,8 @@ def _judge_session(
     # N rows of other keys part two records, which are then N + 1 rows apart.
     more = 1 if c.wattr == ROW_NUM else 0
     gaps = [(key, _amount("GAPS", gap, kind, positive=True) + more) for key, gap in c.gaps]
-    return Window(
-        kind=WindowClass.SESSION,
-        range_=_amount("SESSION", c.session, kind, positive=True) + more,
-        slide=1,
-        attribute=c.wattr,
-        pattr=c.pattr,
-        gaps=tuple(gaps),
-    )
+    range_ = _amount("SESSION", c.session, kind, positive=True) + more
+    return Session(range_, c.wattr, c.pattr, tuple(gaps))
 
 
 def _check_attributes(
@@ -307,13 +312,3 @@ def _amount(
         rule = "positive and below 2^63" if positive else "within 64 bits"
         raise WindowError("E_VALUE", f"{clause} {length.text}: must be {rule}")
     return int(Fraction(exact))
-
-
-def _class_of(c: _Clauses, slide: int) -> WindowClass:
-    if c.wattr == ROW_NUM:
-        return WindowClass.TUPLE
-    if c.wattr is not None:
-        return WindowClass.LANDMARK if c.range_ == "LANDMARK" else WindowClass.SLIDING
-    if c.sattr != ROW_NUM:
-        return WindowClass.SLIDE_BY_RANK
-    return WindowClass.SLIDE_BY_TUPLE if slide == 1 else WindowClass.SLIDE_BY_N

@@ -1,104 +1,84 @@
-"""A window as data, and the classes of windows.
+"""What every window is: a frozen record of clauses that says what it is like and draws itself.
 
 Source: as of `windowing.model.windows.language`, which makes windows out of text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
-from windowing.model.windows.traits import Ends, Order, Traits
+from windowing.model.windows.traits import Traits
 
 ROW_NUM = "row_num"
 
+Align = Literal["end", "start"]
+Gaps = tuple[tuple[int | str, int], ...]
 
-class WindowClass(StrEnum):
-    """The classes of the window language, by how a record finds its windows; and joins."""
-
-    SLIDING = "sliding"
-    LANDMARK = "landmark"
-    TUPLE = "tuple"
-    SLIDE_BY_TUPLE = "slide_by_tuple"
-    SLIDE_BY_N = "slide_by_n"
-    SLIDE_BY_RANK = "slide_by_rank"
-    SESSION = "session"
-    JOIN = "join"
+Spell = Callable[[int], str]
+"""How a length of the windowing attribute is written."""
 
 
 @dataclass(frozen=True)
-class Window:
-    """A window as data: `RANGE r SLIDE s WATTR a …`, with every length in the attribute's own unit.
+class Extent:
+    """What one window spans, from the origin on, in the unit of the windowing attribute.
 
     Attributes:
-        kind: the class that follows from the clauses.
-        range_: length of an extent (microseconds, rows or plain numbers); None for LANDMARK; of
-            sessions the distance of two records that parts them.
-        slide: distance of two window ends, or the number of rows between two windows.
-        attribute: the windowing attribute (WATTR or RATTR); `row_num` for tuple-based windows.
-        origin: where window 0 begins to count; the smallest legal value of the attribute.
-        pattr: attribute whose values split the stream before windows are made, or None.
-        order: for windows over `row_num`: rows are numbered in `log` or `event_time` order.
-        align: `end`: ends lie at the origin plus whole slides, and what begins before the origin is
-            clipped there. `start`: starts do, before the origin too, and nothing is clipped.
-        gaps: for sessions: the distances of single keys that have another one.
+        wid: number of the window; where windows lie at records, the position of its record.
+        start, end: half-open `[start, end)`; where windows lie at records, `(start, end]`.
     """
 
-    kind: WindowClass
-    range_: int | None
-    slide: int
-    attribute: str
-    origin: int = 0
-    pattr: str | None = None
-    order: Literal["log", "event_time"] = "log"
-    align: Literal["end", "start"] = "end"
-    gaps: tuple[tuple[int | str, int], ...] = ()
+    wid: int
+    start: int
+    end: int
+
+
+@runtime_checkable
+class Window(Protocol):
+    """A window as data: `RANGE r SLIDE s WATTR a …`, with every length in the attribute's own unit.
+
+    Each class has the clauses that mean something for it; of the others it has the neutral value.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The class, in words."""
 
     @property
     def traits(self) -> Traits:
         """What code that handles every class alike may ask."""
-        if self.kind is WindowClass.TUPLE:
-            return _row_traits(self)
-        if self.kind is WindowClass.SESSION and self.attribute == ROW_NUM:
-            return _SESSIONS_OF_ROWS
-        return _TRAITS[self.kind]
 
+    @property
+    def attribute(self) -> str:
+        """The windowing attribute (WATTR or RATTR); `row_num` for windows over rows."""
 
-_TRAITS = {
-    WindowClass.SLIDING: Traits(
-        order=Order.FREE, ends=Ends.SLIDES, per_key=True, revisable=True, shows_early=True
-    ),
-    WindowClass.LANDMARK: Traits(
-        order=Order.FREE,
-        ends=Ends.SLIDES,
-        per_key=True,
-        revisable=True,
-        shows_early=True,
-        cumulative=True,
-    ),
-    WindowClass.SLIDE_BY_TUPLE: Traits(order=Order.FREE, ends=Ends.AT_RECORDS, revisable=True),
-    WindowClass.SLIDE_BY_N: Traits(order=Order.LANE, ends=Ends.AT_RECORDS, revisable=True),
-    WindowClass.SLIDE_BY_RANK: Traits(order=Order.CANONICAL, ends=Ends.AT_RECORDS),
-    WindowClass.SESSION: Traits(
-        order=Order.FREE,
-        ends=Ends.DRAWN,
-        per_key=True,
-        revisable=True,
-        shows_early=True,
-        merging=True,
-    ),
-    WindowClass.JOIN: Traits(order=Order.FREE, ends=Ends.DRAWN, revisable=True),
-}
-# Rows of all keys are counted, and no row is late.
-_SESSIONS_OF_ROWS = Traits(order=Order.LANE, ends=Ends.DRAWN, shows_early=True, merging=True)
+    @property
+    def pattr(self) -> str | None:
+        """The attribute whose values split the stream before windows are made, or None."""
 
+    @property
+    def range_(self) -> int | None:
+        """The length of an extent; of sessions the distance of two records that parts them."""
 
-def _row_traits(window: Window) -> Traits:
-    arrivals = window.order == "log"
-    return Traits(
-        order=Order.LANE if arrivals else Order.CANONICAL,
-        ends=Ends.ROWS,
-        shows_early=arrivals,
-        cumulative=window.range_ is None,
-    )
+    @property
+    def slide(self) -> int:
+        """The distance of two windows' ends, or the number of rows between two windows."""
+
+    @property
+    def origin(self) -> int:
+        """Where window 0 begins to count."""
+
+    @property
+    def align(self) -> Align:
+        """Whether ends (clipped at the origin) or starts lie whole slides from the origin."""
+
+    @property
+    def gaps(self) -> Gaps:
+        """Of sessions the distances of single keys that have another one."""
+
+    def title(self, spell: Spell) -> str:
+        """Say the class and the lengths, as people do."""
+
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give the first extents for a picture; none of windows that only records draw."""

@@ -6,10 +6,18 @@ first row was sent, `lateness` for which windows a record is late.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Protocol, cast
 
 from windowing.model.file.pipeline import Query
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.classes import known_class
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import Window
 from windowing.semantics.units import Holding, Item, Lateness, Unit
 from windowing.semantics.windows import (
     joins,
@@ -46,18 +54,18 @@ class Definition(Protocol):
         """For which windows a record is late; None: for none."""
 
 
-_CLASSES = {
-    WindowClass.SLIDING: sliding,
-    WindowClass.LANDMARK: landmark,
-    WindowClass.TUPLE: tuples,
-    WindowClass.SLIDE_BY_TUPLE: slide_by_tuple,
-    WindowClass.SLIDE_BY_N: slide_by_n,
-    WindowClass.SLIDE_BY_RANK: slide_by_rank,
-    WindowClass.SESSION: sessions,
-    WindowClass.JOIN: joins,
+_CLASSES: dict[type[Window], ModuleType] = {
+    Sliding: sliding,
+    Landmark: landmark,
+    RowWindow: tuples,
+    SlideByTuple: slide_by_tuple,
+    SlideByN: slide_by_n,
+    SlideByRank: slide_by_rank,
+    Session: sessions,
+    Pairs: joins,
 }
 
 
 def definition_of(window: Window) -> Definition:
     """The definition of a window's class."""
-    return cast("Definition", _CLASSES[window.kind])
+    return cast("Definition", _CLASSES[known_class(window)])

@@ -47,7 +47,7 @@ def numbered(query: Query, unit: Unit) -> list[Item]:
     Raises:
         ArrivalOrderError: ORDER log, and two lanes carry the unit.
     """
-    if query.window.order == "log":
+    if query.window.traits.counts_arrivals:
         return list(in_one_lane(unit))
     on_time = [item for item in unit.items if lateness(query, item) is None]
     return sorted(
@@ -79,5 +79,5 @@ def closed(_window: Window, _wid: int, _unit: Unit) -> bool:
 
 def lateness(query: Query, item: Item) -> Lateness | None:
     """Late is what progress had passed already; in log order nothing is."""
-    late = query.window.order == "event_time" and item.progress > item.value
+    late = not query.window.traits.counts_arrivals and item.progress > item.value
     return Lateness(whole=True) if late else None
