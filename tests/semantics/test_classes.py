@@ -31,7 +31,7 @@ from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
 from windowing.semantics.units import Item
 from windowing.semantics.windows import landmark, tuples
-from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.classes import extents_of
 
 values = st.lists(st.integers(-20, 40), min_size=1, max_size=30)
 LENGTHS = st.integers(1, 12)
@@ -77,7 +77,7 @@ def test_a_sorted_stream_is_held_exactly_by_the_extents(stream: list[int], windo
     numbers = dict(zip(found, range(len(found)), strict=True))
     by_rows = isinstance(window, RowWindow)
     for row in shown:
-        assert definition_of(window).extent(window, row.wid) == (row.start, row.end)
+        assert extents_of(query(window)).extent(row.wid) == (row.start, row.end)
         position = numbers if by_rows else {i: i.value for i in found}
         low, high = (row.start, row.end) if window.traits.on_grid else (row.start + 1, row.end + 1)
         assert set(row.holds) == {item for item in found if low <= position[item] < high}

@@ -14,9 +14,9 @@ from windowing.model.rows import Scalar
 from windowing.model.rules import in_log_order
 from windowing.model.windows.traits import Ends
 from windowing.semantics.lanes import Lane, Progress
-from windowing.semantics.revisions import key_of, part_of, revisions, units_of
-from windowing.semantics.units import Item, Shown
-from windowing.semantics.windows.tuples import numbered
+from windowing.semantics.revisions import key_of, revisions, units_of
+from windowing.semantics.units import Item, Shown, part_of
+from windowing.semantics.windows.tuples import RowDefinition
 
 Line = dict[str, Any]
 
@@ -85,7 +85,8 @@ def _rows_of_units(
     """Where windows count rows: per PATTR value, the records in the order of their numbers."""
     window, units = query.window, units_of(query, items, lanes)
     if window.traits.ends is Ends.ROWS:
-        return {part_of(window, unit.items[0]): numbered(query, unit) for unit in units}
+        definition = RowDefinition(query)
+        return {part_of(window, unit.items[0]): definition.numbered(unit) for unit in units}
     if in_log_order(window):
         return {part_of(window, unit.items[0]): unit.items for unit in units}
     return {}

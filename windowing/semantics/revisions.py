@@ -15,23 +15,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from windowing.model.file.pipeline import Query
 from windowing.model.rows import Key, Scalar
-from windowing.model.windows.window import Window
 from windowing.semantics.lanes import Lane
-from windowing.semantics.units import Item, Shown, Unit, group_of
-from windowing.semantics.windows import sessions
-from windowing.semantics.windows.classes import definition_of
-
-
-@dataclass
-class _Content:
-    """What one window holds for one key."""
-
-    on_time: list[Item] = field(default_factory=list)
-    late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
+from windowing.semantics.units import Item, Shown, Unit, group_of, part_of
+from windowing.semantics.windows.classes import courses_of
 
 
 def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Shown]:
@@ -45,14 +35,10 @@ def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> lis
     Raises:
         ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
-    lanes = list(lanes)
+    lanes, definition = list(lanes), courses_of(query)
     shown: list[Shown] = []
     for unit in units_of(query, items, lanes):
-        if query.window.traits.merging:
-            courses = sessions.courses(query, unit)
-        else:
-            courses = list(_of_windows(query, unit))
-        for course in courses:
+        for course in definition.courses(unit):
             shown += accumulated(query, course)
     return shown
 
@@ -66,19 +52,6 @@ def accumulated(query: Query, course: Sequence[Shown]) -> Iterator[Shown]:
         known = set() if before is None or query.accumulation != "discarding" else {*before.holds}
         yield replace(row, holds=tuple(item for item in row.holds if item not in known))
         before = row
-
-
-def _of_windows(query: Query, unit: Unit) -> Iterator[list[Shown]]:
-    """The revisions of each window and key of a unit."""
-    contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
-    for holding in definition_of(query.window).hold(query, unit):
-        content = contents[holding.wid, group_of(query, holding.item)]
-        if holding.release is None:
-            content.on_time.append(holding.item)
-        else:
-            content.late[holding.release].append(holding.item)
-    for (wid, group), content in contents.items():
-        yield list(_shown(query, unit, wid, group, content))
 
 
 def key_of(query: Query, shown: Shown) -> Key:
@@ -104,27 +77,3 @@ def units_of(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iter
             furthest=max(lane.furthest_of_record(fields) for lane in lanes),
             newest=newest,
         )
-
-
-def part_of(window: Window, item: Item) -> Scalar:
-    """A record's value of PATTR."""
-    return None if window.pattr is None else item.fields[window.pattr]
-
-
-def _shown(query: Query, unit: Unit, wid: int, group: Key, content: _Content) -> Iterator[Shown]:
-    window = query.window
-    definition = definition_of(window)
-    start, end = definition.extent(window, wid)
-    part = part_of(window, unit.items[0])
-
-    def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
-        ordered = tuple(sorted(holds, key=lambda item: item.canonical))
-        return Shown(wid, start, end, part, group, revision, release, ordered)
-
-    holds = list(content.on_time)
-    if holds and definition.closed(window, wid, unit):
-        yield row(0, None, holds)
-    for revision, release in enumerate(sorted(content.late), start=1):
-        holds += content.late[release]
-        if unit.final >= release:
-            yield row(revision, release, holds)

@@ -98,8 +98,8 @@ def answer(question: Question, events: Iterable[Event]) -> Answer:
     lanes = [Lane(name, question.disorder, question.ignore_control) for name in question.lanes]
     items = _follow(query.window, lanes, events)
     shown = revisions(query, items, lanes)
-    definition = definition_of(query.window)
-    late = [(item, found) for item in items if (found := definition.lateness(query, item))]
+    definition = definition_of(query)
+    late = [(item, found) for item in items if (found := definition.lateness(item))]
     outside = [(item, reason) for item in items if (reason := _outside(query.window, item.value))]
     return Answer(shown, late, outside, lanes)
 
