@@ -21,11 +21,10 @@ from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.input.decode import column
 from windowing.engine.progress.reached import Progress
 from windowing.engine.state import StateStore
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.chains import LAST
 from windowing.engine.windows.classes import extents
-from windowing.engine.windows.emission.emitter import MovesOpenWindows, ShowsOpenWindows
 from windowing.engine.windows.emission.sessions import ABSORBED
+from windowing.engine.windows.part import MovesOpenWindows, ShowsOpenWindows, Tables
 from windowing.model import Query
 
 _PREFIX = "early/"

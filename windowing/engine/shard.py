@@ -28,9 +28,8 @@ from windowing.engine.progress.clock import ClockId, begin, clock_of, clocks_of,
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.engine.windows.assign.assigner import Tables
-from windowing.engine.windows.classes import class_of
-from windowing.engine.windows.emission.emitter import ShowsOpenWindows
+from windowing.engine.windows.classes import parts_of
+from windowing.engine.windows.part import ShowsOpenWindows, Tables
 from windowing.model import Pipeline
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
@@ -90,7 +89,7 @@ class Shard:
         self.compact_after = compact_after
         self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
         self._emitters = {
-            query.name: class_of(query).emitter(query, pipeline) for query in pipeline.queries
+            query.name: parts_of(query).shard(query, pipeline) for query in pipeline.queries
         }
         source = pipeline.source
         self._idle = (

@@ -27,7 +27,7 @@ from windowing.semantics.windows.slide_by_tuple import SlideByTupleDefinition
 from windowing.semantics.windows.sliding import SlidingDefinition
 from windowing.semantics.windows.tuples import RowDefinition
 
-_CLASSES: dict[type[Window], Callable[[Query], WindowDefinition]] = {
+DEFINITIONS: dict[type[Window], Callable[[Query], WindowDefinition]] = {
     Sliding: SlidingDefinition,
     Landmark: LandmarkDefinition,
     RowWindow: RowDefinition,
@@ -41,7 +41,7 @@ _CLASSES: dict[type[Window], Callable[[Query], WindowDefinition]] = {
 
 def definition_of(query: Query) -> WindowDefinition:
     """The definition of a query's windows."""
-    return _CLASSES[known_class(query.window)](query)
+    return DEFINITIONS[known_class(query.window)](query)
 
 
 def courses_of(query: Query) -> CourseDefinition:

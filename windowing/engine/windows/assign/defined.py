@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.assigner import Scan, Tables, unit_columns
+from windowing.engine.windows.assign.assigner import unit_columns
 from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+from windowing.engine.windows.part import Scan, Tables
 from windowing.model import Pipeline, Query
 
 DEFINERS = "definers"

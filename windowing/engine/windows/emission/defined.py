@@ -18,11 +18,12 @@ import polars as pl
 
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.assigner import Tables, unit_columns
+from windowing.engine.windows.assign.assigner import unit_columns
 from windowing.engine.windows.assign.defined import DEFINERS
 from windowing.engine.windows.assign.sliding import PARTIALS
 from windowing.engine.windows.emission.intervals import indexed
 from windowing.engine.windows.emission.sliding import LATE, SlidingEmitter, column, stamped
+from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MIN
 from windowing.model.windows.traits import Order

@@ -17,9 +17,9 @@ import polars as pl
 
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.joins import SIDES, equal_columns
 from windowing.engine.windows.chains import GAP, LAST, later
+from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline, Query
 from windowing.model.join import Comparison, Join, JoinedSource, Operand
 from windowing.model.lengths import INT64_MIN
