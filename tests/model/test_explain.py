@@ -12,8 +12,8 @@ from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.explain.evaluation import evaluation_of, growing, partial_bytes
 from windowing.model.explain.pipeline import explain, explain_query
 from windowing.model.windows.classes import CLASSES
-from windowing.model.windows.language import parse_window
 from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.window import Window
 from windowing.semantics.windows import sliding
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from windowing.model.windows.language import AttributeType, parse_window
+from windowing.model.windows.language import AttributeType
+from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.traits import Ends, Order
 
 ATTRIBUTES: dict[str, AttributeType] = {"ts": "time", "pos": "number"}

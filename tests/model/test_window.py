@@ -5,7 +5,8 @@ import pytest
 from windowing.model import PipelineError, parse_pipeline
 from windowing.model.errors import WindowError
 from windowing.model.windows.by_record import SlideByRank, SlideByTuple
-from windowing.model.windows.language import AttributeType, parse_window
+from windowing.model.windows.language import AttributeType
+from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import Window

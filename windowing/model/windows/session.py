@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from windowing.model.errors import WindowError
+from windowing.model.windows.language import AttributeType, Clauses, amount
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
 
@@ -57,3 +60,30 @@ class Session:
     def first_extents(self, count: int) -> list[Extent]:
         """Give none: sessions lie where records lie."""
         return []
+
+
+def session_of(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Session:
+    """The sessions that clauses spell: a length, an attribute, and PATTR at the most.
+
+    Args: as of `windowing.model.windows.parsing.parse_window`, with clauses that have SESSION.
+
+    Raises:
+        WindowError: with the first code that applies.
+    """
+    others = (c.range_, c.slide, c.rattr, c.sattr, c.origin, c.order, c.align)
+    if c.wattr is None or any(clause is not None for clause in others):
+        msg = "SESSION goes with WATTR and PATTR alone, as SESSION 30 minutes WATTR ts"
+        raise WindowError("E_ATTR_MIX", msg)
+    for name in filter(None, (c.wattr, c.pattr)):
+        if name not in types:
+            known = ", ".join(sorted(types))
+            raise WindowError("E_ATTR_UNKNOWN", f"{name} names no field; known: {known}")
+    kind = types[c.wattr]
+    if kind == "text" or ROW_NUM in (c.pattr, *group_by):
+        msg = f"SESSION needs a time, a number or rows, and a key that is none: {c.wattr}"
+        raise WindowError("E_ATTR_TYPE", msg)
+    # N rows of other keys part two records, which are then N + 1 rows apart.
+    more = 1 if c.wattr == ROW_NUM else 0
+    gaps = [(key, amount("GAPS", gap, kind, positive=True) + more) for key, gap in c.gaps]
+    range_ = amount("SESSION", c.session, kind, positive=True) + more
+    return Session(range_, c.wattr, c.pattr, tuple(gaps))

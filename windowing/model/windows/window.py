@@ -1,6 +1,6 @@
 """What every window is: a frozen record of clauses that says what it is like and draws itself.
 
-Source: as of `windowing.model.windows.language`, which makes windows out of text.
+Source: as of `windowing.model.windows.language`.
 """
 
 from __future__ import annotations
