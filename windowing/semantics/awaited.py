@@ -16,6 +16,7 @@ from windowing.model.windows.traits import Ends
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.revisions import key_of, revisions, units_of
 from windowing.semantics.units import Item, Shown, part_of
+from windowing.semantics.windows.classes import extents_of
 from windowing.semantics.windows.tuples import RowDefinition
 
 Line = dict[str, Any]
@@ -103,10 +104,7 @@ def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
         return math.inf
     if shown.release is not None:
         return shown.release
-    if query.window.traits.ends is Ends.ROWS:
-        # The last row of the window must have its number: progress must have passed it.
-        return unit[shown.end - 1].value + 1 if shown.end <= len(unit) else math.inf
-    return shown.end + 1 if query.window.traits.at_records else shown.end
+    return extents_of(query).closes_at(shown.wid, unit)
 
 
 def spelled(due: Sequence[tuple[Query, Shown]]) -> Line:

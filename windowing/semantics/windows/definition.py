@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from windowing.model.file.pipeline import Query
 from windowing.model.rows import Key
+from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Holding, Item, Lateness, Shown, Unit, group_of, part_of
 
 
@@ -73,9 +74,18 @@ class ExtentDefinition(ABC):
             ArrivalOrderError: rows are counted as they arrive, and the unit arrives in two lanes.
         """
 
-    @abstractmethod
+    def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
+        """The progress that closes a window; infinity: the end of all lanes.
+
+        Args:
+            wid: the window.
+            rows: where windows count rows, the unit's, each at its number.
+        """
+        return self.extent(wid)[1]
+
     def closed(self, wid: int, unit: Unit) -> bool:
         """Whether revision 0 of a window was sent by the end of the log."""
+        return unit.final >= self.closes_at(wid, ())
 
     @abstractmethod
     def takes(self, item: Item) -> bool:

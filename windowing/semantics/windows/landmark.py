@@ -87,7 +87,7 @@ class LandmarkDefinition(ExtentDefinition):
 
     def closed(self, wid: int, unit: Unit) -> bool:
         """Whether revision 0 of a window was sent by the end of the log."""
-        return wid <= last_window(self.query.window, unit) and unit.final >= self.extent(wid)[1]
+        return wid <= last_window(self.query.window, unit) and super().closed(wid, unit)
 
     def takes(self, item: Item) -> bool:
         """Whether some window takes a record: there is always one that it is not late for."""

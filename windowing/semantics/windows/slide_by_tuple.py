@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Query
 from windowing.model.windows.window import Window
+from windowing.semantics.lanes import Progress
 from windowing.semantics.lateness import is_late, judge
 from windowing.semantics.units import Holding, Item, Lateness, Unit
 from windowing.semantics.windows.definition import ExtentDefinition
@@ -54,9 +55,9 @@ class AtRecordsDefinition(ExtentDefinition):
         """Return start (excluded) and end (included)."""
         return extent(self.query.window, wid)
 
-    def closed(self, wid: int, unit: Unit) -> bool:
-        """Whether revision 0 of a window was sent by the end of the log."""
-        return unit.final >= wid + 1
+    def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
+        """The progress that has passed the window's end, which belongs to it."""
+        return wid + 1
 
     def takes(self, item: Item) -> bool:
         """Whether a record may be in some window: there may be one at every position in its reach.

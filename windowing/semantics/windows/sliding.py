@@ -71,10 +71,6 @@ class SlidingDefinition(ExtentDefinition):
                     held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
         return held
 
-    def closed(self, wid: int, unit: Unit) -> bool:
-        """Whether revision 0 of a window was sent by the end of the log."""
-        return unit.final >= self.extent(wid)[1]
-
     def takes(self, item: Item) -> bool:
         """Whether some window takes a record."""
         ids = wids(self.query.window, item.value)

@@ -14,9 +14,11 @@ Source: Li et al., SIGMOD 2005; counting from 0 and ORDER are ours.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windowing.model.windows.window import Window
+from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Holding, Item, Lateness, Unit, in_one_lane
 from windowing.semantics.windows.definition import ExtentDefinition
 
@@ -72,6 +74,11 @@ class RowDefinition(ExtentDefinition):
                 if self.extent(wid)[1] <= len(rows) or unit.final == math.inf:
                     held.append(Holding(wid, item, None))
         return held
+
+    def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
+        """The progress that has passed the last row, which has its number then."""
+        end = self.extent(wid)[1]
+        return rows[end - 1].value + 1 if end <= len(rows) else math.inf
 
     def closed(self, wid: int, unit: Unit) -> bool:
         """Whether revision 0 of a window was sent: `hold` names no other."""
