@@ -22,7 +22,7 @@ from windowing.model import Pipeline, Query
 from windowing.model.progress.disorder import Slack
 from windowing.model.rows import Row
 from windowing.model.run_errors import WindowingError
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.sliding import Sliding
 from windowing.runtime.local import Output
 
 _STATE = "spark.sql.streaming.stateStore"
@@ -85,10 +85,9 @@ def _windowed(pipeline: Pipeline, query: Query, raw: DataFrame) -> DataFrame:
     source, window = pipeline.source, query.window
     if (
         not isinstance(source.disorder, Slack)
-        or window.kind is not WindowClass.SLIDING
+        or not isinstance(window, Sliding)
         or window.align == "start"
         or window.attribute != source.event_time.field
-        or window.range_ is None
         or window.slide > window.range_
     ):
         msg = (

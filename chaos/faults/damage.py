@@ -20,7 +20,7 @@ from chaos.faults.kind import Suggestion, fault
 from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
 from windowing.model import Pipeline
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Ends
 
 What = Literal["delta", "snapshot", "offsets"]
 
@@ -31,8 +31,8 @@ _SURVIVES_BATCHES = 2
 
 def _keeps_records(pipeline: Pipeline) -> bool:
     """Whether the state holds more than sums: single records, or open sessions."""
-    keeping = (WindowClass.SESSION, WindowClass.JOIN, WindowClass.TUPLE)
-    return any(query.window.kind in keeping for query in pipeline.queries)
+    keeping = (Ends.DRAWN, Ends.ROWS)
+    return any(query.window.traits.ends in keeping for query in pipeline.queries)
 
 
 @dataclass

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.progress.disorder import progress_attr
-from windowing.model.windows.window import ROW_NUM, WindowClass
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import ROW_NUM
 
 Holds = Callable[[Pipeline, Query], bool]
 
@@ -39,22 +45,22 @@ def lair(*asked: Holds) -> Lair:
 
 def sliding(_: Pipeline, query: Query) -> bool:
     """Sliding or tumbling, over the time or another attribute."""
-    return query.window.kind is WindowClass.SLIDING
+    return isinstance(query.window, Sliding)
 
 
 def landmark(_: Pipeline, query: Query) -> bool:
     """Landmark."""
-    return query.window.kind is WindowClass.LANDMARK
+    return isinstance(query.window, Landmark)
 
 
 def session(_: Pipeline, query: Query) -> bool:
     """Sessions in time."""
-    return query.window.kind is WindowClass.SESSION and query.window.attribute != ROW_NUM
+    return isinstance(query.window, Session) and query.window.attribute != ROW_NUM
 
 
 def join(_: Pipeline, query: Query) -> bool:
     """A join."""
-    return query.window.kind is WindowClass.JOIN
+    return isinstance(query.window, Pairs)
 
 
 def outer(pipeline: Pipeline, query: Query) -> bool:
@@ -65,33 +71,33 @@ def outer(pipeline: Pipeline, query: Query) -> bool:
 def rows_in_log(_: Pipeline, query: Query) -> bool:
     """Rows, numbered as they arrive."""
     window = query.window
-    return window.kind is WindowClass.TUPLE and window.order == "log"
+    return isinstance(window, RowWindow) and window.order == "log"
 
 
 def ranked_rows(_: Pipeline, query: Query) -> bool:
     """Rows, numbered by their time."""
     window = query.window
-    return window.kind is WindowClass.TUPLE and window.order == "event_time"
+    return isinstance(window, RowWindow) and window.order == "event_time"
 
 
 def defined(_: Pipeline, query: Query) -> bool:
     """Windows that records define."""
-    return query.window.kind.value.startswith("slide_by")
+    return query.window.traits.at_records
 
 
 def by_tuple(_: Pipeline, query: Query) -> bool:
     """A window for each value."""
-    return query.window.kind is WindowClass.SLIDE_BY_TUPLE
+    return isinstance(query.window, SlideByTuple)
 
 
 def by_n(_: Pipeline, query: Query) -> bool:
     """A window for each n-th record as it arrives."""
-    return query.window.kind is WindowClass.SLIDE_BY_N
+    return isinstance(query.window, SlideByN)
 
 
 def by_rank(_: Pipeline, query: Query) -> bool:
     """A window for each n-th record by its time."""
-    return query.window.kind is WindowClass.SLIDE_BY_RANK
+    return isinstance(query.window, SlideByRank)
 
 
 def updates(_: Pipeline, query: Query) -> bool:
@@ -116,7 +122,7 @@ def discarding(_: Pipeline, query: Query) -> bool:
 
 def retracting(_: Pipeline, query: Query) -> bool:
     """Later rows take back the ones before."""
-    return query.accumulation == "retracting" and query.window.kind is not WindowClass.JOIN
+    return query.accumulation == "retracting" and not isinstance(query.window, Pairs)
 
 
 def overlapping(_: Pipeline, query: Query) -> bool:
@@ -157,7 +163,7 @@ def several_queries(pipeline: Pipeline, _: Query) -> bool:
 
 def session_of_rows(_: Pipeline, query: Query) -> bool:
     """Sessions by records of other keys."""
-    return query.window.kind is WindowClass.SESSION and query.window.attribute == ROW_NUM
+    return isinstance(query.window, Session) and query.window.attribute == ROW_NUM
 
 
 def with_own_gaps(_: Pipeline, query: Query) -> bool:
@@ -173,7 +179,7 @@ def early(_: Pipeline, query: Query) -> bool:
 def another_attribute(pipeline: Pipeline, query: Query) -> bool:
     """Windows over a number of the records."""
     window, time = query.window, pipeline.source.event_time.field
-    return window.kind is not WindowClass.JOIN and window.attribute not in (ROW_NUM, time)
+    return not isinstance(window, Pairs) and window.attribute not in (ROW_NUM, time)
 
 
 def idle(pipeline: Pipeline) -> bool:
@@ -224,7 +230,7 @@ class computing:  # noqa: N801 - reads as the functions above do
     def __call__(self, pipeline: Pipeline, query: Query) -> bool:
         """Whether it has one."""
         fields = pipeline.source.fields
-        return query.window.kind is not WindowClass.JOIN and any(
+        return not isinstance(query.window, Pairs) and any(
             a.function in self.functions
             and (self.kind is None or (a.field is not None and fields[a.field].kind == self.kind))
             for a in query.aggregates

@@ -25,7 +25,11 @@ from windowing.model.progress.disorder import (
 )
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import ROW_NUM, Window
 
 Feature = tuple[str, str]
 """What it is a feature of, and what it is."""
@@ -121,19 +125,19 @@ def _query(pipeline: Pipeline, query: Query) -> Iterator[Feature]:
 
 def _class(window: Window) -> str:
     by_rows = window.attribute == ROW_NUM
-    match window.kind:
-        case WindowClass.SLIDING:
+    match window:
+        case Sliding():
             return "tumbling" if window.range_ == window.slide else "sliding"
-        case WindowClass.TUPLE:
+        case RowWindow():
             rows = "rows" if in_log_order(window) else "ranked rows"
             return rows if window.range_ is not None else f"landmark {rows}"
-        case WindowClass.SESSION:
+        case Session():
             return "session of rows" if by_rows else "session"
-        case WindowClass.SLIDE_BY_TUPLE:
+        case SlideByTuple():
             return "by tuple"
-        case WindowClass.SLIDE_BY_N:
+        case SlideByN():
             return "by n"
-        case WindowClass.SLIDE_BY_RANK:
+        case SlideByRank():
             return "by rank"
     return "landmark"
 

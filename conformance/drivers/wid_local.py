@@ -18,12 +18,12 @@ import yaml
 from conformance.wid import judge as wid
 from conformance.wid.case import Case, question_of
 from windowing.engine.input.batches import batches
-from windowing.engine.wids import DEFINED
 from windowing.model import Pipeline, WindowError, parse_pipeline
 from windowing.model.progress import disorder as spec
 from windowing.model.rows import Row
 from windowing.model.run_errors import ArrivalOrder
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.traits import Order
+from windowing.model.windows.window import ROW_NUM, Window
 from windowing.runtime import local
 
 _TOPIC = "s"
@@ -130,13 +130,14 @@ def _window(window: Window) -> str:
     unit = "rows" if rows else "us"
     length = "LANDMARK" if window.range_ is None else f"{window.range_} {unit}"
     clauses = [f"RANGE {length}"]
-    if window.kind in DEFINED:
-        ranked = window.kind is WindowClass.SLIDE_BY_RANK
+    if window.traits.at_records:
+        ranked = window.traits.order is Order.CANONICAL
         order = f"rank({window.attribute})" if ranked else ROW_NUM
         clauses += [f"SLIDE {window.slide} rows RATTR {window.attribute} SATTR {order}"]
     else:
         clauses += [f"SLIDE {window.slide} {unit} WATTR {window.attribute}"]
-        clauses += [f"ORDER {window.order}" if rows else f"ORIGIN {window.origin} us"]
+        order = "log" if window.traits.counts_arrivals else "event_time"
+        clauses += [f"ORDER {order}" if rows else f"ORIGIN {window.origin} us"]
     if window.pattr is not None:
         clauses.append(f"PATTR {window.pattr}")
     return " ".join(clauses)

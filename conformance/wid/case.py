@@ -23,7 +23,8 @@ from windowing.model.progress.disorder import (
 )
 from windowing.model.rows import Scalar
 from windowing.model.rules import check_generator, check_late, check_progress_key
-from windowing.model.windows.window import AttributeType, parse_window
+from windowing.model.windows.language import AttributeType
+from windowing.model.windows.parsing import parse_window
 from windowing.semantics.controls import Bound, Control, Observation
 from windowing.semantics.stream import Event, Question
 

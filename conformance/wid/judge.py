@@ -18,6 +18,7 @@ from conformance.case_lines import case_lines, first_of
 from conformance.wid.case import Case, CaseError, events_of, question_of
 from windowing.model.errors import WindowError
 from windowing.model.rows import Value
+from windowing.model.windows.traits import Ends
 from windowing.semantics.definition import value_of
 from windowing.semantics.stream import AfterEndError, Answer, Question, answer
 from windowing.semantics.units import ArrivalOrderError, Item, Shown
@@ -163,7 +164,7 @@ def _row(case: Case, question: Question, shown: Shown) -> list[Value]:
 
 
 def _late(case: Case, question: Question, found: Answer) -> list[list[Any]]:
-    ranged = question.query.window.kind in ("sliding", "landmark")
+    ranged = question.query.window.traits.ends is Ends.SLIDES
     rows = [
         [
             *_place(case, item),

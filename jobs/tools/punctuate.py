@@ -22,7 +22,7 @@ from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
 from windowing.model.rules import by_event_time
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Ends
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
 """Per partition and offset, the control records that stand right behind that record."""
@@ -49,7 +49,7 @@ def step_of(pipeline: Pipeline) -> int:
         window = query.window
         if not by_event_time(window, pipeline.source.event_time.field):
             continue
-        gridded = window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
+        gridded = window.traits.ends is Ends.SLIDES
         step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1
     if step_us == 0:
         msg = "no query goes by event time, whatever is promised: say --every 1min"

@@ -10,17 +10,17 @@ Source: Li et al., SIGMOD 2005, section 4 (classes), 6 (measures).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.wids import DEFINED, ENDED, Flags, Ints
+from windowing.engine.wids import ENDED, Flags, Grid, Ints
 from windowing.engine.windows.assign.assigner import key_columns, unit_columns
 from windowing.engine.windows.chains import CHAIN, FIRST, LAST, chained, end, with_gap
 from windowing.model import Query
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.traits import Ends, Order
+from windowing.model.windows.window import Window
 
 _ROWS = ("wid", "n", "ids")
 _NO_WINDOWS: Ints = np.empty(0, dtype=np.int64)
@@ -32,13 +32,13 @@ class UnitError(ValueError):
     exit_code = 1
 
 
-def grid_of(query: Query) -> Window:
+def grid_of(query: Query) -> Grid:
     """The windows by which a record is late or not: its own, or what closes right behind it."""
     window = query.window
-    if window.kind in (WindowClass.TUPLE, WindowClass.SESSION):
+    if window.traits.ends is Ends.ROWS or window.traits.merging:
         # A row has its number when progress has passed it, and none if that was before it came; a
         # record is late for its session if progress had passed it.
-        return replace(window, kind=WindowClass.SLIDING, range_=1, slide=1)
+        return Grid(range_=1, slide=1, origin=0)
     return wids.grid(window)
 
 
@@ -46,7 +46,7 @@ def spans(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:
     """First and last window of each record; the last one is smaller where it is in none."""
     grid = grid_of(query)
     first, last = wids.slide_of(grid, ts_us), wids.last_window(grid, ts_us)
-    gridded = query.window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
+    gridded = query.window.traits.ends is Ends.SLIDES
     return first, np.where((ts_us < grid.origin) & gridded, first - 1, last)
 
 
@@ -71,11 +71,11 @@ def first_rows(query: Query, records: pl.DataFrame, before_us: Ints | None) -> p
     Raises:
         UnitError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
-    ts_us, kind = records["ts_us"].to_numpy(), query.window.kind
+    ts_us, traits = records["ts_us"].to_numpy(), query.window.traits
     on_time = np.ones(len(ts_us), bool) if before_us is None else before_us <= ts_us
-    if kind is WindowClass.TUPLE:
+    if traits.ends is Ends.ROWS:
         return _rows_of_numbers(query, records.filter(pl.Series(on_time)))
-    if kind is WindowClass.SESSION:
+    if traits.merging:
         held = _sessions(query, records.filter(pl.Series(on_time)))
         return held.select("wid", *key_columns(query), "n", "ids")
     first, last = spans(query, ts_us)
@@ -84,12 +84,12 @@ def first_rows(query: Query, records: pl.DataFrame, before_us: Ints | None) -> p
         consistent = query.late.mode == "consistent"
         first = np.where(consistent & (open_from > first), last + 1, np.maximum(first, open_from))
     intervals = _intervals(query, records, first, last)
-    if kind is WindowClass.SLIDING:
-        return _spread(query, intervals)
-    if kind is WindowClass.LANDMARK:
+    if traits.at_records:
+        return _covered(query, intervals, 0, _definers(query, records, on_time))
+    if traits.cumulative:
         newest = int(wids.slide_of(query.window, ts_us).max(initial=0))
         return _covered(query, intervals, newest, None)
-    return _covered(query, intervals, 0, _definers(query, records, on_time))
+    return _spread(query, intervals)
 
 
 def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[Ints, Ints]:
@@ -100,13 +100,13 @@ def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[
         records: as of `first_rows`.
         truth: its rows if nothing is late.
     """
-    if query.window.kind is WindowClass.SESSION:
+    if query.window.traits.merging:
         ends = _sessions(query, records)["end"].to_numpy()
         return ends, ends
     ids = truth["wid"].unique().to_numpy()
-    if query.window.kind in DEFINED:
+    if query.window.traits.at_records:
         return ids, ids + 1
-    if query.window.kind is not WindowClass.TUPLE:
+    if query.window.traits.ends is not Ends.ROWS:
         ends = wids.end_us(query.window, ids)
         return ends, ends
     found = [_closings_of_unit(query.window, unit) for unit in _units(query, records)]
@@ -214,14 +214,14 @@ def _rows_of_numbers(query: Query, records: pl.DataFrame) -> pl.DataFrame:
 def _definers(query: Query, records: pl.DataFrame, on_time: Flags) -> dict[object, Ints]:
     """Per value of PATTR (None without), the windows that records on time define."""
     unit, slide = unit_columns(query), query.window.slide
-    by_rank = query.window.kind is WindowClass.SLIDE_BY_RANK
+    by_rank = query.window.traits.order is Order.CANONICAL
     records = records.with_columns(on_time=pl.Series(on_time))
     if by_rank:
         records = records.filter("on_time")
     ordered = records.sort("ts_us" if by_rank else "partition", "partition", "offset")
     found: dict[object, Ints] = {}
     for part in ordered.partition_by(unit, maintain_order=True) if unit else [ordered]:
-        if query.window.kind is WindowClass.SLIDE_BY_N and part["partition"].n_unique() > 1:
+        if query.window.traits.counts_arrivals and part["partition"].n_unique() > 1:
             msg = (
                 f"query {query.name} counts rows as they arrive, and they arrive in several "
                 "partitions: key the topic by PATTR, or leave the query out"

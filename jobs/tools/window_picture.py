@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import PictureError, format_of, save
 from windowing.model.explain.evaluation import evaluation_of
-from windowing.model.explain.first_windows import BY_RECORD, example_step, first_windows, speller
+from windowing.model.explain.lengths import speller
 from windowing.model.explain.pipeline import title
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.by_record import example_step
+from windowing.model.windows.traits import Ends
 
 _SHOWN = 6
 _BAR, _RECORD = "#1f5f8b", "#d1495b"
@@ -32,8 +33,7 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
         WriteError: the file cannot be written.
     """
     format_of(path)
-    undrawn = WindowClass.SESSION, WindowClass.JOIN
-    queries = [query for query in pipeline.queries if query.window.kind not in undrawn]
+    queries = [query for query in pipeline.queries if query.window.traits.ends is not Ends.DRAWN]
     if not queries:
         msg = f"{pipeline.name} has no windows to draw: sessions and pairs lie where records lie"
         raise PictureError(msg)
@@ -48,8 +48,8 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
 
 def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:
     window, spell = query.window, speller(query.window, pipeline.source)
-    at_records = window.kind in BY_RECORD
-    extents = first_windows(window, _SHOWN)
+    at_records = window.traits.at_records
+    extents = window.first_extents(_SHOWN)
     for row, extent in enumerate(extents):
         axes.barh(row, extent.end - extent.start, left=extent.start, height=0.7, color=_BAR)
     # Instants count from the origin; those of windows at records stand for themselves.
@@ -58,7 +58,7 @@ def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:
     names = [spell(extent.wid) if at_records else str(extent.wid) for extent in extents]
     axes.set_yticks(range(_SHOWN), names)
     if at_records:
-        step = example_step(window)
+        step = example_step(window.range_ or 1)
         records = range(step, extents[-1].end + 1, step)
         axes.plot(records, [-1] * len(records), "o", color=_RECORD, markersize=4, clip_on=False)
     axes.invert_yaxis()

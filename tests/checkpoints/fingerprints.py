@@ -55,7 +55,9 @@ def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
         generators |= {type(one).__name__ for one in source.disorder_of.values()}
         found |= {(window.kind, one, query.late.policy) for one in generators}
         found |= {(window.kind, query.late.mode, query.accumulation, query.early is None)}
-        found |= {("window", window.order, window.align, window.pattr is None, bool(window.gaps))}
+        found |= {
+            ("window", window.traits.order, window.align, window.pattr is None, bool(window.gaps))
+        }
         found |= {("aggregate", one.function, one.parameters) for one in query.aggregates}
         found |= {("kept", query.entries_max is None, query.retention_us is None)}
     for part in source.parts:

@@ -24,9 +24,8 @@ from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.rows import dead_letter_lines, row_lines
-from windowing.model.rules import in_log_order
 from windowing.model.run_errors import ArrivalOrder, CheckpointMismatch, UndeclaredPartition
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.window import Window
 from windowing.runtime.local import LocalEngine, Output
 from windowing.semantics import evaluate
 from windowing.semantics.log import BadLogError
@@ -126,8 +125,7 @@ def live(
 
 def counted(window: Window) -> bool:
     """Whether it counts rows as they arrive, with no PATTR to tell whose they are."""
-    by_n = window.kind is WindowClass.SLIDE_BY_N
-    return (by_n or in_log_order(window)) and window.pattr is None
+    return window.traits.counts_arrivals and window.pattr is None
 
 
 def sources_of(document: Document) -> dict[str, Document]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from windowing.engine import wids
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.sliding import Sliding
 
 INSTANTS = st.one_of(
     st.integers(-100, 100),
@@ -19,9 +19,8 @@ LENGTHS = st.one_of(st.integers(1, 50), st.integers(1, 2**60))
 
 
 @st.composite
-def windows(draw: st.DrawFn) -> Window:
-    return Window(
-        kind=WindowClass.SLIDING,
+def windows(draw: st.DrawFn) -> Sliding:
+    return Sliding(
         range_=draw(LENGTHS),
         slide=draw(LENGTHS),
         attribute="ts",
@@ -34,7 +33,7 @@ def _within(exact: int) -> bool:
 
 
 @given(windows(), INSTANTS)
-def test_slides_are_the_plain_quotient(window: Window, ts_us: int) -> None:
+def test_slides_are_the_plain_quotient(window: Sliding, ts_us: int) -> None:
     exact = (ts_us - window.origin) // window.slide
     found = int(wids.slide_of(window, np.array([ts_us]))[0])
     if _within(exact) and _within(ts_us - window.origin):
@@ -46,7 +45,7 @@ def test_slides_are_the_plain_quotient(window: Window, ts_us: int) -> None:
 
 @given(windows(), INSTANTS)
 def test_the_last_window_holds_the_instant_and_the_next_does_not(
-    window: Window, ts_us: int
+    window: Sliding, ts_us: int
 ) -> None:
     exact = (ts_us - window.origin + (window.range_ or 0)) // window.slide - 1
     if _within(exact) and _within(ts_us - window.origin):
@@ -54,7 +53,7 @@ def test_the_last_window_holds_the_instant_and_the_next_does_not(
 
 
 @given(windows(), st.integers(INT64_MIN, INT64_MAX))
-def test_ends_are_exact_or_never_reached(window: Window, wid: int) -> None:
+def test_ends_are_exact_or_never_reached(window: Sliding, wid: int) -> None:
     exact = window.origin + (wid + 1) * window.slide
     if wid >= 0:
         assert int(wids.end_us(window, np.array([wid]))[0]) == min(exact, INT64_MAX)

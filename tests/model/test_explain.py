@@ -10,9 +10,11 @@ import yaml
 from jobs.tools.window_picture import PictureError, draw_windows
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.explain.evaluation import evaluation_of, growing, partial_bytes
-from windowing.model.explain.first_windows import first_windows
 from windowing.model.explain.pipeline import explain, explain_query
-from windowing.model.windows.window import Window, WindowClass, parse_window
+from windowing.model.windows.classes import CLASSES
+from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.parsing import parse_window
+from windowing.model.windows.window import Window
 from windowing.semantics.windows import sliding
 
 A_JOIN = Path(__file__).parents[2] / "pipelines" / "departures_weather.yml"
@@ -66,7 +68,7 @@ def test_every_class_is_explained(text: str, said: tuple[str, str]) -> None:
 
 
 def test_no_class_is_forgotten() -> None:
-    assert {_window(text).kind for text in WINDOWS} == set(WindowClass) - {WindowClass.JOIN}
+    assert {type(_window(text)) for text in WINDOWS} == set(CLASSES) - {Pairs}
 
 
 def test_a_join_is_explained() -> None:
@@ -95,14 +97,14 @@ def test_what_a_join_without_equal_fields_costs(window: str | None, beside: str)
 @pytest.mark.parametrize("text", [text for text in WINDOWS if "TTR ts SLIDE" not in text][:3])
 def test_the_first_windows_are_the_definitions(text: str) -> None:
     window = _window(text)
-    shown = [(extent.start, extent.end) for extent in first_windows(window, 9)]
+    shown = [(extent.start, extent.end) for extent in window.first_extents(9)]
     assert shown == [sliding.extent(window, wid) for wid in range(9)]
 
 
 def test_windows_at_records_end_at_them() -> None:
     window = _window("RANGE 8 RATTR pos SATTR row_num SLIDE 3 rows")
     # A record every 2, so every third of them lies 6 on.
-    assert [(e.start, e.end) for e in first_windows(window, 2)] == [(-2, 6), (4, 12)]
+    assert [(e.start, e.end) for e in window.first_extents(2)] == [(-2, 6), (4, 12)]
 
 
 def test_the_bound_counts_what_can_be_open_at_once() -> None:

@@ -31,7 +31,13 @@ from windowing.model.query import Query
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.model.source import EventTime, Source
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.classes import CLASSES
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
 from windowing.semantics import evaluate
 
 PIPELINE = """
@@ -335,9 +341,14 @@ FACTS: dict[type, set[str]] = {
         *("name", "window", "group_by", "aggregates", "late", "retention_us", "entries_max"),
         *("early", "accumulation"),
     },
-    Window: {
-        *("kind", "range_", "slide", "attribute", "origin", "pattr", "order", "align", "gaps"),
-    },
+    Sliding: {"range_", "slide", "attribute", "origin", "pattr", "align"},
+    Landmark: {"slide", "attribute", "origin", "pattr"},
+    RowWindow: {"range_", "slide", "pattr", "order", "align"},
+    SlideByTuple: {"range_", "attribute", "pattr"},
+    SlideByN: {"range_", "slide", "attribute", "pattr"},
+    SlideByRank: {"range_", "slide", "attribute", "pattr"},
+    Session: {"range_", "attribute", "pattr", "gaps"},
+    Pairs: {"attribute"},
     Aggregate: {"name", "function", "field", "more", "parameters", "user", "code"},
     Late: {"policy", "mode", "every"},
     Step: {"amount"},
@@ -355,5 +366,5 @@ def test_every_field_is_a_fact_or_is_known_to_be_none(class_: type) -> None:
 
 def test_every_generator_and_class_of_windows_has_a_name_of_its_own() -> None:
     texts = [line["text"] for line in recorded()]
-    kinds = {query.window.kind for text in texts for query in parse_pipeline(text).queries}
-    assert kinds == {*WindowClass}
+    classes = {type(query.window) for text in texts for query in parse_pipeline(text).queries}
+    assert classes == {*CLASSES}

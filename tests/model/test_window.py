@@ -4,7 +4,12 @@ import pytest
 
 from windowing.model import PipelineError, parse_pipeline
 from windowing.model.errors import WindowError
-from windowing.model.windows.window import AttributeType, WindowClass, parse_window
+from windowing.model.windows.by_record import SlideByRank, SlideByTuple
+from windowing.model.windows.language import AttributeType
+from windowing.model.windows.parsing import parse_window
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import Window
 
 ATTRIBUTES: dict[str, AttributeType] = {"ts": "time", "pos": "number", "key": "text"}
 TUPLES = "SLIDE 1 row SATTR row_num"
@@ -65,17 +70,17 @@ def test_of_two_mistakes_the_earlier_rule_speaks(text: str, code: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "range_", "slide"),
     [
-        ("range 0.25MIN, slide +10s wattr ts", WindowClass.SLIDING, 15_000_000, 10_000_000),
-        ("[RANGE 2 days SLIDE 1 d WATTR ts]", WindowClass.SLIDING, 172_800 * 10**6, 86_400 * 10**6),
-        ("RANGE landmark SLIDE 3 rows WATTR row-num ORDER LOG", WindowClass.TUPLE, None, 3),
-        ("RANGE 3 SLIDE 2 WATTR pos", WindowClass.SLIDING, 3, 2),
-        ("SATTR RANK ( pos ) SLIDE 3 rows RATTR pos RANGE 4", WindowClass.SLIDE_BY_RANK, 4, 3),
-        (f"RANGE 1 us RATTR ts {TUPLES}", WindowClass.SLIDE_BY_TUPLE, 1, 1),
+        ("range 0.25MIN, slide +10s wattr ts", Sliding, 15_000_000, 10_000_000),
+        ("[RANGE 2 days SLIDE 1 d WATTR ts]", Sliding, 172_800 * 10**6, 86_400 * 10**6),
+        ("RANGE landmark SLIDE 3 rows WATTR row-num ORDER LOG", RowWindow, None, 3),
+        ("RANGE 3 SLIDE 2 WATTR pos", Sliding, 3, 2),
+        ("SATTR RANK ( pos ) SLIDE 3 rows RATTR pos RANGE 4", SlideByRank, 4, 3),
+        (f"RANGE 1 us RATTR ts {TUPLES}", SlideByTuple, 1, 1),
     ],
 )
-def test_spellings(text: str, kind: WindowClass, range_: int | None, slide: int) -> None:
+def test_spellings(text: str, kind: type[Window], range_: int | None, slide: int) -> None:
     window = parse_window(text, ATTRIBUTES)
-    assert (window.kind, window.range_, window.slide) == (kind, range_, slide)
+    assert (type(window), window.range_, window.slide) == (kind, range_, slide)
 
 
 def test_gaps_of_keys_that_do_not_exist_are_a_sentence() -> None:

@@ -20,14 +20,18 @@ from windowing.model.progress.disorder import (
     Slack,
     SlackRows,
 )
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import Window
 from windowing.semantics.controls import Bound, Observation
 from windowing.semantics.generators import generator
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
 from windowing.semantics.units import Item
 from windowing.semantics.windows import landmark, tuples
-from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.classes import extents_of
 
 values = st.lists(st.integers(-20, 40), min_size=1, max_size=30)
 LENGTHS = st.integers(1, 12)
@@ -54,41 +58,42 @@ def items(stream: list[int], disorder: Disorder) -> tuple[list[Item], Lane]:
     return found, lane
 
 
-_WITHOUT_EXTENTS = (WindowClass.SESSION, WindowClass.JOIN)
-_WITH_EXTENTS = st.sampled_from([kind for kind in WindowClass if kind not in _WITHOUT_EXTENTS])
+_SLIDES = st.integers(1, 4)
+_WITH_EXTENTS = st.one_of(
+    st.builds(Sliding, LENGTHS, _SLIDES, st.just("ts")),
+    st.builds(Landmark, _SLIDES, st.just("ts")),
+    st.builds(RowWindow, LENGTHS, _SLIDES),
+    st.builds(SlideByTuple, LENGTHS, st.just("ts")),
+    st.builds(SlideByN, LENGTHS, _SLIDES, st.just("ts")),
+    st.builds(SlideByRank, LENGTHS, _SLIDES, st.just("ts")),
+)
 
 
-@given(stream=values, range_=LENGTHS, slide=st.integers(1, 4), kind=_WITH_EXTENTS)
-def test_a_sorted_stream_is_held_exactly_by_the_extents(
-    stream: list[int], range_: int, slide: int, kind: WindowClass
-) -> None:
+@given(stream=values, window=_WITH_EXTENTS)
+def test_a_sorted_stream_is_held_exactly_by_the_extents(stream: list[int], window: Window) -> None:
     """Nothing is late here, so each window that is shown holds all that its extent spans."""
-    length = None if kind is WindowClass.LANDMARK else range_
-    by_n = slide if kind is not WindowClass.SLIDE_BY_TUPLE else 1
-    attribute = "row_num" if kind is WindowClass.TUPLE else "ts"
-    window = Window(kind, length, by_n, attribute, 0)
     found, lane = items(sorted(stream), Slack(0))
     shown = revisions(query(window), found, [lane])
     numbers = dict(zip(found, range(len(found)), strict=True))
-    half_open = kind in (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.TUPLE)
+    by_rows = isinstance(window, RowWindow)
     for row in shown:
-        assert definition_of(window).extent(window, row.wid) == (row.start, row.end)
-        position = numbers if kind is WindowClass.TUPLE else {i: i.value for i in found}
-        low, high = (row.start, row.end) if half_open else (row.start + 1, row.end + 1)
+        assert extents_of(query(window)).extent(row.wid) == (row.start, row.end)
+        position = numbers if by_rows else {i: i.value for i in found}
+        low, high = (row.start, row.end) if window.traits.on_grid else (row.start + 1, row.end + 1)
         assert set(row.holds) == {item for item in found if low <= position[item] < high}
     assert len({row.wid for row in shown}) == len(shown)
 
 
 @given(number=st.integers(0, 60), range_=LENGTHS, slide=LENGTHS, wid=st.integers(0, 70))
 def test_row_windows_are_inverse(number: int, range_: int, slide: int, wid: int) -> None:
-    window = Window(WindowClass.TUPLE, range_, slide, "row_num")
+    window = RowWindow(range_, slide)
     start, end = tuples.extent(window, wid)
     assert (wid in tuples.wids(window, number, number)) == (start <= number < end)
 
 
 @given(value=st.integers(-60, 60), origin=st.integers(-20, 20), slide=LENGTHS)
 def test_landmark_windows_are_inverse(value: int, origin: int, slide: int) -> None:
-    window = Window(WindowClass.LANDMARK, None, slide, "ts", origin)
+    window = Landmark(slide, "ts", origin)
     first = landmark.first_window(window, value)
     for wid in range(20):
         start, end = landmark.extent(window, wid)
@@ -154,7 +159,7 @@ def test_a_bound_for_a_key_moves_that_key_alone() -> None:
 def test_an_update_shows_every_record_in_the_end(stream: list[int], slack: int, every: int) -> None:
     """Late or not, with `update` the last revision of each window is its whole extent."""
     late = Late.model_validate({"policy": "update", "every": f"{every} us"})
-    window = Window(WindowClass.SLIDE_BY_TUPLE, 7, 1, "ts")
+    window = SlideByTuple(7, "ts")
     found, lane = items(stream, Slack(slack))
     shown = revisions(query(window, late), found, [lane])
     last = {row.wid: row for row in shown}

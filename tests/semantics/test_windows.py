@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.sliding import Sliding
 from windowing.semantics.windows.sliding import extent, wids
 
 
-def sliding(range_us: int, slide_us: int, origin_us: int = 0) -> Window:
-    return Window(WindowClass.SLIDING, range_us, slide_us, "ts", origin_us)
+def sliding(range_us: int, slide_us: int, origin_us: int = 0) -> Sliding:
+    return Sliding(range_us, slide_us, "ts", origin_us)
 
 
 lengths = st.one_of(st.integers(1, 40), st.integers(1, 2**62))
@@ -16,14 +16,14 @@ specs = st.builds(sliding, lengths, lengths, st.integers(-60, 60))
 
 
 @given(spec=specs, ts_us=st.integers(-100, 200), near=st.integers(0, 60))
-def test_wids_and_extent_are_inverse(spec: Window, ts_us: int, near: int) -> None:
+def test_wids_and_extent_are_inverse(spec: Sliding, ts_us: int, near: int) -> None:
     for wid in {near, *wids(spec, ts_us)[:50]}:
         start, end = extent(spec, wid)
         assert (wid in wids(spec, ts_us)) == (start <= ts_us < end)
 
 
 @given(spec=specs, wid=st.integers(0, 1000))
-def test_the_edges_of_a_window_are_half_open(spec: Window, wid: int) -> None:
+def test_the_edges_of_a_window_are_half_open(spec: Sliding, wid: int) -> None:
     start, end = extent(spec, wid)
     assert spec.origin <= start < end
     assert wid in wids(spec, start)
@@ -33,7 +33,7 @@ def test_the_edges_of_a_window_are_half_open(spec: Window, wid: int) -> None:
 
 
 @given(spec=specs, ts_us=st.integers(-100, 200))
-def test_no_window_before_the_origin(spec: Window, ts_us: int) -> None:
+def test_no_window_before_the_origin(spec: Sliding, ts_us: int) -> None:
     if ts_us < spec.origin:
         assert not wids(spec, ts_us)
 

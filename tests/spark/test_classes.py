@@ -23,7 +23,7 @@ def sample() -> list[Case]:
     for case in CASES.values():
         if "error" not in case.expected:
             window = question_of(case).query.window
-            by_class[window.kind, window.order].append(case)
+            by_class[window.kind, window.traits.order].append(case)
     return [case for cases in by_class.values() for case in cases[-_EACH:]]
 
 

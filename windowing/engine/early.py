@@ -21,11 +21,10 @@ from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.input.decode import column
 from windowing.engine.progress.reached import Progress
 from windowing.engine.state import StateStore
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.chains import LAST
 from windowing.engine.windows.classes import extents
-from windowing.engine.windows.emission.emitter import Emitter
-from windowing.engine.windows.emission.sessions import ABSORBED, SessionEmitter
+from windowing.engine.windows.emission.sessions import ABSORBED
+from windowing.engine.windows.part import MovesOpenWindows, ShowsOpenWindows, Tables
 from windowing.model import Query
 
 _PREFIX = "early/"
@@ -54,9 +53,9 @@ class EarlyRows:
         emitter: knows what windows hold.
     """
 
-    def __init__(self, query: Query, emitter: Emitter) -> None:
+    def __init__(self, query: Query, emitter: ShowsOpenWindows) -> None:
         self._query, self._policy, self._emitter = query, query.early, emitter
-        self._sessions = emitter if isinstance(emitter, SessionEmitter) else None
+        self._sessions = emitter if isinstance(emitter, MovesOpenWindows) else None
         self._names = {name: column(name) for name in dict.fromkeys(query.key)}
         self._name = _PREFIX + query.name
 

@@ -34,8 +34,8 @@ from windowing.engine.progress.clock import (
 from windowing.engine.progress.reached import Reached
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.assign.assigner import Assigned, Scan
-from windowing.engine.windows.classes import class_of
+from windowing.engine.windows.classes import parts_of
+from windowing.engine.windows.part import Assigned, Scan
 from windowing.model import Pipeline, Query
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
@@ -99,7 +99,7 @@ class Lane:
             clock: make_clock(clock, pipeline.source, partition) for clock in self._clock_ids
         }
         self._assigners = {
-            query.name: class_of(query).assigner(query, pipeline) for query in pipeline.queries
+            query.name: parts_of(query).lane(query, pipeline) for query in pipeline.queries
         }
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:

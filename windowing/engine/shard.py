@@ -28,8 +28,8 @@ from windowing.engine.progress.clock import ClockId, begin, clock_of, clocks_of,
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.engine.windows.assign.assigner import Tables
-from windowing.engine.windows.classes import class_of
+from windowing.engine.windows.classes import parts_of
+from windowing.engine.windows.part import ShowsOpenWindows, Tables
 from windowing.model import Pipeline
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
@@ -89,7 +89,7 @@ class Shard:
         self.compact_after = compact_after
         self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
         self._emitters = {
-            query.name: class_of(query).emitter(query, pipeline) for query in pipeline.queries
+            query.name: parts_of(query).shard(query, pipeline) for query in pipeline.queries
         }
         source = pipeline.source
         self._idle = (
@@ -98,9 +98,11 @@ class Shard:
             else IdleLanes(source.idle_timeout_us, source.partitions)
         )
         self._early = {
-            query.name: EarlyRows(query, self._emitters[query.name])
+            query.name: EarlyRows(query, emitter)
             for query in pipeline.queries
             if query.early is not None or self._idle is not None
+            # Pipelines whose windows do not are refused when their file is read.
+            if isinstance(emitter := self._emitters[query.name], ShowsOpenWindows)
         }
         self._entries_max = {
             query.name: query.entries_max

@@ -15,7 +15,7 @@ from windowing.engine.aggregates import Accumulators
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.parcel import Parcel
 from windowing.engine.state import StateStore
-from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.part import Tables
 
 _PREFIX = "partials/"
 _BASE, _DELTA = f"{_PREFIX}base", f"{_PREFIX}delta-"

@@ -9,13 +9,14 @@ Source: Li et al., SIGMOD 2005, section 4; wids of sliding windows, ends aligned
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.window import ROW_NUM, Window
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -29,28 +30,57 @@ ENDED = INT64_MAX
 ON_TIME = INT64_MIN
 
 
-# The classes whose windows records define.
-DEFINED = (WindowClass.SLIDE_BY_TUPLE, WindowClass.SLIDE_BY_N, WindowClass.SLIDE_BY_RANK)
-
 # The last window of a record that no later window loses again.
 FOR_EVER = INT64_MAX - 1
 
 
-def grid(window: Window) -> Window:
-    """The sliding window whose ids are those of a class: what all arithmetic here is about.
+@dataclass(frozen=True)
+class Grid:
+    """Ends that lie one slide apart: what all arithmetic here is about.
+
+    Attributes:
+        range_: length of an extent; None: all begin at the origin.
+        slide: distance of two ends.
+        origin: window 0 ends a slide behind it.
+    """
+
+    range_: int | None
+    slide: int
+    origin: int
+
+
+class Gridded(Protocol):
+    """A grid, or a window whose clauses are one."""
+
+    @property
+    def range_(self) -> int | None:
+        """The length of an extent."""
+
+    @property
+    def slide(self) -> int:
+        """The distance of two ends."""
+
+    @property
+    def origin(self) -> int:
+        """Where window 0 begins to count."""
+
+
+def grid(window: Window) -> Grid:
+    """The grid whose window ids are those of a class.
 
     A record of attribute a that may be in the windows of other records is in those of all positions
     a <= w < a + R, which close at w + 1: as in windows of range R that slide by 1.
     """
-    if window.kind in DEFINED:
-        return replace(window, slide=1, origin=0)
+    if window.traits.at_records:
+        return Grid(window.range_, slide=1, origin=0)
     if window.align == "start" and window.range_ is not None:
         # Starts at m + kS are ends at m + kS + R: the same grid from another origin.
-        return replace(window, origin=window.origin + window.range_ - window.slide)
-    return window
+        origin = window.origin + window.range_ - window.slide
+        return Grid(window.range_, window.slide, origin)
+    return Grid(window.range_, window.slide, window.origin)
 
 
-def slide_of(window: Window, ts_us: Ints) -> Ints:
+def slide_of(window: Gridded, ts_us: Ints) -> Ints:
     """The slide of each time, `(ts - m) div S`; it is also the first window not ended by then."""
     slide, origin = window.slide, window.origin
     shift = origin // slide
@@ -68,7 +98,7 @@ def first_window(window: Window, ts_us: Ints) -> Ints:
     return np.maximum(first, 0) if rows_from_start else first
 
 
-def last_window(window: Window, ts_us: Ints) -> Ints:
+def last_window(window: Gridded, ts_us: Ints) -> Ints:
     """The last window whose extent holds each time, `(ts - m + R) div S - 1`."""
     if window.range_ is None:
         return np.full(len(ts_us), FOR_EVER)
@@ -77,12 +107,12 @@ def last_window(window: Window, ts_us: Ints) -> Ints:
     return np.where(slides > INT64_MAX - np.maximum(after, 0), INT64_MAX, slides + after)
 
 
-def ended_by(window: Window, progress_us: Ints) -> Ints:
+def ended_by(window: Gridded, progress_us: Ints) -> Ints:
     """The last window that has ended when progress stands at an instant: `end(w) <= P`."""
     return np.where(progress_us == ENDED, ENDED, slide_of(window, progress_us) - 1)
 
 
-def end_us(window: Window, wids: Ints) -> Ints:
+def end_us(window: Gridded, wids: Ints) -> Ints:
     """The end of each window, at most `ENDED` for windows that end beyond 64 bits."""
     beyond = wids >= (INT64_MAX - window.origin) // window.slide
     return np.where(beyond, ENDED, window.origin + (np.where(beyond, 0, wids) + 1) * window.slide)
@@ -93,7 +123,7 @@ def bounds_of(window: Window, wid: int) -> tuple[int, int]:
 
     Where records define windows the start is open and the end, which is the id, is closed.
     """
-    if window.kind in DEFINED:
+    if window.traits.at_records:
         return wid - _range(window), wid
     if window.align == "start":
         start = window.origin + wid * window.slide
@@ -116,6 +146,6 @@ def release_us(instant_us: Ints, epoch_us: int) -> Ints:
     return np.where(beyond, ENDED, (np.where(beyond, 0, epoch) + 1) * epoch_us)
 
 
-def _range(window: Window) -> int:
+def _range(window: Gridded) -> int:
     assert window.range_ is not None  # noqa: S101 - landmark windows were dealt with
     return window.range_

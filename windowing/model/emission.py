@@ -12,7 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from windowing.model.late import PositiveDuration
 from windowing.model.lengths import INT64_MAX, Step, parse_step
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import Window
 
 Accumulation = Literal["accumulating", "discarding", "retracting"]
 """What a later row of a window shows: all of it; what its row before did not; or all, after the row
@@ -21,7 +22,6 @@ before was taken back."""
 # It is only ever taken off, down to the first instant of all: it may be as long as there is time.
 _Step = Annotated[Step, BeforeValidator(partial(parse_step, maximum=INT64_MAX))]
 _Count = Annotated[int, Field(strict=True, ge=1)]
-_ORDER_FREE = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
 
 
 class Early(BaseModel):
@@ -69,8 +69,7 @@ class Retention(BaseModel):
         """
         given = [] if self.time is None else [self.time.amount]
         if self.windows is not None:
-            timed = window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK)
-            if not timed or window.attribute == ROW_NUM:
+            if window.traits.ends is not Ends.SLIDES:
                 msg = "retention: {windows: …} needs a SLIDE in time; give retention as a time"
                 raise ValueError(msg)
             given.append(self.windows * window.slide)
@@ -92,13 +91,11 @@ def check_early(window: Window, early: Early | None) -> None:
     Raises:
         ValueError: these cannot.
     """
-    if early is None or window.kind in _ORDER_FREE:
-        return
-    if window.kind is WindowClass.TUPLE and window.order == "log":
+    if early is None or window.traits.shows_early:
         return
     msg = (
         "early rows are for sliding and landmark windows, rows in the order of the log, and "
-        f"sessions, not for {window.kind.value.replace('_', ' ')}: leave early out"
+        f"sessions, not for {window.kind}: leave early out"
     )
     raise ValueError(msg)
 
@@ -109,10 +106,10 @@ def check_idle(window: Window, idle_timeout_us: int | None) -> None:
     Raises:
         ValueError: these cannot: what they are is decided by records that are still to come.
     """
-    if idle_timeout_us is None or (window.kind in _ORDER_FREE and window.attribute != ROW_NUM):
+    if idle_timeout_us is None or window.traits.shows_past_silence:
         return
     msg = (
         "idle_timeout is for windows that no order of records decides: sliding, landmark, sessions "
-        f"in time; not for {window.kind.value.replace('_', ' ')}: leave it out of the source"
+        f"in time; not for {window.kind}: leave it out of the source"
     )
     raise ValueError(msg)

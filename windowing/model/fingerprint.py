@@ -33,7 +33,13 @@ from windowing.model.progress.disorder import (
 )
 from windowing.model.query import Query
 from windowing.model.source import EventTime, Source
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.classes import known_class
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import Window
 
 FORMAT = 2
 """The number of this form; it stands before the digest. The first form had none."""
@@ -44,14 +50,14 @@ Fact = bool | int | float | str | None | Sequence["Fact"] | Mapping[str, "Fact"]
 Facts = dict[str, Fact]
 
 _DIGITS = 16
-_CLASSES = {
-    WindowClass.SLIDING: "sliding",
-    WindowClass.LANDMARK: "landmark",
-    WindowClass.TUPLE: "rows",
-    WindowClass.SLIDE_BY_TUPLE: "slide by tuple",
-    WindowClass.SLIDE_BY_N: "slide by n",
-    WindowClass.SLIDE_BY_RANK: "slide by rank",
-    WindowClass.SESSION: "session",
+_CLASSES: dict[type[Window], str] = {
+    Sliding: "sliding",
+    Landmark: "landmark",
+    RowWindow: "rows",
+    SlideByTuple: "slide by tuple",
+    SlideByN: "slide by n",
+    SlideByRank: "slide by rank",
+    Session: "session",
 }
 
 
@@ -185,13 +191,13 @@ def _query(query: Query) -> Facts:
 def _window(window: Window) -> Facts:
     gaps = sorted(window.gaps, key=lambda gap: (type(gap[0]) is str, gap))
     facts: Facts = {
-        "class": _CLASSES[window.kind],
+        "class": _CLASSES[known_class(window)],
         "range": window.range_,
         "slide": window.slide,
         "over": window.attribute,
         "origin": window.origin,
         "of_each": window.pattr,
-        "rows_by": window.order,
+        "rows_by": window.order if isinstance(window, RowWindow) else "log",
         "align": window.align,
         "gaps": [list(gap) for gap in gaps],
     }

@@ -20,7 +20,8 @@ from windowing.model.names import ColumnName
 from windowing.model.operator import Side
 from windowing.model.progress.disorder import Slack, progress_attr
 from windowing.model.source import Duration, Source, SpecModel
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.window import Window
 
 PAIRS = "pairs"
 """The query of a join."""
@@ -262,7 +263,7 @@ class JoinedSource(Source):
     @property
     def window(self) -> Window:
         """What stands for a window in the rows of a join."""
-        return Window(WindowClass.JOIN, None, 1, self.event_time.field)
+        return Pairs(self.event_time.field)
 
     @property
     def key(self) -> tuple[str, ...]:

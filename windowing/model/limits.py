@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from windowing.model.errors import WindowError
 from windowing.model.lengths import LENGTH_MAX
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import ROW_NUM, Window
 
 if TYPE_CHECKING:
     from windowing.model.file.pipeline import Pipeline, Query
@@ -29,16 +30,15 @@ def check_lengths(window: Window) -> None:
     Raises:
         WindowError: E_VALUE, with the clause, its value and the limit.
     """
-    session = window.kind is WindowClass.SESSION
-    named = {"SESSION" if session else "RANGE": window.range_, "SLIDE": window.slide}
+    merging = window.traits.merging
+    named = {"SESSION" if merging else "RANGE": window.range_, "SLIDE": window.slide}
     lengths = [*named.items(), *(("GAPS", gap) for _, gap in window.gaps)]
     for clause, length in lengths:
         if length is not None and length > LENGTH_MAX:
             raise _beyond(f"{clause} {length}", f"at most {LENGTH_MAX} (2^59)")
     if abs(window.origin) > LENGTH_MAX:
         raise _beyond(f"ORIGIN {window.origin}", f"within {LENGTH_MAX} (2^59) of 0")
-    sliding = window.kind in (WindowClass.SLIDING, WindowClass.TUPLE)
-    many = (window.range_ or 0) // window.slide if sliding else 0
+    many = (window.range_ or 0) // window.slide if window.traits.on_grid else 0
     if many > WINDOWS_OF_A_RECORD:
         what = f"RANGE {window.range_} SLIDE {window.slide}: every record lies in {many:,} windows"
         raise _beyond(what, f"in at most {WINDOWS_OF_A_RECORD:,}")
@@ -59,9 +59,9 @@ def earliest_of(pipeline: Pipeline) -> int:
 def _reach_back(query: Query) -> int:
     """How long before a record a window of it may begin."""
     window = query.window
-    if window.kind in (WindowClass.SESSION, WindowClass.JOIN) or window.range_ is None:
+    if window.traits.ends in (Ends.DRAWN, Ends.ROWS):
         return 0
-    return 0 if window.attribute == ROW_NUM else window.range_
+    return window.range_ or 0
 
 
 def placed_by(pipeline: Pipeline) -> frozenset[str]:

@@ -10,7 +10,7 @@ from windowing.model.emission import Accumulation, Early, Retention, parse_reten
 from windowing.model.fields import Aggregate
 from windowing.model.late import Late
 from windowing.model.source import SpecModel
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.window import Window
 
 Kept = Annotated[Retention, BeforeValidator(parse_retention)]
 
@@ -60,6 +60,5 @@ class Query(SpecModel):
     @property
     def marks(self) -> tuple[str, ...]:
         """The columns that tables have for marks which only some rows have."""
-        by_session = self.window.kind is WindowClass.SESSION
-        retracting = self.accumulation == "retracting"
-        return (*(["op"] if retracting else []), *(["absorbed_by"] if by_session else []))
+        retracting, merging = self.accumulation == "retracting", self.window.traits.merging
+        return (*(["op"] if retracting else []), *(["absorbed_by"] if merging else []))

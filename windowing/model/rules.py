@@ -14,10 +14,7 @@ from windowing.model.fields import FieldType
 from windowing.model.late import Mode, Policy
 from windowing.model.lengths import Step
 from windowing.model.progress.disorder import Disorder, Unordered, progress_attr
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
-
-# GROUP BY and PATTR mean the same to these: each key has windows of its own.
-PER_KEY = (WindowClass.SLIDING, WindowClass.LANDMARK, WindowClass.SESSION)
+from windowing.model.windows.window import ROW_NUM, Window
 
 WINDOWS_MAX = 50_000_000
 """More windows than this at once are a time that leaps ahead, and no result."""
@@ -25,8 +22,7 @@ WINDOWS_MAX = 50_000_000
 
 def in_log_order(window: Window) -> bool:
     """Whether the window numbers rows as they stand in the log, and so needs no generator."""
-    by_rows = window.kind in (WindowClass.TUPLE, WindowClass.SESSION)
-    return by_rows and window.attribute == ROW_NUM and window.order == "log"
+    return window.attribute == ROW_NUM and window.traits.counts_arrivals
 
 
 def by_event_time(window: Window, field: str) -> bool:
@@ -63,8 +59,7 @@ def check_joined(window: Window, joined: Sequence[str]) -> None:
     Raises:
         WindowError: E_ARRIVAL_ORDER.
     """
-    counted = in_log_order(window) or window.kind is WindowClass.SLIDE_BY_N
-    if joined and counted and window.pattr is None:
+    if joined and window.traits.counts_arrivals and window.pattr is None:
         msg = f"{joined[0]} joined, and these rows are counted in the order of one lane's arrival"
         raise WindowError("E_ARRIVAL_ORDER", f"{msg}: use PATTR, or ORDER event_time")
 
@@ -78,7 +73,7 @@ def check_progress_key(window: Window, group_by: Sequence[str], disorder: Disord
     attr = progress_attr(disorder)
     if attr is None or in_log_order(window) or attr == window.pattr:
         return
-    if window.kind not in PER_KEY:
+    if not window.traits.per_key:
         raise WindowError(
             "E_KEYED_PROGRESS", f"progress per {attr}: these windows need PATTR {attr}"
         )
@@ -132,9 +127,9 @@ def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> Non
     if mode not in get_args(Mode) or policy not in get_args(Policy):
         raise WindowError("E_LATE", f"late: mode {mode!r}, policy {policy!r}: one is unknown")
     if policy == "update":
-        if in_log_order(window) or window.kind in (WindowClass.TUPLE, WindowClass.SLIDE_BY_RANK):
+        if not window.traits.revisable:
             raise WindowError("E_LATE_UPDATE", "update would renumber every row: use dead_letter")
-        if window.kind is WindowClass.LANDMARK and mode == "consistent":
+        if window.traits.cumulative and mode == "consistent":
             raise WindowError(
                 "E_LATE_UPDATE", "consistent landmark windows would release a record for ever"
             )

@@ -27,7 +27,8 @@ from windowing.model.progress.disorder import (
     without_lanes,
     without_unit,
 )
-from windowing.model.windows.window import ROW_NUM, AttributeType
+from windowing.model.windows.language import AttributeType
+from windowing.model.windows.window import ROW_NUM
 
 CONTROL_HEADER = "slackwater-control"
 """The Kafka header that makes a record a control record; its bytes are the control as JSON."""

@@ -12,15 +12,14 @@ from typing import Any
 from windowing.model.file.pipeline import Query
 from windowing.model.rows import Scalar
 from windowing.model.rules import in_log_order
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Ends
 from windowing.semantics.lanes import Lane, Progress
-from windowing.semantics.revisions import key_of, part_of, revisions, units_of
-from windowing.semantics.units import Item, Shown
-from windowing.semantics.windows.tuples import numbered
+from windowing.semantics.revisions import key_of, revisions, units_of
+from windowing.semantics.units import Item, Shown, part_of
+from windowing.semantics.windows.classes import extents_of
+from windowing.semantics.windows.tuples import RowDefinition
 
 Line = dict[str, Any]
-
-_CLOSE_AFTER = (WindowClass.SLIDE_BY_TUPLE, WindowClass.SLIDE_BY_N, WindowClass.SLIDE_BY_RANK)
 
 
 class Awaited:
@@ -86,8 +85,9 @@ def _rows_of_units(
 ) -> dict[Scalar, Sequence[Item]]:
     """Where windows count rows: per PATTR value, the records in the order of their numbers."""
     window, units = query.window, units_of(query, items, lanes)
-    if window.kind is WindowClass.TUPLE:
-        return {part_of(window, unit.items[0]): numbered(query, unit) for unit in units}
+    if window.traits.ends is Ends.ROWS:
+        definition = RowDefinition(query)
+        return {part_of(window, unit.items[0]): definition.numbered(unit) for unit in units}
     if in_log_order(window):
         return {part_of(window, unit.items[0]): unit.items for unit in units}
     return {}
@@ -104,10 +104,7 @@ def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
         return math.inf
     if shown.release is not None:
         return shown.release
-    if query.window.kind is WindowClass.TUPLE:
-        # The last row of the window must have its number: progress must have passed it.
-        return unit[shown.end - 1].value + 1 if shown.end <= len(unit) else math.inf
-    return shown.end + 1 if query.window.kind in _CLOSE_AFTER else shown.end
+    return extents_of(query).closes_at(shown.wid, unit)
 
 
 def spelled(due: Sequence[tuple[Query, Shown]]) -> Line:

@@ -140,11 +140,11 @@ def _refused(query: Query, items: Iterable[Item]) -> tuple[list[DeadLetter], dic
     """The dead letters of a query, and how many of its records were taken, outside, dropped."""
     refused: list[DeadLetter] = []
     tally = {"applied": 0, "outside": 0, "dropped": 0}
-    definition, policy = definition_of(query.window), query.late.policy
+    definition, policy = definition_of(query), query.late.policy
     for item in items:
-        if definition.takes(query, item):
+        if definition.takes(item):
             tally["applied"] += 1
-        elif definition.lateness(query, item) is None:
+        elif definition.lateness(item) is None:
             tally["outside"] += 1
         elif policy == "drop":
             tally["dropped"] += 1

@@ -15,16 +15,15 @@ from itertools import groupby
 from typing import Any
 
 from windowing.model.file.pipeline import Query
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Ends, Traits
 from windowing.semantics.lanes import Lane
 from windowing.semantics.lateness import Verdict, is_late, judge
 from windowing.semantics.revisions import revisions, units_of
 from windowing.semantics.units import Item, Unit
 from windowing.semantics.windows import sliding
-from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.classes import definition_of, extents_of
 
 Place = tuple[str, int, int]
-_OF_ROWS = WindowClass.TUPLE
 
 
 class Finder:
@@ -43,9 +42,9 @@ class Finder:
         self._query = query
         self._windows: dict[Place, dict[int, Verdict]] = {}
         self._late: dict[Place, list[int]] = {}
-        if query.window.kind is WindowClass.SLIDING:
+        if _named_on_arrival(query.window.traits):
             return
-        if query.window.kind is WindowClass.SESSION:
+        if query.window.traits.merging:
             self._look_at_sessions(items, lanes)
             return
         for unit in units_of(query, items, lanes):
@@ -54,20 +53,21 @@ class Finder:
     def of(self, item: Item) -> dict[str, Any]:
         """Windows, late ones, slices and outcome of one record, as a trace spells them."""
         query = self._query
-        if query.window.kind is WindowClass.SLIDING:
+        if _named_on_arrival(query.window.traits):
             windows, late = _sliding(query, item)
         else:
             windows, late = self._windows[item.place], self._late[item.place]
         return {
             "windows": list(windows),
             "late": late,
-            "slices": _slices(windows, apart=query.window.kind is WindowClass.SESSION),
+            "slices": _slices(windows, apart=query.window.traits.merging),
             "outcome": _outcome(query, item),
         }
 
     def _look_at_sessions(self, items: Sequence[Item], lanes: Sequence[Lane]) -> None:
         """Note all sessions that ever show a record, open ones as if all lanes ended now."""
-        query, ended = self._query, [replace(lane, progress=math.inf) for lane in lanes]
+        query, definition = self._query, definition_of(self._query)
+        ended = [replace(lane, progress=math.inf) for lane in lanes]
         held = defaultdict[Place, dict[int, Verdict]](dict)
         for shown in revisions(query, items, ended):
             release = None if shown.revision == 0 else shown.release
@@ -75,23 +75,29 @@ class Finder:
                 held[item.place].setdefault(shown.wid, "on_time" if release is None else release)
         for item in items:
             self._windows[item.place] = dict(sorted(held.get(item.place, {}).items()))
-            late = definition_of(query.window).lateness(query, item) is not None
+            late = definition.lateness(item) is not None
             self._late[item.place] = list(self._windows[item.place]) if late else []
 
     def _look(self, unit: Unit) -> None:
         """Note the windows of a unit's records."""
         query, held = self._query, defaultdict[Place, dict[int, Verdict]](dict)
-        for holding in definition_of(query.window).hold(query, unit):
+        for holding in extents_of(query).hold(unit):
             release = holding.release
             held[holding.item.place][holding.wid] = "on_time" if release is None else release
         # Those that hold anything; no other is ever shown.
         known = sorted({wid for windows in held.values() for wid in windows})
         for item in unit.items:
             windows = held.get(item.place, {})
-            late = [] if query.window.kind is _OF_ROWS else _late_for(query, item, known)
+            rows = query.window.traits.ends is Ends.ROWS
+            late = [] if rows else _late_for(query, item, known)
             refused: dict[int, Verdict] = dict.fromkeys(late, "refused")
             self._windows[item.place] = dict(sorted({**refused, **windows}.items()))
             self._late[item.place] = late
+
+
+def _named_on_arrival(traits: Traits) -> bool:
+    """Whether a record's value names its windows, the last of them too."""
+    return traits.ends is Ends.SLIDES and not traits.cumulative
 
 
 def _sliding(query: Query, item: Item) -> tuple[dict[int, Verdict], list[int]]:
@@ -104,14 +110,14 @@ def _sliding(query: Query, item: Item) -> tuple[dict[int, Verdict], list[int]]:
 
 def _late_for(query: Query, item: Item, known: Sequence[int]) -> list[int]:
     """The windows among these that a record is late for, of those that its value lies in."""
-    window, definition = query.window, definition_of(query.window)
-    if window.kind is WindowClass.LANDMARK:
+    window, definition = query.window, extents_of(query)
+    if window.traits.cumulative:
         first = (item.value - window.origin) // window.slide
-        closes = {wid: definition.extent(window, wid)[1] for wid in known if wid >= first}
-        earliest = definition.extent(window, first)[1]
+        closes = {wid: definition.extent(wid)[1] for wid in known if wid >= first}
+        earliest = definition.extent(first)[1]
         inside = item.value >= window.origin
     else:
-        extents = {wid: definition.extent(window, wid) for wid in known}
+        extents = {wid: definition.extent(wid) for wid in known}
         closes = {
             wid: end + 1 for wid, (start, end) in extents.items() if start < item.value <= end
         }
@@ -131,10 +137,10 @@ def _slices(verdicts: Mapping[int, Verdict], *, apart: bool) -> list[list[int | 
 
 
 def _outcome(query: Query, item: Item) -> str:
-    definition = definition_of(query.window)
-    if definition.takes(query, item):
+    definition = definition_of(query)
+    if definition.takes(item):
         return "applied"
-    if definition.lateness(query, item) is None:
+    if definition.lateness(item) is None:
         return "outside"
     refusals = {"drop": "dropped", "dead_letter": "late", "update": "out_of_retention"}
     return refusals[query.late.policy]

@@ -15,24 +15,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from windowing.model.file.pipeline import Query
 from windowing.model.rows import Key, Scalar
-from windowing.model.rules import PER_KEY, in_log_order
-from windowing.model.windows.window import Window, WindowClass
 from windowing.semantics.lanes import Lane
-from windowing.semantics.units import Item, Shown, Unit, group_of
-from windowing.semantics.windows import sessions
-from windowing.semantics.windows.classes import definition_of
-
-
-@dataclass
-class _Content:
-    """What one window holds for one key."""
-
-    on_time: list[Item] = field(default_factory=list)
-    late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
+from windowing.semantics.units import Item, Shown, Unit, group_of, part_of
+from windowing.semantics.windows.classes import courses_of
 
 
 def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Shown]:
@@ -46,14 +35,10 @@ def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> lis
     Raises:
         ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
-    lanes = list(lanes)
+    lanes, definition = list(lanes), courses_of(query)
     shown: list[Shown] = []
     for unit in units_of(query, items, lanes):
-        if query.window.kind is WindowClass.SESSION:
-            courses = sessions.courses(query, unit)
-        else:
-            courses = list(_of_windows(query, unit))
-        for course in courses:
+        for course in definition.courses(unit):
             shown += accumulated(query, course)
     return shown
 
@@ -69,19 +54,6 @@ def accumulated(query: Query, course: Sequence[Shown]) -> Iterator[Shown]:
         before = row
 
 
-def _of_windows(query: Query, unit: Unit) -> Iterator[list[Shown]]:
-    """The revisions of each window and key of a unit."""
-    contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
-    for holding in definition_of(query.window).hold(query, unit):
-        content = contents[holding.wid, group_of(query, holding.item)]
-        if holding.release is None:
-            content.on_time.append(holding.item)
-        else:
-            content.late[holding.release].append(holding.item)
-    for (wid, group), content in contents.items():
-        yield list(_shown(query, unit, wid, group, content))
-
-
 def key_of(query: Query, shown: Shown) -> Key:
     """The key of a row: PATTR, then the values of GROUP BY."""
     return shown.group if query.window.pattr is None else (shown.part, *shown.group)
@@ -91,7 +63,7 @@ def units_of(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iter
     """The units of records that have windows or rows of their own; arguments as of `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
-    per_key = window.kind in PER_KEY and not in_log_order(window)
+    per_key = window.traits.per_key
     for item in items:
         group = group_of(query, item) if per_key else ()
         units[part_of(window, item), group].append(item)
@@ -105,27 +77,3 @@ def units_of(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iter
             furthest=max(lane.furthest_of_record(fields) for lane in lanes),
             newest=newest,
         )
-
-
-def part_of(window: Window, item: Item) -> Scalar:
-    """A record's value of PATTR."""
-    return None if window.pattr is None else item.fields[window.pattr]
-
-
-def _shown(query: Query, unit: Unit, wid: int, group: Key, content: _Content) -> Iterator[Shown]:
-    window = query.window
-    definition = definition_of(window)
-    start, end = definition.extent(window, wid)
-    part = part_of(window, unit.items[0])
-
-    def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
-        ordered = tuple(sorted(holds, key=lambda item: item.canonical))
-        return Shown(wid, start, end, part, group, revision, release, ordered)
-
-    holds = list(content.on_time)
-    if holds and definition.closed(window, wid, unit):
-        yield row(0, None, holds)
-    for revision, release in enumerate(sorted(content.late), start=1):
-        holds += content.late[release]
-        if unit.final >= release:
-            yield row(revision, release, holds)

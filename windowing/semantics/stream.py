@@ -14,7 +14,8 @@ from typing import Literal
 from windowing.model.file.pipeline import Query
 from windowing.model.progress.disorder import Disorder
 from windowing.model.rows import Scalar
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import ROW_NUM, Window
 from windowing.semantics.controls import Control
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
@@ -97,8 +98,8 @@ def answer(question: Question, events: Iterable[Event]) -> Answer:
     lanes = [Lane(name, question.disorder, question.ignore_control) for name in question.lanes]
     items = _follow(query.window, lanes, events)
     shown = revisions(query, items, lanes)
-    definition = definition_of(query.window)
-    late = [(item, found) for item in items if (found := definition.lateness(query, item))]
+    definition = definition_of(query)
+    late = [(item, found) for item in items if (found := definition.lateness(item))]
     outside = [(item, reason) for item in items if (reason := _outside(query.window, item.value))]
     return Answer(shown, late, outside, lanes)
 
@@ -130,9 +131,9 @@ def _follow(window: Window, lanes: Sequence[Lane], events: Iterable[Event]) -> l
 
 
 def _outside(window: Window, value: int) -> OutsideReason | None:
-    if window.kind not in (WindowClass.SLIDING, WindowClass.LANDMARK):
+    if window.traits.ends is not Ends.SLIDES:
         return None
     if value < window.origin and window.align == "end":
         return "before_origin"
-    in_gap = window.kind is WindowClass.SLIDING and not sliding.wids(window, value)
+    in_gap = not window.traits.cumulative and not sliding.wids(window, value)
     return "gap" if in_gap else None

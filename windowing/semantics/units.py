@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Query
 from windowing.model.rows import Key, Scalar
+from windowing.model.windows.window import Window
 from windowing.semantics.lanes import Progress
 
 
@@ -118,6 +119,11 @@ class Lateness:
     whole: bool
     first: int | None = None
     last: int | None = None
+
+
+def part_of(window: Window, item: Item) -> Scalar:
+    """A record's value of PATTR."""
+    return None if window.pattr is None else item.fields[window.pattr]
 
 
 def group_of(query: Query, item: Item) -> Key:

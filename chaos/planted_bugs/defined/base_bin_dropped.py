@@ -13,10 +13,10 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import defined, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.sliding import PARTIALS
 from windowing.engine.windows.emission.defined import DefinedEmitter
 from windowing.engine.windows.emission.sliding import column
+from windowing.engine.windows.part import Tables
 
 
 class PrintedEmitter(DefinedEmitter):

@@ -13,8 +13,8 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_n, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.assigner import Scan
 from windowing.engine.windows.assign.defined import DefinedAssigner
+from windowing.engine.windows.part import Scan
 
 
 class FirstAssigner(DefinedAssigner):

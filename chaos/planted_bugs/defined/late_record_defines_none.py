@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import defined, lair, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.assign.assigner import Scan, Tables
 from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
 from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.part import Scan, Tables
 
 
 class PunctualAssigner(DefinedAssigner):

@@ -13,9 +13,9 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_rank, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.assign.assigner import Scan, Tables
 from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
 from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.part import Scan, Tables
 
 
 class RankingAssigner(DefinedAssigner):

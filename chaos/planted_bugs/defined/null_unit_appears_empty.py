@@ -13,8 +13,8 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_pattr, defined, lair, nullable_key, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.engine.windows.part import Tables
 
 
 class SqlEmitter(DefinedEmitter):

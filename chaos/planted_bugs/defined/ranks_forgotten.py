@@ -13,9 +13,9 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_rank, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.defined import DEFINERS
 from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.engine.windows.part import Tables
 from windowing.model.lengths import INT64_MIN
 
 

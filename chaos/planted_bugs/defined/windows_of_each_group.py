@@ -15,10 +15,10 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_tuple, keyed, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Scan, Tables
 from windowing.engine.windows.assign.defined import DefinedAssigner
 from windowing.engine.windows.assign.sliding import Span
 from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.engine.windows.part import Scan, Tables
 
 
 class KeyedAssigner(DefinedAssigner):

@@ -13,9 +13,9 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.joins import SIDES
 from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.part import Tables
 
 
 class TidyEmitter(JoinEmitter):

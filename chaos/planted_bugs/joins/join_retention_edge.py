@@ -12,8 +12,8 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.assign.assigner import Assigned, Scan
 from windowing.engine.windows.assign.joins import JoinAssigner
+from windowing.engine.windows.part import Assigned, Scan
 
 
 class ShortAssigner(JoinAssigner):

@@ -16,7 +16,7 @@ from chaos.planted_bugs.lairs import lair, several_queries
 from chaos.planted_bugs.planted import PlantedLane, planted
 from windowing.engine.progress.clock import Rows
 from windowing.engine.progress.reached import Reached
-from windowing.engine.windows.assign.assigner import Assigned
+from windowing.engine.windows.part import Assigned
 
 
 class OnceLane(PlantedLane):

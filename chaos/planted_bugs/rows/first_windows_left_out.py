@@ -13,8 +13,8 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, overlapping, rows_in_log
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.emission.sliding import SlidingEmitter
+from windowing.engine.windows.part import Tables
 
 
 class FullEmitter(SlidingEmitter):

@@ -14,8 +14,8 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, ranked_rows
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Ints
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.emission.ranked import RankedEmitter
+from windowing.engine.windows.part import Tables
 
 
 class FreshEmitter(RankedEmitter):

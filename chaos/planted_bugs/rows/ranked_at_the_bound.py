@@ -14,10 +14,10 @@ from chaos.planted_bugs.lairs import lair, ranked_rows
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.ranked import ROWS
 from windowing.engine.windows.emission.ranked import RankedEmitter
 from windowing.engine.windows.emission.sliding import column
+from windowing.engine.windows.part import Tables
 
 
 class EagerEmitter(RankedEmitter):

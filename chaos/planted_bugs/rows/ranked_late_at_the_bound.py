@@ -13,9 +13,9 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, ranked_rows
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.assigner import Scan
 from windowing.engine.windows.assign.ranked import RankedAssigner
 from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.part import Scan
 
 
 class StrictAssigner(RankedAssigner):

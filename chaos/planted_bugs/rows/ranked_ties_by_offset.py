@@ -17,9 +17,9 @@ from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.sliding import PARTIALS
 from windowing.engine.windows.emission.ranked import RankedEmitter
+from windowing.engine.windows.part import Tables
 
 
 class OffsetEmitter(RankedEmitter):

@@ -13,11 +13,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.sessions import PIECES
 from windowing.engine.windows.chains import CHAIN, end
 from windowing.engine.windows.emission.sessions import SessionEmitter
 from windowing.engine.windows.emission.sliding import stamped
+from windowing.engine.windows.part import Tables
 
 
 class TidyEmitter(SessionEmitter):

@@ -14,9 +14,9 @@ from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.sessions import PIECES
 from windowing.engine.windows.emission.sessions import SessionEmitter
+from windowing.engine.windows.part import Tables
 
 
 class MeltingEmitter(SessionEmitter):

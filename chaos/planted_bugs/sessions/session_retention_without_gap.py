@@ -14,9 +14,9 @@ from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.assigner import Scan
 from windowing.engine.windows.assign.sessions import SessionAssigner
 from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.part import Scan
 
 
 class ShortAssigner(SessionAssigner):

@@ -14,7 +14,7 @@ from chaos.planted_bugs.lairs import lair, several_queries
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.progress.clock import ClockId, clock_of
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.part import Tables
 from windowing.model.file.pipeline import Pipeline, Query
 
 

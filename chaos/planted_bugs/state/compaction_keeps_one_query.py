@@ -14,7 +14,7 @@ from chaos.planted_bugs.lairs import lair, several_queries
 from chaos.planted_bugs.planted import planted
 from windowing.engine.state import StateStore
 from windowing.engine.tables import replace
-from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.part import Tables
 
 
 def of_the_first(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:

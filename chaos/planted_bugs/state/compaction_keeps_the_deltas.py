@@ -13,7 +13,7 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.planted import planted
 from windowing.engine.state import StateStore
 from windowing.engine.tables import replace
-from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.part import Tables
 
 
 def beside(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:

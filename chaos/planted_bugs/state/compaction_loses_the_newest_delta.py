@@ -16,7 +16,7 @@ from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import ShardState
 from windowing.engine.state import StateStore
-from windowing.engine.windows.assign.assigner import Tables
+from windowing.engine.windows.part import Tables
 
 
 class ShortShard(PlantedShard):

@@ -15,8 +15,8 @@ from chaos.planted_bugs.planted import planted
 from chaos.planted_bugs.windows.shifted import Shifted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import NOTHING_YET
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.emission.sliding import SlidingEmitter
+from windowing.engine.windows.part import Tables
 
 
 class HesitantEmitter(SlidingEmitter):

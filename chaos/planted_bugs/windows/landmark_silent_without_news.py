@@ -13,9 +13,9 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, landmark
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.sliding import PARTIALS
 from windowing.engine.windows.emission.landmark import LandmarkEmitter
+from windowing.engine.windows.part import Tables
 
 
 class SparseEmitter(LandmarkEmitter):

@@ -13,8 +13,8 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags
-from windowing.engine.windows.assign.assigner import Scan
 from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+from windowing.engine.windows.part import Scan
 
 
 class LenientAssigner(SlidingAssigner):

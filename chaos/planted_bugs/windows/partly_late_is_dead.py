@@ -16,8 +16,9 @@ from chaos.planted_bugs.lairs import dead_letters as to_dead_letters
 from chaos.planted_bugs.lairs import lair, overlapping, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
-from windowing.engine.windows.assign.assigner import Assigned, Scan, dead_letters
+from windowing.engine.windows.assign.assigner import dead_letters
 from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.part import Assigned, Scan
 
 
 class ReportingAssigner(SlidingAssigner):

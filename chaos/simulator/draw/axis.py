@@ -9,7 +9,8 @@ from chaos.simulator.draw.clock import UNIT_US
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.join import JoinedSource
 from windowing.model.progress.disorder import Disorder, Slack
-from windowing.model.windows.window import ROW_NUM, Window, WindowClass
+from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import ROW_NUM, Window
 
 _YEAR_1 = -62_135_596_800_000_000
 _YEAR_9999 = 253_402_300_799_000_000
@@ -114,9 +115,9 @@ def _lengths(pipeline: Pipeline, window: Window, generator: Disorder, step: int)
         reaches = [side.window_us for side in (join.left, join.right)]
         reach = max(2 * step, *(reach for reach in reaches if reach is not None), 0)
         return reach, reach
-    if window.kind is WindowClass.TUPLE or window.attribute == ROW_NUM:
+    if window.attribute == ROW_NUM:
         length = max(_slack(generator, 0), 6 * step)
         return length, length
-    if window.kind in (WindowClass.SLIDING, WindowClass.LANDMARK):
+    if window.traits.ends is Ends.SLIDES:
         return window.range_ or window.slide, window.slide
     return window.range_ or 1, window.range_ or 1

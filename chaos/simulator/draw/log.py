@@ -13,9 +13,7 @@ from chaos.simulator.draw.values import draw_field, draw_no_control, draw_poison
 from chaos.simulator.draw.wish import Wish
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.progress.disorder import Heartbeat, OrderedPer, Punctuation
-from windowing.model.rules import in_log_order
 from windowing.model.source import Source
-from windowing.model.windows.window import WindowClass
 
 Lanes = tuple[tuple[Event, ...], ...]
 
@@ -80,7 +78,7 @@ def _units(pipeline: Pipeline) -> frozenset[str]:
     return frozenset(
         query.window.pattr
         for query in pipeline.queries
-        if (in_log_order(query.window) or query.window.kind is WindowClass.SLIDE_BY_N)
+        if query.window.traits.counts_arrivals
         and query.window.pattr is not None
         and pipeline.source.fields[query.window.pattr].kind == "int"
         and pipeline.source.partitions > 1

@@ -60,10 +60,7 @@ def defined(pipeline: Pipeline, log: list[Entry], disorder: Disorder) -> tuple[i
     view = Views(pipeline, log).by(None)
     items, lanes = view.items, view.lanes
     queries = [query for query in pipeline.queries if by_event_time(query.window, "ts")]
-    late = sum(
-        any(definition_of(query.window).lateness(query, item) for query in queries)
-        for item in items
-    )
+    late = sum(any(definition_of(query).lateness(item) for query in queries) for item in items)
     rows = {
         (query.name, shown.wid, key_of(query, shown)): frozenset(i.place for i in shown.holds)
         for query in queries

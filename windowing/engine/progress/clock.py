@@ -30,7 +30,7 @@ from windowing.model import Pipeline, Query
 from windowing.model.file.pipeline import Source
 from windowing.model.progress.disorder import Disorder, OrderedPer, progress_attr
 from windowing.model.rules import in_log_order
-from windowing.model.windows.window import ROW_NUM, WindowClass
+from windowing.model.windows.window import ROW_NUM
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _by_attribute(source: Source, attribute: str) -> ClockId:
 
 def row_clock_of(query: Query) -> ClockId | None:
     """The clock that numbers a query's records as they arrive; None: it needs no numbers."""
-    counted = in_log_order(query.window) or query.window.kind is WindowClass.SLIDE_BY_N
+    counted = query.window.traits.counts_arrivals
     return ClockId(ROW_NUM, query.window.pattr) if counted else None
 
 

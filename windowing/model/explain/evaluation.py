@@ -14,7 +14,12 @@ from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Pipeline, Query, Source
 from windowing.model.progress.disorder import Slack
 from windowing.model.rules import in_log_order
-from windowing.model.windows.window import Window, WindowClass
+from windowing.model.windows.by_record import SlideByRank
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import Window
 
 _WORD_BYTES = 8
 # Number of records, first and last offset; first and last window, and the epoch of late ones.
@@ -46,8 +51,8 @@ class Evaluation:
 def evaluation_of(query: Query, pipeline: Pipeline) -> Evaluation:
     """Choose by the class of the window."""
     window = query.window
-    match window.kind:
-        case WindowClass.SLIDING:
+    match window:
+        case Sliding():
             return Evaluation(
                 "CF",
                 "context free: the record alone tells its windows",
@@ -56,7 +61,7 @@ def evaluation_of(query: Query, pipeline: Pipeline) -> Evaluation:
                 _slices(query, pipeline.source),
                 "slices between the oldest window that can still change and the newest record",
             )
-        case WindowClass.LANDMARK:
+        case Landmark():
             return Evaluation(
                 "CF",
                 "context free: the record alone tells the first of its windows, and all follow",
@@ -65,7 +70,7 @@ def evaluation_of(query: Query, pipeline: Pipeline) -> Evaluation:
                 _bins(query, pipeline.source),
                 "windows not yet closed, and the sum of those before",
             )
-        case WindowClass.TUPLE if window.order == "log":
+        case RowWindow(order="log"):
             return Evaluation(
                 "FCF",
                 "forward context free: the record's number tells its windows, the past its number",
@@ -74,7 +79,7 @@ def evaluation_of(query: Query, pipeline: Pipeline) -> Evaluation:
                 _row_slices(window),
                 "slices of rows between the oldest open window and the newest row",
             )
-        case WindowClass.TUPLE:
+        case RowWindow():
             return Evaluation(
                 "FCF",
                 "forward context free in the order of event time: a record's number is its rank",
@@ -83,7 +88,7 @@ def evaluation_of(query: Query, pipeline: Pipeline) -> Evaluation:
                 None,
                 "records between progress and the newest, besides slices by row number",
             )
-        case WindowClass.SESSION:
+        case Session():
             return _sessions(window)
     return _by_record(window)
 
@@ -104,7 +109,7 @@ def _sessions(window: Window) -> Evaluation:
 def _by_record(window: Window) -> Evaluation:
     """The slide-by-tuple family: a record has windows at positions of records after it."""
     way = "bins at the positions where the aggregate changes, each with a partial state"
-    if window.kind is WindowClass.SLIDE_BY_RANK:
+    if isinstance(window, SlideByRank):
         return Evaluation(
             "FCU",
             "forward context aware, unbounded: which records are windows shows when all before "

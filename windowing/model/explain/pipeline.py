@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 from windowing.model.emission import Early
 from windowing.model.explain.evaluation import Evaluation, evaluation_of, growing, partial_bytes
-from windowing.model.explain.first_windows import BY_RECORD, example_step, first_windows, speller
 from windowing.model.explain.join import explain_join
+from windowing.model.explain.lengths import speller
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Pipeline, Query, Source
 from windowing.model.lengths import spell_us
 from windowing.model.progress.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
 from windowing.model.rules import in_log_order
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.by_record import example_step
+from windowing.model.windows.traits import Ends
 
 _WIDTH = 60
+_SHOWN = 4
 
 
 def explain(pipeline: Pipeline) -> Iterator[str]:
@@ -60,37 +62,20 @@ def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
     yield f"  late: {_late(query, pipeline.source)}"
     if query.early is not None:
         yield f"  early: {_early(query.early)}; provisional, and no part of the result"
-        if query.window.kind is WindowClass.SESSION:
+        if query.window.traits.merging:
             yield "    an early tombstone where a start moves before the session has ended"
     if query.accumulation != "accumulating":
         yield f"  later rows: {_ACCUMULATION[query.accumulation]}"
     if query.entries_max is not None:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
     # Sessions lie where records lie; there is no picture of them before there is one of these.
-    if query.window.kind is not WindowClass.SESSION:
+    if query.window.traits.ends is not Ends.DRAWN:
         yield from _picture(query, pipeline.source)
 
 
 def title(query: Query, source: Source) -> str:
     """A window's class and lengths, as people say them."""
-    window, spell = query.window, speller(query.window, source)
-    over, over_rows = f"over {window.attribute}", in_log_order(window)
-    rows = f"{window.slide} row" + "s" * (window.slide != 1)
-    match window.kind:
-        case WindowClass.SLIDING | WindowClass.TUPLE if window.range_ is not None:
-            shape = "tumbling" if window.range_ == window.slide else "sliding"
-            lengths = f"range {spell(window.range_)}, slide {spell(window.slide)}"
-            return f"{shape} {over}, {lengths}"
-        case WindowClass.SLIDING | WindowClass.TUPLE | WindowClass.LANDMARK:
-            return f"landmark {over}, slide {spell(window.slide)}"
-        case WindowClass.SESSION:
-            # Of rows, one row more than may lie between parts two records.
-            gap = f"{(window.range_ or 1) - 1} rows of others"
-            gap = gap if over_rows else spell(window.range_ or 0)
-            own = f", {len(window.gaps)} keys with gaps of their own" if window.gaps else ""
-            return f"sessions {over}, parted by {gap}{own}"
-    counted = "" if window.kind is not WindowClass.SLIDE_BY_RANK else " in the order of event time"
-    return f"slide by {rows}{counted}, range {spell(window.range_ or 0)} {over}"
+    return query.window.title(speller(query.window, source))
 
 
 def _key(query: Query) -> list[str]:
@@ -186,11 +171,12 @@ def _late(query: Query, source: Source) -> str:
 def _picture(query: Query, source: Source) -> Iterator[str]:
     """The first windows, to scale, with clipped starts."""
     window, spell = query.window, speller(query.window, source)
-    extents = first_windows(window)
+    extents = window.first_extents(_SHOWN)
     lowest, highest = min(e.start for e in extents), max(e.end for e in extents)
-    at_records = window.kind in BY_RECORD
+    at_records = window.traits.at_records
     if at_records:
-        yield f"  with a record every {spell(example_step(window))}, the first windows are"
+        step = spell(example_step(window.range_ or 1))
+        yield f"  with a record every {step}, the first windows are"
     opens, closes = "(]" if at_records else "[)"
     origin = 0 if at_records else window.origin
 

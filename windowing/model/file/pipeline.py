@@ -52,7 +52,7 @@ from windowing.model.rules import (
 from windowing.model.schedule import Schedule
 from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel, known_fields
-from windowing.model.windows.window import parse_window
+from windowing.model.windows.parsing import parse_window
 
 # What stands for the source of a join that cannot be read.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 0, "fields": {}, "disorder": Unordered()}

@@ -1,362 +1,84 @@
-"""The window language: text or fields in, one frozen `Window` out, or one error code.
+"""What every window is: a frozen record of clauses that says what it is like and draws itself.
 
-Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
-SIGMOD 2005, section 3; the spelling, LANDMARK, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
-is the dynamic window of SAMZA-552.
+Source: as of `windowing.model.windows.language`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from fractions import Fraction
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
 
-from windowing.model.errors import WindowError
-from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, parse_length
+from windowing.model.windows.traits import Traits
 
 ROW_NUM = "row_num"
-AttributeType = Literal["time", "number", "text", "rows"]
 
-_CLAUSES = (
-    *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
-)
-_TOKEN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?|[A-Za-z_][A-Za-z0-9_.-]*|[()]|\S")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_RANK = re.compile(r"rank\s*\(\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\)", re.IGNORECASE)
+Align = Literal["end", "start"]
+Gaps = tuple[tuple[int | str, int], ...]
 
-
-class WindowClass(StrEnum):
-    """The classes of the window language, by how a record finds its windows; and joins."""
-
-    SLIDING = "sliding"
-    LANDMARK = "landmark"
-    TUPLE = "tuple"
-    SLIDE_BY_TUPLE = "slide_by_tuple"
-    SLIDE_BY_N = "slide_by_n"
-    SLIDE_BY_RANK = "slide_by_rank"
-    SESSION = "session"
-    JOIN = "join"
+Spell = Callable[[int], str]
+"""How a length of the windowing attribute is written."""
 
 
 @dataclass(frozen=True)
-class Window:
-    """A window as data: `RANGE r SLIDE s WATTR a …`, with every length in the attribute's own unit.
+class Extent:
+    """What one window spans, from the origin on, in the unit of the windowing attribute.
 
     Attributes:
-        kind: the class that follows from the clauses.
-        range_: length of an extent (microseconds, rows or plain numbers); None for LANDMARK; of
-            sessions the distance of two records that parts them.
-        slide: distance of two window ends, or the number of rows between two windows.
-        attribute: the windowing attribute (WATTR or RATTR); `row_num` for tuple-based windows.
-        origin: where window 0 begins to count; the smallest legal value of the attribute.
-        pattr: attribute whose values split the stream before windows are made, or None.
-        order: for windows over `row_num`: rows are numbered in `log` or `event_time` order.
-        align: `end`: ends lie at the origin plus whole slides, and what begins before the origin is
-            clipped there. `start`: starts do, before the origin too, and nothing is clipped.
-        gaps: for sessions: the distances of single keys that have another one.
+        wid: number of the window; where windows lie at records, the position of its record.
+        start, end: half-open `[start, end)`; where windows lie at records, `(start, end]`.
     """
 
-    kind: WindowClass
-    range_: int | None
-    slide: int
-    attribute: str
-    origin: int = 0
-    pattr: str | None = None
-    order: Literal["log", "event_time"] = "log"
-    align: Literal["end", "start"] = "end"
-    gaps: tuple[tuple[int | str, int], ...] = ()
+    wid: int
+    start: int
+    end: int
 
 
-@dataclass(frozen=True)
-class _Clauses:
-    """What was written, before any rule is applied."""
+@runtime_checkable
+class Window(Protocol):
+    """A window as data: `RANGE r SLIDE s WATTR a …`, with every length in the attribute's own unit.
 
-    range_: Length | Literal["LANDMARK"] | None = None
-    slide: Length | None = None
-    wattr: str | None = None
-    rattr: str | None = None
-    sattr: str | None = None
-    pattr: str | None = None
-    origin: Length | None = None
-    order: str | None = None
-    align: str | None = None
-    session: Length | None = None
-    gaps: tuple[tuple[int | str, Length], ...] = ()
-
-
-def parse_window(
-    source: str | Mapping[str, object],
-    attributes: Mapping[str, AttributeType],
-    group_by: Sequence[str] = (),
-) -> Window:
-    """Read a window, given as text or as a mapping of clauses, and apply every rule.
-
-    Args:
-        source: `RANGE 1 hour SLIDE 10 minutes WATTR ts`, or `{range: 1 hour, slide: …}`.
-        attributes: the fields of a record and their types; `row_num` is always known.
-        group_by: the fields that the query groups by, which obey some of the same rules.
-
-    Raises:
-        WindowError: with the first code that applies, in the order of the language's table.
+    Each class has the clauses that mean something for it; of the others it has the neutral value.
     """
-    clauses = _read_text(source) if isinstance(source, str) else _read_fields(source)
-    return _judge(clauses, {**attributes, ROW_NUM: "rows"}, group_by)
 
+    @property
+    def kind(self) -> str:
+        """The class, in words."""
 
-def _read_text(text: str) -> _Clauses:
-    body = text.strip()
-    if body.startswith("[") != body.endswith("]"):
-        raise _syntax(text, "a bracket is not closed")
-    body = body.removeprefix("[").removesuffix("]")
-    tokens = _TOKEN.findall(body.replace(",", " "))
-    if not tokens:
-        raise _syntax(text, "there is no clause")
-    values: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for token in tokens:
-        word = token.upper()
-        # A keyword right after a clause's name is that clause's value (a field called `order`).
-        if word in _CLAUSES and (current is None or current):
-            if word in values:
-                code = "E_DUPLICATE"
-                msg = f"{word} stands twice in {text!r}: keep one"
-                raise WindowError(code, msg)
-            current = values[word] = []
-        elif current is None:
-            raise _syntax(text, f"{token!r} stands before the first clause")
-        else:
-            current.append(token)
-    return _clauses({name: " ".join(words) for name, words in values.items()}, text)
+    @property
+    def traits(self) -> Traits:
+        """What code that handles every class alike may ask."""
 
+    @property
+    def attribute(self) -> str:
+        """The windowing attribute (WATTR or RATTR); `row_num` for windows over rows."""
 
-def _read_fields(fields: Mapping[str, object]) -> _Clauses:
-    values: dict[str, str] = {}
-    gaps: object = {}
-    for name, value in fields.items():
-        word = str(name).upper()
-        if word == "GAPS":
-            gaps = value
-            continue
-        if word not in _CLAUSES:
-            raise _syntax(dict(fields), f"unknown clause {name!r}")
-        if word in values:
-            code = "E_DUPLICATE"
-            msg = f"{word} stands twice in {dict(fields)!r}: keep one"
-            raise WindowError(code, msg)
-        values[word] = str(value)
-    return replace(_clauses(values, dict(fields)), gaps=_read_gaps(gaps, dict(fields)))
+    @property
+    def pattr(self) -> str | None:
+        """The attribute whose values split the stream before windows are made, or None."""
 
+    @property
+    def range_(self) -> int | None:
+        """The length of an extent; of sessions the distance of two records that parts them."""
 
-def _read_gaps(gaps: object, source: object) -> tuple[tuple[int | str, Length], ...]:
-    """Sessions of single keys: `gaps: {AA: 10 minutes}`."""
-    if not isinstance(gaps, Mapping) or not all(type(key) in (int, str) for key in gaps):
-        raise _syntax(source, "gaps: give keys and their lengths, as gaps: {AA: 10 minutes}")
-    try:
-        return tuple((key, parse_length(str(length))) for key, length in gaps.items())
-    except ValueError as error:
-        raise _syntax(source, f"gaps: {error}") from None
+    @property
+    def slide(self) -> int:
+        """The distance of two windows' ends, or the number of rows between two windows."""
 
+    @property
+    def origin(self) -> int:
+        """Where window 0 begins to count."""
 
-def _clauses(values: Mapping[str, str], source: object) -> _Clauses:
-    def length(name: str) -> Length | None:
-        if name not in values:
-            return None
-        try:
-            return parse_length(values[name])
-        except ValueError as error:
-            raise _syntax(source, f"{name}: {error}") from None
+    @property
+    def align(self) -> Align:
+        """Whether ends (clipped at the origin) or starts lie whole slides from the origin."""
 
-    def attribute(name: str) -> str | None:
-        if name not in values:
-            return None
-        if not _NAME.fullmatch(values[name]):
-            raise _syntax(source, f"{name}: {values[name]!r} is not a name of a field")
-        return _attribute_name(values[name])
+    @property
+    def gaps(self) -> Gaps:
+        """Of sessions the distances of single keys that have another one."""
 
-    landmark = values.get("RANGE", "").upper() == "LANDMARK"
-    return _Clauses(
-        range_="LANDMARK" if landmark else length("RANGE"),
-        slide=length("SLIDE"),
-        wattr=attribute("WATTR"),
-        rattr=attribute("RATTR"),
-        sattr=_read_sattr(values["SATTR"], source) if "SATTR" in values else None,
-        pattr=attribute("PATTR"),
-        origin=length("ORIGIN"),
-        order=_read_order(values["ORDER"], source) if "ORDER" in values else None,
-        align=_read_align(values["ALIGN"], source) if "ALIGN" in values else None,
-        session=length("SESSION"),
-    )
+    def title(self, spell: Spell) -> str:
+        """Say the class and the lengths, as people do."""
 
-
-def _read_sattr(text: str, source: object) -> str:
-    rank = _RANK.fullmatch(text)
-    if rank:
-        return f"rank({rank.group(1)})"
-    if not _NAME.fullmatch(text):
-        raise _syntax(source, f"SATTR: {text!r} is neither row_num nor rank(attribute)")
-    return _attribute_name(text)
-
-
-def _read_order(text: str, source: object) -> str:
-    if text.lower() not in ("log", "event_time"):
-        raise _syntax(source, f"ORDER: {text!r} is neither log nor event_time")
-    return text.lower()
-
-
-def _read_align(text: str, source: object) -> str:
-    if text.lower() not in ("start", "end"):
-        raise _syntax(source, f"ALIGN: {text!r} is neither start nor end")
-    return text.lower()
-
-
-def _attribute_name(name: str) -> str:
-    return ROW_NUM if name.lower() in ("row-num", ROW_NUM) else name
-
-
-def _syntax(source: object, why: str) -> WindowError:
-    example = "RANGE 1 hour SLIDE 10 minutes WATTR ts"
-    return WindowError("E_SYNTAX", f"cannot read {source!r}: {why}; an example: {example}")
-
-
-def _judge(c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Window:
-    """Apply the rules in the order of the table, so that one mistake gives one code."""
-    if c.session is not None:
-        return _judge_session(c, types, group_by)
-    if c.gaps:
-        raise WindowError("E_MISSING", "gaps are for sessions: give session: and wattr: as well")
-    _check_attributes(c, types, group_by)
-    ranged = c.wattr or c.rattr or ""
-    _check_clauses(c, ranged, types, group_by)
-    kind = types[ranged]
-    sliding = kind if c.wattr else "rows"
-    for clause, length, of in (("RANGE", c.range_, kind), ("SLIDE", c.slide, sliding)):
-        _check_unit(clause, length, of)
-    _check_unit("ORIGIN", c.origin, kind)
-    slide = _amount("SLIDE", c.slide, sliding, positive=True)
-    range_ = None if c.range_ == "LANDMARK" else _amount("RANGE", c.range_, kind, positive=True)
-    origin = 0 if c.origin is None else _amount("ORIGIN", c.origin, kind, positive=False)
-    return Window(
-        kind=_class_of(c, slide),
-        range_=range_,
-        slide=slide,
-        attribute=ranged,
-        origin=origin,
-        pattr=c.pattr,
-        order="event_time" if c.order == "event_time" else "log",
-        align="start" if c.align == "start" else "end",
-    )
-
-
-def _judge_session(
-    c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]
-) -> Window:
-    """Sessions have a length, an attribute, and PATTR at the most."""
-    others = (c.range_, c.slide, c.rattr, c.sattr, c.origin, c.order, c.align)
-    if c.wattr is None or any(clause is not None for clause in others):
-        msg = "SESSION goes with WATTR and PATTR alone, as SESSION 30 minutes WATTR ts"
-        raise WindowError("E_ATTR_MIX", msg)
-    for name in filter(None, (c.wattr, c.pattr)):
-        if name not in types:
-            known = ", ".join(sorted(types))
-            raise WindowError("E_ATTR_UNKNOWN", f"{name} names no field; known: {known}")
-    kind = types[c.wattr]
-    if kind == "text" or ROW_NUM in (c.pattr, *group_by):
-        msg = f"SESSION needs a time, a number or rows, and a key that is none: {c.wattr}"
-        raise WindowError("E_ATTR_TYPE", msg)
-    # N rows of other keys part two records, which are then N + 1 rows apart.
-    more = 1 if c.wattr == ROW_NUM else 0
-    gaps = [(key, _amount("GAPS", gap, kind, positive=True) + more) for key, gap in c.gaps]
-    return Window(
-        kind=WindowClass.SESSION,
-        range_=_amount("SESSION", c.session, kind, positive=True) + more,
-        slide=1,
-        attribute=c.wattr,
-        pattr=c.pattr,
-        gaps=tuple(gaps),
-    )
-
-
-def _check_attributes(
-    c: _Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]
-) -> None:
-    sattr = c.sattr[5:-1] if c.sattr and c.sattr.startswith("rank(") else c.sattr
-    for clause, name in (
-        ("WATTR", c.wattr),
-        ("RATTR", c.rattr),
-        ("SATTR", sattr),
-        ("PATTR", c.pattr),
-        *(("GROUP BY", name) for name in group_by),
-    ):
-        if name is not None and name not in types:
-            known = ", ".join(sorted(types))
-            raise WindowError("E_ATTR_UNKNOWN", f"{clause} {name} names no field; known: {known}")
-    if (
-        c.range_ is None
-        or c.slide is None
-        or (c.wattr is None and c.rattr is None and c.sattr is None)
-    ):
-        msg = "a window needs RANGE, SLIDE, and WATTR or RATTR with SATTR"
-        raise WindowError("E_MISSING", msg)
-    if c.wattr is not None and (c.rattr or c.sattr):
-        raise WindowError("E_ATTR_MIX", "WATTR stands alone; RATTR and SATTR go together")
-    if c.wattr is None and (c.rattr is None or c.sattr is None):
-        raise WindowError("E_ATTR_MIX", "RATTR and SATTR go together: one of them is missing")
-
-
-def _check_clauses(
-    c: _Clauses, ranged: str, types: Mapping[str, AttributeType], group_by: Sequence[str]
-) -> None:
-    if types[ranged] == "text":
-        raise WindowError("E_ATTR_TYPE", f"{ranged} is text: windows need a time, a number or rows")
-    if ROW_NUM in (c.pattr, *group_by):
-        raise WindowError("E_ATTR_TYPE", "PATTR or GROUP BY row_num: a row number is no key")
-    if c.rattr == ROW_NUM:
-        raise WindowError("E_RATTR", "RATTR row_num: use WATTR row_num for tuple-based windows")
-    if c.sattr not in (None, ROW_NUM, f"rank({c.rattr})"):
-        raise WindowError("E_SATTR", f"SATTR {c.sattr}: must be row_num or rank({c.rattr})")
-    if c.range_ == "LANDMARK" and c.rattr:
-        raise WindowError("E_LANDMARK", "RANGE LANDMARK goes with WATTR, not with RATTR")
-    if c.origin is not None and (c.rattr or ranged == ROW_NUM):
-        raise WindowError("E_ORIGIN", "ORIGIN goes with WATTR over an attribute, not with rows")
-    if c.order is not None and c.wattr != ROW_NUM:
-        raise WindowError("E_ORDER", "ORDER goes with WATTR row_num only")
-    if c.align == "start" and (c.rattr or c.range_ == "LANDMARK"):
-        raise WindowError("E_ORIGIN", "ALIGN start goes with RANGE … SLIDE … WATTR")
-
-
-def _check_unit(
-    clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType
-) -> None:
-    wanted = {"time": "a unit of time", "rows": "the unit rows", "number": "no unit"}[kind]
-    if not isinstance(length, Length):
-        return
-    fits = {"time": length.is_time, "rows": length.unit == "rows", "number": length.unit is None}
-    if not fits[kind]:
-        raise WindowError("E_UNIT", f"{clause} {length.text}: this attribute needs {wanted}")
-
-
-def _amount(
-    clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType, *, positive: bool
-) -> int:
-    assert isinstance(length, Length)  # noqa: S101 - the rules before this one saw to it
-    exact = length.scaled()
-    if exact.denominator != 1:
-        whole = {"time": "microseconds", "rows": "rows"}.get(kind, "steps")
-        raise WindowError("E_VALUE", f"{clause} {length.text}: not a whole number of {whole}")
-    if (positive and exact <= 0) or not INT64_MIN <= exact <= INT64_MAX:
-        rule = "positive and below 2^63" if positive else "within 64 bits"
-        raise WindowError("E_VALUE", f"{clause} {length.text}: must be {rule}")
-    return int(Fraction(exact))
-
-
-def _class_of(c: _Clauses, slide: int) -> WindowClass:
-    if c.wattr == ROW_NUM:
-        return WindowClass.TUPLE
-    if c.wattr is not None:
-        return WindowClass.LANDMARK if c.range_ == "LANDMARK" else WindowClass.SLIDING
-    if c.sattr != ROW_NUM:
-        return WindowClass.SLIDE_BY_RANK
-    return WindowClass.SLIDE_BY_TUPLE if slide == 1 else WindowClass.SLIDE_BY_N
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give the first extents for a picture; none of windows that only records draw."""

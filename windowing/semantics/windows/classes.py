@@ -1,63 +1,58 @@
-"""What a window is: one file for each class of windows, and what every such file says.
-
-`extent` is what a window spans, `hold` puts records into windows, `closed` says whether a window's
-first row was sent, `lateness` for which windows a record is late.
-"""
+"""Which class of windows has which definition: one file for each."""
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from collections.abc import Callable
 
 from windowing.model.file.pipeline import Query
-from windowing.model.windows.window import Window, WindowClass
-from windowing.semantics.units import Holding, Item, Lateness, Unit
-from windowing.semantics.windows import (
-    joins,
-    landmark,
-    sessions,
-    slide_by_n,
-    slide_by_rank,
-    slide_by_tuple,
-    sliding,
-    tuples,
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.classes import known_class
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import Window
+from windowing.semantics.windows.definition import (
+    CourseDefinition,
+    ExtentDefinition,
+    WindowDefinition,
 )
+from windowing.semantics.windows.joins import JoinDefinition
+from windowing.semantics.windows.landmark import LandmarkDefinition
+from windowing.semantics.windows.sessions import SessionDefinition
+from windowing.semantics.windows.slide_by_n import SlideByNDefinition
+from windowing.semantics.windows.slide_by_rank import SlideByRankDefinition
+from windowing.semantics.windows.slide_by_tuple import SlideByTupleDefinition
+from windowing.semantics.windows.sliding import SlidingDefinition
+from windowing.semantics.windows.tuples import RowDefinition
 
-
-class Definition(Protocol):
-    """The definition of one class of windows; of sessions and joins, the last two alone."""
-
-    def extent(self, window: Window, wid: int) -> tuple[int, int]:
-        """Start and end; which of them belongs to the window depends on the class."""
-
-    def hold(self, query: Query, unit: Unit) -> list[Holding]:
-        """What each window holds of a unit, and since when."""
-
-    def closed(self, window: Window, wid: int, unit: Unit) -> bool:
-        """Whether revision 0 of a window was sent by the end of the log."""
-
-    def takes(self, query: Query, item: Item) -> bool:
-        """Whether a record is in some window, closed or not, at revision 0 or later.
-
-        Where records define windows, one that there may be is enough: which there are depends on
-        records that are still to come, and what became of a record must not.
-        """
-
-    def lateness(self, query: Query, item: Item) -> Lateness | None:
-        """For which windows a record is late; None: for none."""
-
-
-_CLASSES = {
-    WindowClass.SLIDING: sliding,
-    WindowClass.LANDMARK: landmark,
-    WindowClass.TUPLE: tuples,
-    WindowClass.SLIDE_BY_TUPLE: slide_by_tuple,
-    WindowClass.SLIDE_BY_N: slide_by_n,
-    WindowClass.SLIDE_BY_RANK: slide_by_rank,
-    WindowClass.SESSION: sessions,
-    WindowClass.JOIN: joins,
+DEFINITIONS: dict[type[Window], Callable[[Query], WindowDefinition]] = {
+    Sliding: SlidingDefinition,
+    Landmark: LandmarkDefinition,
+    RowWindow: RowDefinition,
+    SlideByTuple: SlideByTupleDefinition,
+    SlideByN: SlideByNDefinition,
+    SlideByRank: SlideByRankDefinition,
+    Session: SessionDefinition,
+    Pairs: JoinDefinition,
 }
 
 
-def definition_of(window: Window) -> Definition:
-    """The definition of a window's class."""
-    return cast("Definition", _CLASSES[window.kind])
+def definition_of(query: Query) -> WindowDefinition:
+    """The definition of a query's windows."""
+    return DEFINITIONS[known_class(query.window)](query)
+
+
+def courses_of(query: Query) -> CourseDefinition:
+    """The definition of the windows of any query but a join's."""
+    definition = definition_of(query)
+    assert isinstance(definition, CourseDefinition)  # noqa: S101 - joins have rows of their own
+    return definition
+
+
+def extents_of(query: Query) -> ExtentDefinition:
+    """The definition of windows whose numbers give their extents."""
+    definition = definition_of(query)
+    assert isinstance(definition, ExtentDefinition)  # noqa: S101 - others are DRAWN
+    return definition

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from windowing.model.file.pipeline import Query
@@ -33,6 +34,28 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+@dataclass(frozen=True)
+class JoinDefinition:
+    """Joins: which records are joined; `rows` says to which.
+
+    Attributes:
+        query: what becomes of late records.
+    """
+
+    query: Query
+
+    def takes(self, item: Item) -> bool:
+        """Whether a record is joined, now or at an epoch to come."""
+        if self.lateness(item) is None:
+            return True
+        kept = item.value >= item.progress - (self.query.retention_us or 0)
+        return self.query.late.policy == "update" and kept
+
+    def lateness(self, item: Item) -> Lateness | None:
+        """Late is what progress had passed."""
+        return Lateness(whole=True) if item.progress > item.value else None
+
+
 def rows(
     query: Query, source: JoinedSource, items: Sequence[Item], lanes: Iterable[Lane]
 ) -> list[Row]:
@@ -45,13 +68,14 @@ def rows(
         lanes: all lanes, at the end of the log.
     """
     join, names = source.join, [source.lane(number) for number in range(source.partitions)]
+    definition = JoinDefinition(query)
     by_place = {(item.lane, item.offset): item for item in items}
     sides: dict[Side, list[Timed]] = {"left": [], "right": []}
     for item in items:
-        if takes(query, item):
+        if definition.takes(item):
             side = source.side_of(names.index(item.lane))
             met = _met(item, _key(join, side, item))
-            late = lateness(query, item) is not None and query.late.every_us is not None
+            late = definition.lateness(item) is not None and query.late.every_us is not None
             instant = release(item.progress, query.late.every_us or 1) if late else item.value + 1
             sides[side].append((instant, met))
 
@@ -77,19 +101,6 @@ def rows(
     progress = min(lane.progress for lane in lanes)
     sent = [one for one in rows_of(spec, sides) if one.instant <= progress]
     return [_row(query, source, one, by_place) for one in sent]
-
-
-def takes(query: Query, item: Item) -> bool:
-    """Whether a record is joined, now or at an epoch to come."""
-    if lateness(query, item) is None:
-        return True
-    kept = item.value >= item.progress - (query.retention_us or 0)
-    return query.late.policy == "update" and kept
-
-
-def lateness(_query: Query, item: Item) -> Lateness | None:
-    """Late is what progress had passed."""
-    return Lateness(whole=True) if item.progress > item.value else None
 
 
 def _lane(name: str, side: Side) -> LaneSpec:
@@ -131,7 +142,7 @@ def _row(
     }
     there = list(pair.values())
     start, last = min(item.value for item in there), max(item.value for item in there)
-    late = any(lateness(query, item) for item in there)
+    late = any(map(JoinDefinition(query).lateness, there))
     equal = _equal(source.join, pair)
     places: list[Scalar] = []
     for side in ("left", "right"):

@@ -12,12 +12,14 @@ Source: Li et al., SIGMOD 2005; the last window is ours.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Query
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.windows.window import Window
 from windowing.semantics.lateness import is_late, judge
 from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.semantics.windows.definition import ExtentDefinition
 
 
 class EndlessLandmarkError(ValueError):
@@ -44,24 +46,6 @@ def last_window(window: Window, unit: Unit) -> int:
     return max(ended, -1 if newest is None else newest)
 
 
-def hold(query: Query, unit: Unit) -> list[Holding]:
-    """What each window holds of a unit, up to the last one that is sent."""
-    last = last_window(query.window, unit)
-    _check_number(query, unit, last)
-    held = []
-    for item in unit.items:
-        first = first_window(query.window, item.value)
-        if first is None:
-            continue
-        # One more than are sent: a record that is late for all of these is not late for ever.
-        for wid in range(first, last + 2):
-            end, earliest = (extent(query.window, w)[1] for w in (wid, first))
-            verdict = judge(query, end, earliest, item.progress)
-            if verdict != "refused":
-                held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
-    return held
-
-
 def _check_number(query: Query, unit: Unit, last: int) -> None:
     """Refuse a log whose last window is so far off that no list of windows is a result."""
     window = query.window
@@ -76,29 +60,52 @@ def _check_number(query: Query, unit: Unit, last: int) -> None:
         raise EndlessLandmarkError(msg)
 
 
-def takes(query: Query, item: Item) -> bool:
-    """Whether some window takes a record: there is always one that it is not late for."""
-    found = lateness(query, item)
-    in_some = first_window(query.window, item.value) is not None
-    return in_some and (found is None or not found.whole)
+@dataclass(frozen=True)
+class LandmarkDefinition(ExtentDefinition):
+    """Landmark windows over an attribute."""
 
+    def extent(self, wid: int) -> tuple[int, int]:
+        """Return start and end, half-open, in the attribute's unit."""
+        return extent(self.query.window, wid)
 
-def closed(window: Window, wid: int, unit: Unit) -> bool:
-    """Whether revision 0 of a window was sent by the end of the log."""
-    return wid <= last_window(window, unit) and unit.final >= extent(window, wid)[1]
+    def hold(self, unit: Unit) -> list[Holding]:
+        """What each window holds of a unit, up to the last one that is sent."""
+        last = last_window(self.query.window, unit)
+        _check_number(self.query, unit, last)
+        held = []
+        for item in unit.items:
+            first = first_window(self.query.window, item.value)
+            if first is None:
+                continue
+            # One more than are sent: a record that is late for all of these is not late for ever.
+            for wid in range(first, last + 2):
+                end, earliest = (self.extent(w)[1] for w in (wid, first))
+                verdict = judge(self.query, end, earliest, item.progress)
+                if verdict != "refused":
+                    held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
+        return held
 
+    def closed(self, wid: int, unit: Unit) -> bool:
+        """Whether revision 0 of a window was sent by the end of the log."""
+        return wid <= last_window(self.query.window, unit) and super().closed(wid, unit)
 
-def lateness(query: Query, item: Item) -> Lateness | None:
-    """For which windows a record is late; None: for none."""
-    window = query.window
-    first = first_window(window, item.value)
-    if first is None:
-        return None
-    earliest = extent(window, first)[1]
-    if not is_late(query, earliest, earliest, item.progress):
-        return None
-    if query.late.mode == "consistent":
-        return Lateness(whole=True, first=first)
-    # It is late for those that end at or before its lane's progress.
-    last = (int(item.progress) - window.origin) // window.slide - 1
-    return Lateness(whole=False, first=first, last=last)
+    def takes(self, item: Item) -> bool:
+        """Whether some window takes a record: there is always one that it is not late for."""
+        found = self.lateness(item)
+        in_some = first_window(self.query.window, item.value) is not None
+        return in_some and (found is None or not found.whole)
+
+    def lateness(self, item: Item) -> Lateness | None:
+        """For which windows a record is late; None: for none."""
+        window = self.query.window
+        first = first_window(window, item.value)
+        if first is None:
+            return None
+        earliest = self.extent(first)[1]
+        if not is_late(self.query, earliest, earliest, item.progress):
+            return None
+        if self.query.late.mode == "consistent":
+            return Lateness(whole=True, first=first)
+        # It is late for those that end at or before its lane's progress.
+        last = (int(item.progress) - window.origin) // window.slide - 1
+        return Lateness(whole=False, first=first, last=last)

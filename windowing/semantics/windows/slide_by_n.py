@@ -8,23 +8,20 @@ Source: Li et al., SIGMOD 2005, section 4.5; which record of n is ours.
 
 from __future__ import annotations
 
-from windowing.model.file.pipeline import Query
-from windowing.semantics.units import Holding, Item, Unit, in_one_lane
-from windowing.semantics.windows import slide_by_tuple
-from windowing.semantics.windows.slide_by_tuple import closed, extent, lateness, takes
+from collections.abc import Sequence
 
-__all__ = ["closed", "extent", "hold", "lateness", "takes"]
+from windowing.semantics.units import Item, Unit, in_one_lane
+from windowing.semantics.windows.slide_by_tuple import AtRecordsDefinition
 
 
-def hold(query: Query, unit: Unit) -> list[Holding]:
-    """What each window holds of a unit.
+class SlideByNDefinition(AtRecordsDefinition):
+    """Windows that every n-th record to arrive defines."""
 
-    Raises:
-        ArrivalOrderError: two lanes carry the unit.
-    """
-    return slide_by_tuple.hold_defined(query, unit, _every_nth)
+    def definers(self, unit: Unit) -> Sequence[Item]:
+        """The n-th record, the 2n-th, and so on.
 
-
-def _every_nth(query: Query, unit: Unit) -> list[Item]:
-    slide = query.window.slide
-    return list(in_one_lane(unit))[slide - 1 :: slide]
+        Raises:
+            ArrivalOrderError: two lanes carry the unit.
+        """
+        slide = self.query.window.slide
+        return in_one_lane(unit)[slide - 1 :: slide]

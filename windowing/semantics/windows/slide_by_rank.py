@@ -8,20 +8,17 @@ Source: Li et al., SIGMOD 2005, section 4.6; which record of n is ours.
 
 from __future__ import annotations
 
-from windowing.model.file.pipeline import Query
-from windowing.semantics.units import Holding, Item, Unit
-from windowing.semantics.windows import slide_by_tuple
-from windowing.semantics.windows.slide_by_tuple import closed, extent, lateness, takes
+from collections.abc import Sequence
 
-__all__ = ["closed", "extent", "hold", "lateness", "takes"]
+from windowing.semantics.units import Item, Unit
+from windowing.semantics.windows.slide_by_tuple import AtRecordsDefinition
 
 
-def hold(query: Query, unit: Unit) -> list[Holding]:
-    """What each window holds of a unit."""
-    return slide_by_tuple.hold_defined(query, unit, _every_nth_in_order)
+class SlideByRankDefinition(AtRecordsDefinition):
+    """Windows that every n-th record in canonical order defines."""
 
-
-def _every_nth_in_order(query: Query, unit: Unit) -> list[Item]:
-    on_time = [item for item in unit.items if item.progress <= item.value]
-    slide = query.window.slide
-    return sorted(on_time, key=lambda item: item.canonical)[slide - 1 :: slide]
+    def definers(self, unit: Unit) -> Sequence[Item]:
+        """Of the records on time the n-th in canonical order, the 2n-th, and so on."""
+        on_time = [item for item in unit.items if item.progress <= item.value]
+        slide = self.query.window.slide
+        return sorted(on_time, key=lambda item: item.canonical)[slide - 1 :: slide]

@@ -14,44 +14,23 @@ Source: Li et al., SIGMOD 2005, section 4.4; ties and late definers are ours.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Query
 from windowing.model.windows.window import Window
+from windowing.semantics.lanes import Progress
 from windowing.semantics.lateness import is_late, judge
 from windowing.semantics.units import Holding, Item, Lateness, Unit
-
-Definers = Callable[[Query, Unit], Iterable[Item]]
+from windowing.semantics.windows.definition import ExtentDefinition
 
 
 def extent(window: Window, wid: int) -> tuple[int, int]:
     """Return start (excluded) and end (included) of window `wid`."""
     assert window.range_ is not None  # noqa: S101 - only LANDMARK has none
     return wid - window.range_, wid
-
-
-def hold(query: Query, unit: Unit) -> list[Holding]:
-    """What each window holds of a unit; every record defines one."""
-    return hold_defined(query, unit, lambda _query, unit: unit.items)
-
-
-def hold_defined(query: Query, unit: Unit, definers: Definers) -> list[Holding]:
-    """What each window holds that these records define."""
-    defined = _defined(query, definers(query, unit))
-    windows = sorted(defined)
-    held = []
-    for item in unit.items:
-        for wid in windows[bisect_left(windows, item.value) :]:
-            if not extent(query.window, wid)[0] < item.value:
-                break
-            verdict = judge(query, wid + 1, item.value + 1, item.progress)
-            if verdict != "refused":
-                # Nothing is shown before the window itself appears.
-                instants = {verdict, defined[wid]} - {"on_time", None}
-                shown = max((at for at in instants if isinstance(at, int)), default=None)
-                held.append(Holding(wid, item, shown))
-    return held
 
 
 def _defined(query: Query, definers: Iterable[Item]) -> dict[int, int | None]:
@@ -68,25 +47,64 @@ def _defined(query: Query, definers: Iterable[Item]) -> dict[int, int | None]:
     return defined
 
 
-def takes(query: Query, item: Item) -> bool:
-    """Whether a record may be in some window: there may be one at every position in its reach.
+@dataclass(frozen=True)
+class AtRecordsDefinition(ExtentDefinition):
+    """Windows at the positions of records; the classes differ in which define one."""
 
-    A window at position w closes at w + 1, so a late record has its best chance at the last.
-    """
-    start, end = extent(query.window, item.value)
-    last = item.value + (end - start) - 1
-    return judge(query, last + 1, item.value + 1, item.progress) != "refused"
+    def extent(self, wid: int) -> tuple[int, int]:
+        """Return start (excluded) and end (included)."""
+        return extent(self.query.window, wid)
+
+    def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
+        """The progress that has passed the window's end, which belongs to it."""
+        return wid + 1
+
+    def takes(self, item: Item) -> bool:
+        """Whether a record may be in some window: there may be one at every position in its reach.
+
+        A window at position w closes at w + 1, so a late record has its best chance at the last.
+        """
+        start, end = self.extent(item.value)
+        last = item.value + (end - start) - 1
+        return judge(self.query, last + 1, item.value + 1, item.progress) != "refused"
+
+    def lateness(self, item: Item) -> Lateness | None:
+        """Late is what progress had passed; it may still be on time for later windows."""
+        if not is_late(self.query, item.value + 1, item.value + 1, item.progress):
+            return None
+        start, end = self.extent(item.value)
+        reaches = item.progress < item.value + (end - start)
+        return Lateness(whole=self.query.late.mode == "consistent" or not reaches)
+
+    @abstractmethod
+    def definers(self, unit: Unit) -> Iterable[Item]:
+        """The records that define windows.
+
+        Raises:
+            ArrivalOrderError: they are counted as they arrive, and the unit arrives in two lanes.
+        """
+
+    def hold(self, unit: Unit) -> list[Holding]:
+        """What each window holds of a unit, and since when."""
+        defined = _defined(self.query, self.definers(unit))
+        windows = sorted(defined)
+        held = []
+        for item in unit.items:
+            for wid in windows[bisect_left(windows, item.value) :]:
+                if not self.extent(wid)[0] < item.value:
+                    break
+                verdict = judge(self.query, wid + 1, item.value + 1, item.progress)
+                if verdict != "refused":
+                    # Nothing is shown before the window itself appears.
+                    instants = {verdict, defined[wid]} - {"on_time", None}
+                    shown = max((at for at in instants if isinstance(at, int)), default=None)
+                    held.append(Holding(wid, item, shown))
+        return held
 
 
-def closed(_window: Window, wid: int, unit: Unit) -> bool:
-    """Whether revision 0 of a window was sent by the end of the log."""
-    return unit.final >= wid + 1
+class SlideByTupleDefinition(AtRecordsDefinition):
+    """Windows that all records define."""
 
-
-def lateness(query: Query, item: Item) -> Lateness | None:
-    """Late is what progress had passed; it may still be on time for later windows."""
-    if not is_late(query, item.value + 1, item.value + 1, item.progress):
-        return None
-    start, end = extent(query.window, item.value)
-    reaches = item.progress < item.value + (end - start)
-    return Lateness(whole=query.late.mode == "consistent" or not reaches)
+    def definers(self, unit: Unit) -> Sequence[Item]:
+        """All records."""
+        return unit.items

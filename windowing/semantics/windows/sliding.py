@@ -15,10 +15,12 @@ SIGMOD 2005, section 3; ALIGN start is the alignment of SAMZA-552.
 
 from __future__ import annotations
 
-from windowing.model.file.pipeline import Query
+from dataclasses import dataclass
+
 from windowing.model.windows.window import Window
 from windowing.semantics.lateness import is_late, judge
 from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.semantics.windows.definition import ExtentDefinition
 
 
 def extent(window: Window, wid: int) -> tuple[int, int]:
@@ -44,44 +46,43 @@ def wids(window: Window, value: int) -> range:
     return range(first, max(first, stop))
 
 
-def hold(query: Query, unit: Unit) -> list[Holding]:
-    """What each window holds of a unit; windows that hold nothing do not exist."""
-    held = []
-    for item in unit.items:
-        ids = wids(query.window, item.value)
-        for wid in ids:
-            end, earliest = (extent(query.window, w)[1] for w in (wid, ids[0]))
-            verdict = judge(query, end, earliest, item.progress)
-            if verdict != "refused":
-                held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
-    return held
-
-
-def takes(query: Query, item: Item) -> bool:
-    """Whether some window takes a record."""
-    ids = wids(query.window, item.value)
-    ends = [extent(query.window, wid)[1] for wid in ids]
-    return any(judge(query, end, ends[0], item.progress) != "refused" for end in ends)
-
-
-def closed(window: Window, wid: int, unit: Unit) -> bool:
-    """Whether revision 0 of a window was sent by the end of the log."""
-    return unit.final >= extent(window, wid)[1]
-
-
-def lateness(query: Query, item: Item) -> Lateness | None:
-    """For which windows a record is late; None: for none."""
-    ids = wids(query.window, item.value)
-    late = [
-        wid
-        for wid in ids
-        if is_late(
-            query, extent(query.window, wid)[1], extent(query.window, ids[0])[1], item.progress
-        )
-    ]
-    return Lateness(len(late) == len(ids), late[0], late[-1]) if late else None
-
-
 def _range(window: Window) -> int:
     assert window.range_ is not None  # noqa: S101 - only LANDMARK has none
     return window.range_
+
+
+@dataclass(frozen=True)
+class SlidingDefinition(ExtentDefinition):
+    """Sliding and tumbling windows over an attribute."""
+
+    def extent(self, wid: int) -> tuple[int, int]:
+        """Return start and end, half-open, in the attribute's unit."""
+        return extent(self.query.window, wid)
+
+    def hold(self, unit: Unit) -> list[Holding]:
+        """What each window holds of a unit; windows that hold nothing do not exist."""
+        held = []
+        for item in unit.items:
+            ids = wids(self.query.window, item.value)
+            for wid in ids:
+                end, earliest = (self.extent(w)[1] for w in (wid, ids[0]))
+                verdict = judge(self.query, end, earliest, item.progress)
+                if verdict != "refused":
+                    held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
+        return held
+
+    def takes(self, item: Item) -> bool:
+        """Whether some window takes a record."""
+        ids = wids(self.query.window, item.value)
+        ends = [self.extent(wid)[1] for wid in ids]
+        return any(judge(self.query, end, ends[0], item.progress) != "refused" for end in ends)
+
+    def lateness(self, item: Item) -> Lateness | None:
+        """For which windows a record is late; None: for none."""
+        ids = wids(self.query.window, item.value)
+        ends = {wid: self.extent(wid)[1] for wid in ids}
+        earliest = min(ends.values(), default=0)
+        late = [
+            wid for wid, end in ends.items() if is_late(self.query, end, earliest, item.progress)
+        ]
+        return Lateness(len(late) == len(ids), late[0], late[-1]) if late else None

@@ -14,10 +14,13 @@ Source: Li et al., SIGMOD 2005; counting from 0 and ORDER are ours.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Query
 from windowing.model.windows.window import Window
+from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Holding, Item, Lateness, Unit, in_one_lane
+from windowing.semantics.windows.definition import ExtentDefinition
 
 
 def extent(window: Window, wid: int) -> tuple[int, int]:
@@ -41,43 +44,51 @@ def wids(window: Window, number: int, last_number: int) -> range:
     return range(first, max(first, (number + window.range_) // window.slide))
 
 
-def numbered(query: Query, unit: Unit) -> list[Item]:
-    """The unit's records, each at the position that is its row number.
+@dataclass(frozen=True)
+class RowDefinition(ExtentDefinition):
+    """Windows over row numbers."""
 
-    Raises:
-        ArrivalOrderError: ORDER log, and two lanes carry the unit.
-    """
-    if query.window.order == "log":
-        return list(in_one_lane(unit))
-    on_time = [item for item in unit.items if lateness(query, item) is None]
-    return sorted(
-        (item for item in on_time if item.value < unit.final), key=lambda item: item.canonical
-    )
+    def extent(self, wid: int) -> tuple[int, int]:
+        """Return the first row number and the one after the last."""
+        return extent(self.query.window, wid)
 
+    def numbered(self, unit: Unit) -> list[Item]:
+        """The unit's records, each at the position that is its row number.
 
-def hold(query: Query, unit: Unit) -> list[Holding]:
-    """What each closed window holds of a unit."""
-    rows = numbered(query, unit)
-    held = []
-    for number, item in enumerate(rows):
-        for wid in wids(query.window, number, len(rows) - 1):
-            # Closed by its last row, or by the end of everything.
-            if extent(query.window, wid)[1] <= len(rows) or unit.final == math.inf:
-                held.append(Holding(wid, item, None))
-    return held
+        Raises:
+            ArrivalOrderError: ORDER log, and two lanes carry the unit.
+        """
+        if self.query.window.traits.counts_arrivals:
+            return list(in_one_lane(unit))
+        on_time = [item for item in unit.items if self.lateness(item) is None]
+        passed = (item for item in on_time if item.value < unit.final)
+        return sorted(passed, key=lambda item: item.canonical)
 
+    def hold(self, unit: Unit) -> list[Holding]:
+        """What each closed window holds of a unit."""
+        rows = self.numbered(unit)
+        held = []
+        for number, item in enumerate(rows):
+            for wid in wids(self.query.window, number, len(rows) - 1):
+                # Closed by its last row, or by the end of everything.
+                if self.extent(wid)[1] <= len(rows) or unit.final == math.inf:
+                    held.append(Holding(wid, item, None))
+        return held
 
-def takes(query: Query, item: Item) -> bool:
-    """Whether a record gets a row number; it may then lie in a gap, which only its number tells."""
-    return lateness(query, item) is None
+    def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
+        """The progress that has passed the last row, which has its number then."""
+        end = self.extent(wid)[1]
+        return rows[end - 1].value + 1 if end <= len(rows) else math.inf
 
+    def closed(self, wid: int, unit: Unit) -> bool:
+        """Whether revision 0 of a window was sent: `hold` names no other."""
+        return True
 
-def closed(_window: Window, _wid: int, _unit: Unit) -> bool:
-    """Whether revision 0 of a window was sent: `hold` names no other."""
-    return True
+    def takes(self, item: Item) -> bool:
+        """Whether a record gets a row number, which may then lie in a gap."""
+        return self.lateness(item) is None
 
-
-def lateness(query: Query, item: Item) -> Lateness | None:
-    """Late is what progress had passed already; in log order nothing is."""
-    late = query.window.order == "event_time" and item.progress > item.value
-    return Lateness(whole=True) if late else None
+    def lateness(self, item: Item) -> Lateness | None:
+        """Late is what progress had passed already; in log order nothing is."""
+        late = not self.query.window.traits.counts_arrivals and item.progress > item.value
+        return Lateness(whole=True) if late else None

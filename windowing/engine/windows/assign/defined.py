@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.assigner import Scan, Tables, unit_columns
+from windowing.engine.windows.assign.assigner import unit_columns
 from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+from windowing.engine.windows.part import Scan, Tables
 from windowing.model import Pipeline, Query
-from windowing.model.windows.window import WindowClass
 
 DEFINERS = "definers"
 
@@ -61,7 +61,7 @@ class DefinedAssigner(SlidingAssigner):
 
     def _definers(self, scan: Scan) -> Flags:
         """Which records define a window, or are counted by rank to find those that do."""
-        if self._query.window.kind is WindowClass.SLIDE_BY_N:
+        if self._query.window.traits.counts_arrivals:
             assert scan.numbers is not None  # noqa: S101 - its lane has a row clock for it
             defines: Flags = (scan.numbers + 1) % self._query.window.slide == 0
             return defines

@@ -18,7 +18,8 @@ from windowing.engine.frames import to_bytes
 from windowing.engine.input.decode import column
 from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.wids import ENDED, Flags, Ints
-from windowing.engine.windows.assign.assigner import Assigned, Scan, Tables, dead_letters
+from windowing.engine.windows.assign.assigner import dead_letters
+from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.model import Pipeline, Query
 from windowing.model.join import JoinedSource
 from windowing.model.lengths import INT64_MAX

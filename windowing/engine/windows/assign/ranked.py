@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.assigner import Scan, Tables
 from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
+from windowing.engine.windows.part import Scan, Tables
 
 ROWS = "rows"
 

@@ -16,7 +16,6 @@ import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.wids import ON_TIME, Flags, Ints
-from windowing.engine.windows.assign.assigner import Scan, Tables
 from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 from windowing.engine.windows.chains import (
     CHAIN,
@@ -28,6 +27,7 @@ from windowing.engine.windows.chains import (
     merged_ends,
     with_gap,
 )
+from windowing.engine.windows.part import Scan, Tables
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 
 PIECES = "pieces"

@@ -20,14 +20,8 @@ from windowing.engine.aggregates import Accumulators
 from windowing.engine.frames import to_bytes
 from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
-from windowing.engine.windows.assign.assigner import (
-    Assigned,
-    Scan,
-    Tables,
-    dead_letters,
-    key_columns,
-    route,
-)
+from windowing.engine.windows.assign.assigner import dead_letters, key_columns, route
+from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import ROW_NUM
 

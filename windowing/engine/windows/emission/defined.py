@@ -18,14 +18,15 @@ import polars as pl
 
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.assigner import Tables, unit_columns
+from windowing.engine.windows.assign.assigner import unit_columns
 from windowing.engine.windows.assign.defined import DEFINERS
 from windowing.engine.windows.assign.sliding import PARTIALS
 from windowing.engine.windows.emission.intervals import indexed
 from windowing.engine.windows.emission.sliding import LATE, SlidingEmitter, column, stamped
+from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MIN
-from windowing.model.windows.window import WindowClass
+from windowing.model.windows.traits import Order
 
 _ON_TIME_WINDOW = pl.col("appears") == ON_TIME
 
@@ -41,7 +42,7 @@ class DefinedEmitter(SlidingEmitter):
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         super().__init__(query, pipeline)
         self._unit = unit_columns(query)
-        self._ranked = query.window.kind is WindowClass.SLIDE_BY_RANK
+        self._ranked = query.window.traits.order is Order.CANONICAL
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which this state may ask for a row; never later than it."""

@@ -1,53 +1,13 @@
-"""What every emitter is: a query's state and the stream's progress in, rows out.
-
-What is emitted while progress moves from P to P' is a function of (state, P, P') and of nothing
-else: no counters, no table of what was sent (`adr/0008`).
-"""
+"""What emitters share: merged partial states become rows."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import polars as pl
 
 from windowing.engine.aggregates import Accumulators, AggregateOverflow
 from windowing.engine.input.decode import column
-from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.model import Pipeline, Query
 from windowing.model.run_errors import ResultOverflow
-
-
-class Emitter(Protocol):
-    """One query's part of a shard.
-
-    Rows are frames with `window_id`, `revision`, `records`, `offsets` (list of structs `partition`,
-    `first`, `last`, by partition), `key` (struct of the fields of the row's key, absent where there
-    are none) and `values` (struct, in the order of the query). Retracting queries have `retracts`,
-    sessions what `windowing.engine.windows.emission.sessions` says.
-    """
-
-    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """The rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers leaves 64 bits.
-        """
-
-    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """What open windows hold of records on time, as rows whose revision says nothing.
-
-        It is asked for where a query has early rows, and so of few classes.
-        """
-
-    def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """The stream's progress at which this state may next ask for a row; never later than it."""
-
-    def retained(self, tables: Tables, after: Progress) -> Tables:
-        """What some row after this progress can still need, merged where it may be.
-
-        Equal states give equal bytes: every table is sorted.
-        """
 
 
 class Results:

@@ -17,9 +17,9 @@ import polars as pl
 
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.assign.joins import SIDES, equal_columns
 from windowing.engine.windows.chains import GAP, LAST, later
+from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline, Query
 from windowing.model.join import Comparison, Join, JoinedSource, Operand
 from windowing.model.lengths import INT64_MIN
@@ -93,10 +93,6 @@ class JoinEmitter:
                 found += self._alone(side, moved, pairs)
         rows = pl.concat(found, how="diagonal")
         return rows if len(rows) else pl.DataFrame()
-
-    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """Joins have no open windows, and no early rows."""
-        raise NotImplementedError
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which a record is delivered, or due to be sent alone."""

@@ -16,8 +16,8 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.progress.reached import AllEnded, Progress
 from windowing.engine.wids import Ints
-from windowing.engine.windows.assign.assigner import Tables
 from windowing.engine.windows.emission.sliding import SlidingEmitter
+from windowing.engine.windows.part import Tables
 
 
 class LandmarkEmitter(SlidingEmitter):

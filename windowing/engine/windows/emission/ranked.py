@@ -16,12 +16,12 @@ from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress, RowProgress, looked_up
 from windowing.engine.wids import ENDED, ON_TIME, Ints
-from windowing.engine.windows.assign.assigner import Tables, key_columns, unit_columns
+from windowing.engine.windows.assign.assigner import key_columns, unit_columns
 from windowing.engine.windows.assign.ranked import ROWS
 from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.emitter import Emitter
 from windowing.engine.windows.emission.landmark import LandmarkEmitter
 from windowing.engine.windows.emission.sliding import SlidingEmitter, column
+from windowing.engine.windows.part import ShardPart, Tables
 from windowing.model import Pipeline, Query
 
 COUNTS = "counts"
@@ -42,7 +42,7 @@ class RankedEmitter:
         self._window = query.window
         self._keys, self._unit = key_columns(query), unit_columns(query)
         kind = SlidingEmitter if query.window.range_ is not None else LandmarkEmitter
-        self._numbered: Emitter = kind(query, pipeline)
+        self._numbered: ShardPart = kind(query, pipeline)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """The rows due while progress moves.
@@ -53,11 +53,6 @@ class RankedEmitter:
         inner = {PARTIALS: self._partials(tables, after)}
         counted = [self._counted(tables, progress) for progress in (before, after)]
         return self._numbered.rows(inner, *counted)
-
-    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """What open windows hold of the rows that have a number."""
-        inner = {PARTIALS: self._partials(tables, after)}
-        return self._numbered.open(inner, self._counted(tables, after))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which a row gets its number."""

@@ -16,7 +16,7 @@ import polars as pl
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.assign.assigner import Tables, key_columns
+from windowing.engine.windows.assign.assigner import key_columns
 from windowing.engine.windows.assign.sessions import PIECES
 from windowing.engine.windows.chains import (
     CHAIN,
@@ -32,6 +32,7 @@ from windowing.engine.windows.chains import (
 from windowing.engine.windows.emission.emitter import Results
 from windowing.engine.windows.emission.session_course import Piece, Sent, course
 from windowing.engine.windows.emission.sliding import stamped
+from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline, Query
 
 ABSORBED = "absorbed_by"

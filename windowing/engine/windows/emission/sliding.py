@@ -18,10 +18,11 @@ from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, ON_TIME, Ints
-from windowing.engine.windows.assign.assigner import Tables, key_columns
+from windowing.engine.windows.assign.assigner import key_columns
 from windowing.engine.windows.assign.sliding import PARTIALS
 from windowing.engine.windows.emission.emitter import Results
 from windowing.engine.windows.emission.intervals import content
+from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline, Query
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.run_errors import TooManyWindows

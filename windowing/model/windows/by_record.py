@@ -1,0 +1,122 @@
+"""Windows at records: `RANGE 5 minutes RATTR ts SLIDE 10 rows SATTR row_num`, or `rank(ts)`.
+
+A window lies at the position w of a record that defines it, and holds what lies in (w - range, w].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from windowing.model.windows.traits import Ends, Order, Traits
+from windowing.model.windows.window import Align, Extent, Gaps, Spell
+
+_PER_RANGE = 4
+"""How many of a picture's records lie in one range."""
+
+
+def example_step(range_: int) -> int:
+    """The distance of the records in a picture of windows that lie at records."""
+    return max(range_ // _PER_RANGE, 1)
+
+
+@dataclass(frozen=True)
+class SlideByTuple:
+    """A window at every record.
+
+    Attributes:
+        range_: length of an extent, in the attribute's unit.
+        attribute: the windowing attribute (RATTR).
+        pattr: attribute whose values split the stream before windows are made, or None.
+    """
+
+    range_: int
+    attribute: str
+    pattr: str | None = None
+
+    kind: ClassVar[str] = "slide by tuple"
+    traits: ClassVar[Traits] = Traits(order=Order.FREE, ends=Ends.AT_RECORDS, revisable=True)
+    slide: ClassVar[int] = 1
+    origin: ClassVar[int] = 0
+    align: ClassVar[Align] = "end"
+    gaps: ClassVar[Gaps] = ()
+
+    def title(self, spell: Spell) -> str:
+        """Say the class and the lengths, as people do."""
+        return f"slide by 1 row, range {spell(self.range_)} over {self.attribute}"
+
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give the first extents over evenly spaced records."""
+        return _extents(self.range_, 1, count)
+
+
+@dataclass(frozen=True)
+class SlideByN:
+    """A window at every n-th record as it arrives.
+
+    Attributes:
+        range_: length of an extent, in the attribute's unit.
+        slide: n.
+        attribute: the windowing attribute (RATTR).
+        pattr: attribute whose values split the stream before records are counted, or None.
+    """
+
+    range_: int
+    slide: int
+    attribute: str
+    pattr: str | None = None
+
+    kind: ClassVar[str] = "slide by n"
+    traits: ClassVar[Traits] = Traits(order=Order.LANE, ends=Ends.AT_RECORDS, revisable=True)
+    origin: ClassVar[int] = 0
+    align: ClassVar[Align] = "end"
+    gaps: ClassVar[Gaps] = ()
+
+    def title(self, spell: Spell) -> str:
+        """Say the class and the lengths, as people do."""
+        return f"slide by {_rows(self.slide)}, range {spell(self.range_)} over {self.attribute}"
+
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give the first extents over evenly spaced records."""
+        return _extents(self.range_, self.slide, count)
+
+
+@dataclass(frozen=True)
+class SlideByRank:
+    """A window at every n-th record in the order of event time.
+
+    Attributes:
+        range_: length of an extent, in the attribute's unit.
+        slide: n.
+        attribute: the windowing attribute (RATTR), which gives the rank.
+        pattr: attribute whose values split the stream before records are counted, or None.
+    """
+
+    range_: int
+    slide: int
+    attribute: str
+    pattr: str | None = None
+
+    kind: ClassVar[str] = "slide by rank"
+    traits: ClassVar[Traits] = Traits(order=Order.CANONICAL, ends=Ends.AT_RECORDS)
+    origin: ClassVar[int] = 0
+    align: ClassVar[Align] = "end"
+    gaps: ClassVar[Gaps] = ()
+
+    def title(self, spell: Spell) -> str:
+        """Say the class and the lengths, as people do."""
+        by = f"slide by {_rows(self.slide)} in the order of event time"
+        return f"{by}, range {spell(self.range_)} over {self.attribute}"
+
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give the first extents over evenly spaced records."""
+        return _extents(self.range_, self.slide, count)
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" + "s" * (count != 1)
+
+
+def _extents(range_: int, every: int, count: int) -> list[Extent]:
+    ends = [every * (number + 1) * example_step(range_) for number in range(count)]
+    return [Extent(end, end - range_, end) for end in ends]

@@ -1,0 +1,203 @@
+"""The window language: text or fields in, clauses with lengths out, or E_SYNTAX or E_DUPLICATE.
+
+Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
+SIGMOD 2005, section 3; the spelling, LANDMARK, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
+is the dynamic window of SAMZA-552.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from windowing.model.errors import WindowError
+from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, parse_length
+from windowing.model.windows.window import ROW_NUM
+
+AttributeType = Literal["time", "number", "text", "rows"]
+
+_CLAUSES = (
+    *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
+)
+_TOKEN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?|[A-Za-z_][A-Za-z0-9_.-]*|[()]|\S")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_RANK = re.compile(r"rank\s*\(\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """What was written, before any rule is applied."""
+
+    range_: Length | Literal["LANDMARK"] | None = None
+    slide: Length | None = None
+    wattr: str | None = None
+    rattr: str | None = None
+    sattr: str | None = None
+    pattr: str | None = None
+    origin: Length | None = None
+    order: str | None = None
+    align: str | None = None
+    session: Length | None = None
+    gaps: tuple[tuple[int | str, Length], ...] = ()
+
+
+def read_clauses(source: str | Mapping[str, object]) -> Clauses:
+    """Read a window's clauses, given as text or as a mapping; no rule is applied.
+
+    Raises:
+        WindowError: E_SYNTAX or E_DUPLICATE.
+    """
+    return _read_text(source) if isinstance(source, str) else _read_fields(source)
+
+
+def _read_text(text: str) -> Clauses:
+    body = text.strip()
+    if body.startswith("[") != body.endswith("]"):
+        raise _syntax(text, "a bracket is not closed")
+    body = body.removeprefix("[").removesuffix("]")
+    tokens = _TOKEN.findall(body.replace(",", " "))
+    if not tokens:
+        raise _syntax(text, "there is no clause")
+    values: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for token in tokens:
+        word = token.upper()
+        # A keyword right after a clause's name is that clause's value (a field called `order`).
+        if word in _CLAUSES and (current is None or current):
+            if word in values:
+                code = "E_DUPLICATE"
+                msg = f"{word} stands twice in {text!r}: keep one"
+                raise WindowError(code, msg)
+            current = values[word] = []
+        elif current is None:
+            raise _syntax(text, f"{token!r} stands before the first clause")
+        else:
+            current.append(token)
+    return _clauses({name: " ".join(words) for name, words in values.items()}, text)
+
+
+def _read_fields(fields: Mapping[str, object]) -> Clauses:
+    values: dict[str, str] = {}
+    gaps: object = {}
+    for name, value in fields.items():
+        word = str(name).upper()
+        if word == "GAPS":
+            gaps = value
+            continue
+        if word not in _CLAUSES:
+            raise _syntax(dict(fields), f"unknown clause {name!r}")
+        if word in values:
+            code = "E_DUPLICATE"
+            msg = f"{word} stands twice in {dict(fields)!r}: keep one"
+            raise WindowError(code, msg)
+        values[word] = str(value)
+    return replace(_clauses(values, dict(fields)), gaps=_read_gaps(gaps, dict(fields)))
+
+
+def _read_gaps(gaps: object, source: object) -> tuple[tuple[int | str, Length], ...]:
+    """Sessions of single keys: `gaps: {AA: 10 minutes}`."""
+    if not isinstance(gaps, Mapping) or not all(type(key) in (int, str) for key in gaps):
+        raise _syntax(source, "gaps: give keys and their lengths, as gaps: {AA: 10 minutes}")
+    try:
+        return tuple((key, parse_length(str(length))) for key, length in gaps.items())
+    except ValueError as error:
+        raise _syntax(source, f"gaps: {error}") from None
+
+
+def _clauses(values: Mapping[str, str], source: object) -> Clauses:
+    def length(name: str) -> Length | None:
+        if name not in values:
+            return None
+        try:
+            return parse_length(values[name])
+        except ValueError as error:
+            raise _syntax(source, f"{name}: {error}") from None
+
+    def attribute(name: str) -> str | None:
+        if name not in values:
+            return None
+        if not _NAME.fullmatch(values[name]):
+            raise _syntax(source, f"{name}: {values[name]!r} is not a name of a field")
+        return _attribute_name(values[name])
+
+    landmark = values.get("RANGE", "").upper() == "LANDMARK"
+    return Clauses(
+        range_="LANDMARK" if landmark else length("RANGE"),
+        slide=length("SLIDE"),
+        wattr=attribute("WATTR"),
+        rattr=attribute("RATTR"),
+        sattr=_read_sattr(values["SATTR"], source) if "SATTR" in values else None,
+        pattr=attribute("PATTR"),
+        origin=length("ORIGIN"),
+        order=_read_order(values["ORDER"], source) if "ORDER" in values else None,
+        align=_read_align(values["ALIGN"], source) if "ALIGN" in values else None,
+        session=length("SESSION"),
+    )
+
+
+def _read_sattr(text: str, source: object) -> str:
+    rank = _RANK.fullmatch(text)
+    if rank:
+        return f"rank({rank.group(1)})"
+    if not _NAME.fullmatch(text):
+        raise _syntax(source, f"SATTR: {text!r} is neither row_num nor rank(attribute)")
+    return _attribute_name(text)
+
+
+def _read_order(text: str, source: object) -> str:
+    if text.lower() not in ("log", "event_time"):
+        raise _syntax(source, f"ORDER: {text!r} is neither log nor event_time")
+    return text.lower()
+
+
+def _read_align(text: str, source: object) -> str:
+    if text.lower() not in ("start", "end"):
+        raise _syntax(source, f"ALIGN: {text!r} is neither start nor end")
+    return text.lower()
+
+
+def _attribute_name(name: str) -> str:
+    return ROW_NUM if name.lower() in ("row-num", ROW_NUM) else name
+
+
+def _syntax(source: object, why: str) -> WindowError:
+    example = "RANGE 1 hour SLIDE 10 minutes WATTR ts"
+    return WindowError("E_SYNTAX", f"cannot read {source!r}: {why}; an example: {example}")
+
+
+def check_unit(
+    clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType
+) -> None:
+    """A length has a unit that its attribute can be measured in.
+
+    Raises:
+        WindowError: E_UNIT.
+    """
+    wanted = {"time": "a unit of time", "rows": "the unit rows", "number": "no unit"}[kind]
+    if not isinstance(length, Length):
+        return
+    fits = {"time": length.is_time, "rows": length.unit == "rows", "number": length.unit is None}
+    if not fits[kind]:
+        raise WindowError("E_UNIT", f"{clause} {length.text}: this attribute needs {wanted}")
+
+
+def amount(
+    clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType, *, positive: bool
+) -> int:
+    """A length as an integer, in the unit of its attribute.
+
+    Raises:
+        WindowError: E_VALUE: it is no whole number, or out of range.
+    """
+    assert isinstance(length, Length)  # noqa: S101 - the rules before this one saw to it
+    exact = length.scaled()
+    if exact.denominator != 1:
+        whole = {"time": "microseconds", "rows": "rows"}.get(kind, "steps")
+        raise WindowError("E_VALUE", f"{clause} {length.text}: not a whole number of {whole}")
+    if (positive and exact <= 0) or not INT64_MIN <= exact <= INT64_MAX:
+        rule = "positive and below 2^63" if positive else "within 64 bits"
+        raise WindowError("E_VALUE", f"{clause} {length.text}: must be {rule}")
+    return int(Fraction(exact))

@@ -1,0 +1,37 @@
+"""What stands for a window in the rows of a join."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from windowing.model.windows.traits import Ends, Order, Traits
+from windowing.model.windows.window import Align, Extent, Gaps, Spell
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The span from the earlier to the later record of a pair.
+
+    Attributes:
+        attribute: the event time of the left stream.
+    """
+
+    attribute: str
+
+    kind: ClassVar[str] = "join"
+    traits: ClassVar[Traits] = Traits(order=Order.FREE, ends=Ends.DRAWN, revisable=True)
+    pattr: ClassVar[str | None] = None
+    range_: ClassVar[int | None] = None
+    slide: ClassVar[int] = 1
+    origin: ClassVar[int] = 0
+    align: ClassVar[Align] = "end"
+    gaps: ClassVar[Gaps] = ()
+
+    def title(self, spell: Spell) -> str:
+        """Say what it is; what matches is said by the join."""
+        return f"pairs over {self.attribute}"
+
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give none: pairs lie where records lie."""
+        return []

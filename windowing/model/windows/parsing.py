@@ -1,0 +1,127 @@
+"""From clauses to a window: every rule of the language, and which class the clauses spell.
+
+The rules stand in the order of the language's table of codes, so that one mistake gives one code.
+
+Source: as of `windowing.model.windows.language`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from windowing.model.errors import WindowError
+from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.language import (
+    AttributeType,
+    Clauses,
+    amount,
+    check_unit,
+    read_clauses,
+)
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import session_of
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import ROW_NUM, Align, Window
+
+
+def parse_window(
+    source: str | Mapping[str, object],
+    attributes: Mapping[str, AttributeType],
+    group_by: Sequence[str] = (),
+) -> Window:
+    """Read a window, given as text or as a mapping of clauses, and apply every rule.
+
+    Args:
+        source: `RANGE 1 hour SLIDE 10 minutes WATTR ts`, or `{range: 1 hour, slide: …}`.
+        attributes: the fields of a record and their types; `row_num` is always known.
+        group_by: the fields that the query groups by, which obey some of the same rules.
+
+    Raises:
+        WindowError: with the first code that applies, in the order of the language's table.
+    """
+    return _judge(read_clauses(source), {**attributes, ROW_NUM: "rows"}, group_by)
+
+
+def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Window:
+    """Apply the rules in the order of the table, so that one mistake gives one code."""
+    if c.session is not None:
+        return session_of(c, types, group_by)
+    if c.gaps:
+        raise WindowError("E_MISSING", "gaps are for sessions: give session: and wattr: as well")
+    _check_attributes(c, types, group_by)
+    ranged = c.wattr or c.rattr or ""
+    _check_clauses(c, ranged, types, group_by)
+    kind = types[ranged]
+    sliding = kind if c.wattr else "rows"
+    for clause, length, of in (("RANGE", c.range_, kind), ("SLIDE", c.slide, sliding)):
+        check_unit(clause, length, of)
+    check_unit("ORIGIN", c.origin, kind)
+    slide = amount("SLIDE", c.slide, sliding, positive=True)
+    range_ = None if c.range_ == "LANDMARK" else amount("RANGE", c.range_, kind, positive=True)
+    origin = 0 if c.origin is None else amount("ORIGIN", c.origin, kind, positive=False)
+    if ranged == ROW_NUM:
+        order: Literal["log", "event_time"] = "event_time" if c.order == "event_time" else "log"
+        return RowWindow(range_, slide, c.pattr, order, _align(c))
+    if range_ is None:
+        return Landmark(slide, ranged, origin, c.pattr)
+    if c.wattr is not None:
+        return Sliding(range_, slide, ranged, origin, c.pattr, _align(c))
+    if c.sattr != ROW_NUM:
+        return SlideByRank(range_, slide, ranged, c.pattr)
+    if slide == 1:
+        return SlideByTuple(range_, ranged, c.pattr)
+    return SlideByN(range_, slide, ranged, c.pattr)
+
+
+def _align(c: Clauses) -> Align:
+    return "start" if c.align == "start" else "end"
+
+
+def _check_attributes(
+    c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]
+) -> None:
+    sattr = c.sattr[5:-1] if c.sattr and c.sattr.startswith("rank(") else c.sattr
+    for clause, name in (
+        ("WATTR", c.wattr),
+        ("RATTR", c.rattr),
+        ("SATTR", sattr),
+        ("PATTR", c.pattr),
+        *(("GROUP BY", name) for name in group_by),
+    ):
+        if name is not None and name not in types:
+            known = ", ".join(sorted(types))
+            raise WindowError("E_ATTR_UNKNOWN", f"{clause} {name} names no field; known: {known}")
+    if (
+        c.range_ is None
+        or c.slide is None
+        or (c.wattr is None and c.rattr is None and c.sattr is None)
+    ):
+        msg = "a window needs RANGE, SLIDE, and WATTR or RATTR with SATTR"
+        raise WindowError("E_MISSING", msg)
+    if c.wattr is not None and (c.rattr or c.sattr):
+        raise WindowError("E_ATTR_MIX", "WATTR stands alone; RATTR and SATTR go together")
+    if c.wattr is None and (c.rattr is None or c.sattr is None):
+        raise WindowError("E_ATTR_MIX", "RATTR and SATTR go together: one of them is missing")
+
+
+def _check_clauses(
+    c: Clauses, ranged: str, types: Mapping[str, AttributeType], group_by: Sequence[str]
+) -> None:
+    if types[ranged] == "text":
+        raise WindowError("E_ATTR_TYPE", f"{ranged} is text: windows need a time, a number or rows")
+    if ROW_NUM in (c.pattr, *group_by):
+        raise WindowError("E_ATTR_TYPE", "PATTR or GROUP BY row_num: a row number is no key")
+    if c.rattr == ROW_NUM:
+        raise WindowError("E_RATTR", "RATTR row_num: use WATTR row_num for tuple-based windows")
+    if c.sattr not in (None, ROW_NUM, f"rank({c.rattr})"):
+        raise WindowError("E_SATTR", f"SATTR {c.sattr}: must be row_num or rank({c.rattr})")
+    if c.range_ == "LANDMARK" and c.rattr:
+        raise WindowError("E_LANDMARK", "RANGE LANDMARK goes with WATTR, not with RATTR")
+    if c.origin is not None and (c.rattr or ranged == ROW_NUM):
+        raise WindowError("E_ORIGIN", "ORIGIN goes with WATTR over an attribute, not with rows")
+    if c.order is not None and c.wattr != ROW_NUM:
+        raise WindowError("E_ORDER", "ORDER goes with WATTR row_num only")
+    if c.align == "start" and (c.rattr or c.range_ == "LANDMARK"):
+        raise WindowError("E_ORIGIN", "ALIGN start goes with RANGE … SLIDE … WATTR")

@@ -1,0 +1,66 @@
+"""Windows over row numbers: `RANGE 100 rows SLIDE 10 rows WATTR row_num ORDER event_time`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from windowing.model.windows.sliding import grid_extents
+from windowing.model.windows.traits import Ends, Order, Traits
+from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
+
+
+def _traits(order: Order, *, cumulative: bool) -> Traits:
+    # By rank, a row that is still to come would renumber those after it.
+    early = order is Order.LANE
+    return Traits(order=order, ends=Ends.ROWS, shows_early=early, cumulative=cumulative)
+
+
+_TRAITS = {
+    (order, cumulative): _traits(order, cumulative=cumulative)
+    for order in (Order.LANE, Order.CANONICAL)
+    for cumulative in (False, True)
+}
+
+
+@dataclass(frozen=True)
+class RowWindow:
+    """Windows over the numbers of rows, 0, 1, 2, …, within a unit.
+
+    Attributes:
+        range_: how many rows a window holds; None: all from the first on (LANDMARK).
+        slide: rows between two windows' ends.
+        pattr: attribute whose values split the stream before rows are numbered, or None.
+        order: rows are numbered in `log` or `event_time` order.
+        align: `start`: the first window is a whole one; `end`: it ends after one slide.
+    """
+
+    range_: int | None
+    slide: int
+    pattr: str | None = None
+    order: Literal["log", "event_time"] = "log"
+    align: Align = "end"
+
+    kind: ClassVar[str] = "tuple"
+    attribute: ClassVar[str] = ROW_NUM
+    origin: ClassVar[int] = 0
+    gaps: ClassVar[Gaps] = ()
+
+    @property
+    def traits(self) -> Traits:
+        """What code that handles every class alike may ask."""
+        order = Order.LANE if self.order == "log" else Order.CANONICAL
+        return _TRAITS[order, self.range_ is None]
+
+    def title(self, spell: Spell) -> str:
+        """Say the class and the lengths, as people do."""
+        if self.range_ is None:
+            return f"landmark over {ROW_NUM}, slide {spell(self.slide)}"
+        shape = "tumbling" if self.range_ == self.slide else "sliding"
+        return f"{shape} over {ROW_NUM}, range {spell(self.range_)}, slide {spell(self.slide)}"
+
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give the first extents, in row numbers."""
+        longest = count * self.slide
+        range_ = longest if self.range_ is None else self.range_
+        return grid_extents(range_, self.slide, self.align, count)

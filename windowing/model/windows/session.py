@@ -1,0 +1,89 @@
+"""Sessions: `SESSION 30 minutes WATTR ts`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from windowing.model.errors import WindowError
+from windowing.model.windows.language import AttributeType, Clauses, amount
+from windowing.model.windows.traits import Ends, Order, Traits
+from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
+
+_IN_TIME = Traits(
+    order=Order.FREE,
+    ends=Ends.DRAWN,
+    per_key=True,
+    revisable=True,
+    shows_early=True,
+    merging=True,
+)
+# Rows of all keys are counted, and no row is late.
+_OF_ROWS = Traits(order=Order.LANE, ends=Ends.DRAWN, shows_early=True, merging=True)
+
+
+@dataclass(frozen=True)
+class Session:
+    """Chains of records of one key, each nearer to the next than a gap.
+
+    Attributes:
+        range_: the distance of two records that parts them, in the attribute's unit. Where N rows
+            of other keys part them, they are N + 1 rows apart, and this is N + 1.
+        attribute: the windowing attribute; `row_num`: rows of other keys count.
+        pattr: attribute that is part of the key, or None.
+        gaps: the distances of single keys that have another one.
+    """
+
+    range_: int
+    attribute: str
+    pattr: str | None = None
+    gaps: Gaps = ()
+
+    kind: ClassVar[str] = "session"
+    slide: ClassVar[int] = 1
+    origin: ClassVar[int] = 0
+    align: ClassVar[Align] = "end"
+
+    @property
+    def traits(self) -> Traits:
+        """What code that handles every class alike may ask."""
+        return _OF_ROWS if self.attribute == ROW_NUM else _IN_TIME
+
+    def title(self, spell: Spell) -> str:
+        """Say the class and the lengths, as people do."""
+        by_rows = self.attribute == ROW_NUM
+        gap = f"{self.range_ - 1} rows of others" if by_rows else spell(self.range_)
+        own = f", {len(self.gaps)} keys with gaps of their own" if self.gaps else ""
+        return f"sessions over {self.attribute}, parted by {gap}{own}"
+
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give none: sessions lie where records lie."""
+        return []
+
+
+def session_of(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Session:
+    """The sessions that clauses spell: a length, an attribute, and PATTR at the most.
+
+    Args: as of `windowing.model.windows.parsing.parse_window`, with clauses that have SESSION.
+
+    Raises:
+        WindowError: with the first code that applies.
+    """
+    others = (c.range_, c.slide, c.rattr, c.sattr, c.origin, c.order, c.align)
+    if c.wattr is None or any(clause is not None for clause in others):
+        msg = "SESSION goes with WATTR and PATTR alone, as SESSION 30 minutes WATTR ts"
+        raise WindowError("E_ATTR_MIX", msg)
+    for name in filter(None, (c.wattr, c.pattr)):
+        if name not in types:
+            known = ", ".join(sorted(types))
+            raise WindowError("E_ATTR_UNKNOWN", f"{name} names no field; known: {known}")
+    kind = types[c.wattr]
+    if kind == "text" or ROW_NUM in (c.pattr, *group_by):
+        msg = f"SESSION needs a time, a number or rows, and a key that is none: {c.wattr}"
+        raise WindowError("E_ATTR_TYPE", msg)
+    # N rows of other keys part two records, which are then N + 1 rows apart.
+    more = 1 if c.wattr == ROW_NUM else 0
+    gaps = [(key, amount("GAPS", gap, kind, positive=True) + more) for key, gap in c.gaps]
+    range_ = amount("SESSION", c.session, kind, positive=True) + more
+    return Session(range_, c.wattr, c.pattr, tuple(gaps))

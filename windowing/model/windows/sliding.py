@@ -1,0 +1,54 @@
+"""Sliding and tumbling windows: `RANGE 1 hour SLIDE 10 minutes WATTR ts`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from windowing.model.windows.traits import Ends, Order, Traits
+from windowing.model.windows.window import Align, Extent, Gaps, Spell
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """Windows of one length, one slide apart; tumbling if both lengths are the same.
+
+    Attributes:
+        range_: length of an extent, in the attribute's unit.
+        slide: distance of two windows' ends.
+        attribute: the windowing attribute.
+        origin: where window 0 begins to count; the smallest legal value of the attribute.
+        pattr: attribute whose values split the stream before windows are made, or None.
+        align: `end`: ends lie at the origin plus whole slides, and what begins before the origin is
+            clipped there. `start`: starts do, before the origin too, and nothing is clipped.
+    """
+
+    range_: int
+    slide: int
+    attribute: str
+    origin: int = 0
+    pattr: str | None = None
+    align: Align = "end"
+
+    kind: ClassVar[str] = "sliding"
+    traits: ClassVar[Traits] = Traits(
+        order=Order.FREE, ends=Ends.SLIDES, per_key=True, revisable=True, shows_early=True
+    )
+    gaps: ClassVar[Gaps] = ()
+
+    def title(self, spell: Spell) -> str:
+        """Say the class and the lengths, as people do."""
+        shape = "tumbling" if self.range_ == self.slide else "sliding"
+        lengths = f"range {spell(self.range_)}, slide {spell(self.slide)}"
+        return f"{shape} over {self.attribute}, {lengths}"
+
+    def first_extents(self, count: int) -> list[Extent]:
+        """Give the first extents, starts clipped unless they are aligned."""
+        return grid_extents(self.range_, self.slide, self.align, count)
+
+
+def grid_extents(range_: int, slide: int, align: Align, count: int) -> list[Extent]:
+    """The first extents of windows that lie one slide apart, by attribute or by row number."""
+    first = range_ if align == "start" else slide
+    ends = [first + wid * slide for wid in range(count)]
+    return [Extent(wid, max(0, end - range_), end) for wid, end in enumerate(ends)]

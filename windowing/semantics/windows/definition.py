@@ -1,0 +1,125 @@
+"""What every definition of a class of windows says; each is made of a query.
+
+All say which records they take. Windows that are drawn within a unit say what rows they have there
+(`CourseDefinition`); those with a number, what their extents are and hold (`ExtentDefinition`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from windowing.model.file.pipeline import Query
+from windowing.model.rows import Key
+from windowing.semantics.lanes import Progress
+from windowing.semantics.units import Holding, Item, Lateness, Shown, Unit, group_of, part_of
+
+
+class WindowDefinition(Protocol):
+    """The definition of one query's windows."""
+
+    def takes(self, item: Item) -> bool:
+        """Whether a record is in some window, closed or not, at revision 0 or later.
+
+        Where records define windows, one that there may be is enough: which there are depends on
+        records that are still to come, and what became of a record must not.
+        """
+
+    def lateness(self, item: Item) -> Lateness | None:
+        """For which windows a record is late; None: for none."""
+
+
+@runtime_checkable
+class CourseDefinition(WindowDefinition, Protocol):
+    """The definition of windows that a unit's records and progress decide: all but joins."""
+
+    def courses(self, unit: Unit) -> Sequence[Sequence[Shown]]:
+        """The rows that the log shows of each key and window, or session start, in their order.
+
+        Raises:
+            ArrivalOrderError: rows are counted as they arrive, and the unit arrives in two lanes.
+        """
+
+
+@dataclass
+class _Content:
+    """What one window holds for one key."""
+
+    on_time: list[Item] = field(default_factory=list)
+    late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass(frozen=True)
+class ExtentDefinition(ABC):
+    """The definition of windows with numbers, whose extents follow from these.
+
+    Attributes:
+        query: its window, and what becomes of late records.
+    """
+
+    query: Query
+
+    @abstractmethod
+    def extent(self, wid: int) -> tuple[int, int]:
+        """Start and end; which of them belongs to the window depends on the class."""
+
+    @abstractmethod
+    def hold(self, unit: Unit) -> list[Holding]:
+        """What each window holds of a unit, and since when.
+
+        Raises:
+            ArrivalOrderError: rows are counted as they arrive, and the unit arrives in two lanes.
+        """
+
+    def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
+        """The progress that closes a window; infinity: the end of all lanes.
+
+        Args:
+            wid: the window.
+            rows: where windows count rows, the unit's, each at its number.
+        """
+        return self.extent(wid)[1]
+
+    def closed(self, wid: int, unit: Unit) -> bool:
+        """Whether revision 0 of a window was sent by the end of the log."""
+        return unit.final >= self.closes_at(wid, ())
+
+    @abstractmethod
+    def takes(self, item: Item) -> bool:
+        """Whether a record is in some window: as of `WindowDefinition`."""
+
+    @abstractmethod
+    def lateness(self, item: Item) -> Lateness | None:
+        """For which windows a record is late; None: for none."""
+
+    def courses(self, unit: Unit) -> list[list[Shown]]:
+        """The revisions of each window and key of a unit."""
+        contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
+        for holding in self.hold(unit):
+            content = contents[holding.wid, group_of(self.query, holding.item)]
+            if holding.release is None:
+                content.on_time.append(holding.item)
+            else:
+                content.late[holding.release].append(holding.item)
+        return [
+            list(self._shown(unit, wid, group, content))
+            for (wid, group), content in contents.items()
+        ]
+
+    def _shown(self, unit: Unit, wid: int, group: Key, content: _Content) -> Iterator[Shown]:
+        (start, end), part = self.extent(wid), part_of(self.query.window, unit.items[0])
+
+        def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
+            ordered = tuple(sorted(holds, key=lambda item: item.canonical))
+            return Shown(wid, start, end, part, group, revision, release, ordered)
+
+        holds = list(content.on_time)
+        if holds and self.closed(wid, unit):
+            yield row(0, None, holds)
+        for revision, release in enumerate(sorted(content.late), start=1):
+            holds += content.late[release]
+            if unit.final >= release:
+                yield row(revision, release, holds)
