@@ -37,7 +37,15 @@ FILE = "slackwater.yml"
 """Marks the folder of a project."""
 
 
-Sort = Literal["faults", "checks", "sinks", "readers"]
+Sort = Literal[
+    "faults",
+    "checks",
+    "sinks",
+    "readers",
+    "generators",
+    "lane_generators",
+    "generator_definitions",
+]
 """What plug-ins may add."""
 
 Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]

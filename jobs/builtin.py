@@ -19,7 +19,7 @@ from jobs.file_run import finish, one_file_a_batch
 from windowing.engine.input.pack import RawRows
 from windowing.engine.wids import bounds_of
 from windowing.model import Pipeline, Query
-from windowing.model.progress.disorder import Slack
+from windowing.model.progress import Slack
 from windowing.model.rows import Row
 from windowing.model.run_errors import WindowingError
 from windowing.model.windows.sliding import Sliding

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobs.tools.tune import Cost, Tuning
     from windowing.engine.input.batches import Entry
     from windowing.model import Pipeline
-    from windowing.model.progress.disorder import Delays
+    from windowing.model.progress import Delays
 
 Input = Annotated[
     Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="Read the log from a file.")
@@ -105,7 +105,7 @@ def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> D
     Raises:
         typer.Exit: they contradict each other.
     """
-    from windowing.model.progress.disorder import Delays
+    from windowing.model.progress import Delays
 
     if max_delay is None:
         if min_delay is not None or skew is not None:
@@ -219,7 +219,7 @@ def tune(
     from jobs.tools.tune import tune as weigh
     from jobs.tools.tune_plot import draw
     from slackwater.single import load_single
-    from windowing.model.progress.disorder import parse_share
+    from windowing.model.progress.adaptive import parse_share
 
     spec = load_single(pipeline)
     try:

@@ -16,7 +16,7 @@ from infra.layout import ROOT, STATE_DIR_VARIABLE
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import add_partitions, end_offsets, records_from
 from windowing.model import Pipeline
-from windowing.model.progress.disorder import Heartbeat, OrderedPer
+from windowing.model.progress import Heartbeat, OrderedPer
 from windowing.model.rules import in_log_order
 
 _ACCEPT_S = 300.0

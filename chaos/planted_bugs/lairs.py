@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.progress.disorder import progress_attr
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.pairs import Pairs
@@ -194,7 +193,7 @@ def iso_times(pipeline: Pipeline) -> bool:
 
 def per_key(pipeline: Pipeline) -> bool:
     """Event time goes per key."""
-    return progress_attr(pipeline.source.disorder) is not None
+    return pipeline.source.disorder.progress_attr is not None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import polars as pl
 from chaos.history import History
 from chaos.readers.output import OutputError
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.progress.disorder import progress_attr
 from windowing.model.rules import ends_at_a_time
 
 
@@ -39,7 +38,7 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
             first=first,
             last=last,
         )
-    source, per_key = pipeline.source, progress_attr(pipeline.source.disorder) is not None
+    source, per_key = pipeline.source, pipeline.source.disorder.progress_attr is not None
     for query in pipeline.queries:
         rows = _table(folder / query.name, run).filter(pl.col("revision") == 0)
         # The ends of other windows are told by rows, keys or another attribute, not by lanes' time.

@@ -14,7 +14,7 @@ from chaos.simulator.case import Case, FailureKind, Step
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.join import JoinedSource
-from windowing.model.progress.disorder import (
+from windowing.model.progress import (
     Adaptive,
     Disorder,
     Heartbeat,

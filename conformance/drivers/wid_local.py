@@ -19,7 +19,7 @@ from conformance.wid import judge as wid
 from conformance.wid.case import Case, question_of
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, WindowError, parse_pipeline
-from windowing.model.progress import disorder as spec
+from windowing.model import progress as spec
 from windowing.model.rows import Row
 from windowing.model.run_errors import ArrivalOrder
 from windowing.model.windows.traits import Order

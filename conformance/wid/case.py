@@ -11,7 +11,7 @@ from windowing.model.errors import WindowError
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query
 from windowing.model.late import Late
-from windowing.model.progress.disorder import (
+from windowing.model.progress import (
     Delays,
     Disorder,
     Heartbeat,

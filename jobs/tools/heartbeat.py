@@ -29,7 +29,7 @@ from windowing.engine.input.control import Control, ControlError, read_control
 from windowing.engine.input.values import BadValue, ValueRules, read_value
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MIN
-from windowing.model.progress.disorder import Delays, Heartbeat
+from windowing.model.progress import Delays, Heartbeat
 
 _LOOK_BACK = 1_000
 _LOG_APPEND_TIME = 1

@@ -29,7 +29,7 @@ from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.assign.assigner import key_columns
 from windowing.model import Pipeline, Query
-from windowing.model.progress.disorder import Disorder, Slack, SlackRows
+from windowing.model.progress import Disorder, Slack, SlackRows
 from windowing.model.rules import by_event_time
 
 Kind = Literal["time", "rows", "punctuation"]

@@ -16,7 +16,7 @@ from windowing.engine.input.control import read_control
 from windowing.engine.input.decode import column
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import NOTHING_YET
-from windowing.model.progress import disorder as spec
+from windowing.model import progress as spec
 from windowing.semantics.controls import read_control as read_defined
 from windowing.semantics.lanes import Lane
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from windowing.model import PipelineError, parse_pipeline
+from windowing.model import progress as spec
 from windowing.model.explain.pipeline import explain
-from windowing.model.progress import disorder as spec
 
 PIPELINE = """
 name: p

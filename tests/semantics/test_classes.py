@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query
 from windowing.model.late import Late
-from windowing.model.progress.disorder import (
+from windowing.model.progress import (
     Adaptive,
     Delays,
     Disorder,

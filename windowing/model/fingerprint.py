@@ -13,24 +13,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 
 from windowing.model.emission import Early
+from windowing.model.facts import Fact, Facts, spelled, told
 from windowing.model.fields import Aggregate, FieldType, with_code
 from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
 from windowing.model.joined import JoinedLane
 from windowing.model.late import Late
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.progress.disorder import (
-    Adaptive,
-    Disorder,
-    Heartbeat,
-    OrderedPer,
-    Punctuation,
-    Slack,
-    SlackRows,
-)
 from windowing.model.query import Query
 from windowing.model.source import EventTime, Source
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
@@ -43,11 +34,6 @@ from windowing.model.windows.window import Window
 
 FORMAT = 2
 """The number of this form; it stands before the digest. The first form had none."""
-
-Fact = bool | int | float | str | None | Sequence["Fact"] | Mapping[str, "Fact"]
-"""What JSON can spell. A mapping has no order; where order has a meaning, it is a list."""
-
-Facts = dict[str, Fact]
 
 _DIGITS = 16
 _CLASSES: dict[type[Window], str] = {
@@ -73,10 +59,11 @@ def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
 
     Raises:
         UserAggregateError: a class cannot be used.
+        PluginError: neither can a plug-in's generator.
     """
     facts = {"format": FORMAT, **facts_of(source, shards, queries)}
-    spelled = json.dumps(facts, sort_keys=True, separators=(",", ":"))
-    return f"{FORMAT}:{hashlib.sha256(spelled.encode()).hexdigest()[:_DIGITS]}"
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+    return f"{FORMAT}:{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"
 
 
 def facts_of(source: Source, shards: int, queries: Sequence[Query]) -> Facts:
@@ -97,13 +84,6 @@ def facts_of(source: Source, shards: int, queries: Sequence[Query]) -> Facts:
     }
 
 
-def _told(facts: Facts, defaults: Facts) -> Facts:
-    """The facts that are not as they are by default."""
-    return {
-        name: fact for name, fact in facts.items() if name not in defaults or fact != defaults[name]
-    }
-
-
 def _log(source: Source) -> Facts:
     facts: Facts = {
         "topic": source.topic,
@@ -111,14 +91,14 @@ def _log(source: Source) -> Facts:
         "format": source.format,
         "event_time": _event_time(source.event_time),
         "fields": {name: _type(type_) for name, type_ in source.fields.items()},
-        "progress": _progress(source.disorder),
-        "progress_of": {name: _progress(one) for name, one in source.disorder_of.items()},
+        "progress": source.disorder.facts(),
+        "progress_of": {name: one.facts() for name, one in source.disorder_of.items()},
         "idle_us": source.idle_timeout_us,
         "unknown_fields": source.unknown_fields,
         "dense": source.dense,
         "joined": {lane.name: _lane(lane) for lane in source.joined},
     }
-    return _told(
+    return told(
         facts,
         {
             "format": "json",
@@ -139,7 +119,7 @@ def _event_time(time: EventTime) -> Facts:
         "max_us": time.max_us,
         "max_ahead_us": time.max_ahead_us,
     }
-    return _told(facts, {"min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None})
+    return told(facts, {"min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None})
 
 
 def _type(type_: FieldType) -> str:
@@ -148,32 +128,6 @@ def _type(type_: FieldType) -> str:
 
 def _lane(lane: JoinedLane) -> Facts:
     return {"lane": lane.number, "at": dict(lane.at)}
-
-
-def _progress(disorder: Disorder) -> Facts:
-    """A generator; members keep their order, which is that of what a lane remembers of them."""
-    match disorder:
-        case Slack(slack_us):
-            return {"slack": slack_us}
-        case SlackRows(rows):
-            return {"slack_rows": rows}
-        case Heartbeat(sources):
-            delays = {
-                lane: [one.max_delay_us, one.min_delay_us, one.skew_us] for lane, one in sources
-            }
-            return {"heartbeat": delays}
-        case Punctuation(attr):
-            return {"punctuation": attr}
-        case OrderedPer(attr, members):
-            facts: Facts = {"attr": attr, "members": None if members is None else dict(members)}
-            return {"ordered_per": _told(facts, {"members": None})}
-        case Adaptive(late, over_rows):
-            return {"adaptive": [_number(late), over_rows]}
-    return {"unordered": True}
-
-
-def _number(number: Fraction | int) -> Fact:
-    return number if isinstance(number, int) else f"{number.numerator}/{number.denominator}"
 
 
 def _query(query: Query) -> Facts:
@@ -185,7 +139,7 @@ def _query(query: Query) -> Facts:
         "accumulation": query.accumulation,
         **_kept(query),
     }
-    return _told(facts, {"group_by": [], "early": None, "accumulation": "accumulating"})
+    return told(facts, {"group_by": [], "early": None, "accumulation": "accumulating"})
 
 
 def _window(window: Window) -> Facts:
@@ -201,7 +155,7 @@ def _window(window: Window) -> Facts:
         "align": window.align,
         "gaps": [list(gap) for gap in gaps],
     }
-    return _told(
+    return told(
         facts,
         {"range": None, "origin": 0, "of_each": None, "rows_by": "log", "align": "end", "gaps": []},
     )
@@ -212,16 +166,16 @@ def _aggregate(aggregate: Aggregate) -> Facts:
         "name": aggregate.name,
         "function": aggregate.function,
         "fields": list(aggregate.fields),
-        "parameters": [_number(parameter) for parameter in aggregate.parameters],
+        "parameters": [spelled(parameter) for parameter in aggregate.parameters],
         "class": aggregate.user,
         "code": aggregate.code,
     }
-    return _told(facts, {"fields": [], "parameters": [], "class": None, "code": None})
+    return told(facts, {"fields": [], "parameters": [], "class": None, "code": None})
 
 
 def _early(early: Early) -> Facts:
     facts: Facts = {"every_us": early.every_us, "records": early.records}
-    return _told(facts, {"every_us": None, "records": None})
+    return told(facts, {"every_us": None, "records": None})
 
 
 def _kept(query: Query) -> Facts:
@@ -231,18 +185,18 @@ def _kept(query: Query) -> Facts:
         "retention": query.retention_us,
         "entries_max": query.entries_max,
     }
-    return _told(facts, {"late": {}, "retention": None, "entries_max": None})
+    return told(facts, {"late": {}, "retention": None, "entries_max": None})
 
 
 def _late(late: Late) -> Facts:
     facts: Facts = {"policy": late.policy, "mode": late.mode, "every": late.every_us}
-    return _told(facts, {"policy": "dead_letter", "mode": "generous", "every": None})
+    return told(facts, {"policy": "dead_letter", "mode": "generous", "every": None})
 
 
 def _join(join: Join) -> Facts:
     facts: Facts = {"kind": join.kind, "where": [_comparison(one) for one in join.where]}
     return {
-        **_told(facts, {"kind": "inner", "where": []}),
+        **told(facts, {"kind": "inner", "where": []}),
         "left": _side(join.left),
         "right": _side(join.right),
         # In the order of a row's key, and of its values.
@@ -253,7 +207,7 @@ def _join(join: Join) -> Facts:
 
 def _side(side: JoinSide) -> Facts:
     facts: Facts = {"log": _log(side.source), "window_us": side.window_us}
-    return _told(facts, {"window_us": None})
+    return told(facts, {"window_us": None})
 
 
 def _operand(operand: Operand) -> Fact:

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.names import ColumnName
 from windowing.model.operator import Side
-from windowing.model.progress.disorder import Slack, progress_attr
+from windowing.model.progress import Slack
 from windowing.model.source import Duration, Source, SpecModel
 from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.window import Window
@@ -131,7 +131,7 @@ class Join(SpecModel):
             if source.idle_timeout_us is not None:
                 msg = f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
                 raise ValueError(msg)
-            if progress_attr(source.disorder) is not None:
+            if source.disorder.progress_attr is not None:
                 msg = f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
                 raise ValueError(msg)
         for one, other in self.equal.items():

@@ -18,7 +18,7 @@ from windowing.model.fields import Aggregate, FieldType
 from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
 from windowing.model.joined import JoinedLane
 from windowing.model.late import Late
-from windowing.model.progress.disorder import (
+from windowing.model.progress import (
     Adaptive,
     Delays,
     Disorder,
@@ -27,6 +27,7 @@ from windowing.model.progress.disorder import (
     Punctuation,
     Slack,
     SlackRows,
+    Unordered,
 )
 from windowing.model.query import Query
 from windowing.model.source import EventTime, Source
@@ -151,7 +152,9 @@ def _disorder(disorder: Disorder) -> str:
             return _object("OrderedPer", attr=repr(attr), members=repr(members))
         case Adaptive(late, over_rows):
             return _object("Adaptive", late=_number(late), over_rows=repr(over_rows))
-    return _object("Unordered")
+        case Unordered():
+            return _object("Unordered")
+    return repr(disorder)  # the first form knew no other: nothing that was written has this
 
 
 def _delays(delays: Delays) -> str:

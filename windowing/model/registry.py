@@ -1,4 +1,4 @@
-"""Kinds by name, ours and those of users' packages: faults, checks, sinks, readers.
+"""Kinds by name, ours and those of users' packages: faults, sinks, generators and others.
 
 A kind of ours registers itself when its module is imported. One of a user's is declared, by an
 entry point of an installed package or under `plugins:` in the project's settings, and imported when
@@ -18,7 +18,10 @@ from typing import Final, Generic, TypeVar
 PLUGINS_VARIABLE: Final = "SLACKWATER_PLUGINS"
 """Plug-ins of the project's settings: JSON, by group and name, each `module:attribute`."""
 
-GROUPS: Final = ("faults", "checks", "sinks", "readers")
+GROUPS: Final = (
+    *("faults", "checks", "sinks", "readers"),
+    *("generators", "lane_generators", "generator_definitions"),
+)
 """What plug-ins may add; the entry points' groups are these, behind `slackwater.`."""
 
 Kind = TypeVar("Kind")
@@ -81,6 +84,14 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     def __contains__(self, name: object) -> bool:
         return name in self._kinds or name in self._declared
 
+    def declares(self, name: str) -> bool:
+        """Whether a plug-in has this name; it is not imported.
+
+        Raises:
+            PluginError: a kind of ours has the name, too.
+        """
+        return name in self._declared
+
     @property
     def _declared(self) -> Mapping[str, EntryPoint]:
         """Plug-ins by name, imported or not.
@@ -118,6 +129,12 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 def declared_names(group: str) -> tuple[str, ...]:
     """The names of the plug-ins of a group, by the alphabet; none is imported."""
     return tuple(sorted(_declared_now(group)))
+
+
+def declared_reference(group: str, name: str) -> str | None:
+    """The `module:attribute` of a plug-in, which is not imported; None: there is none."""
+    found = _declared_now(group).get(name)
+    return None if found is None else found.value
 
 
 def _declared_now(group: str) -> Mapping[str, EntryPoint]:

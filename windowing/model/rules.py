@@ -13,7 +13,7 @@ from windowing.model.errors import WindowError
 from windowing.model.fields import FieldType
 from windowing.model.late import Mode, Policy
 from windowing.model.lengths import Step
-from windowing.model.progress.disorder import Disorder, Unordered, progress_attr
+from windowing.model.progress import Disorder, Unordered
 from windowing.model.windows.window import ROW_NUM, Window
 
 WINDOWS_MAX = 50_000_000
@@ -70,7 +70,7 @@ def check_progress_key(window: Window, group_by: Sequence[str], disorder: Disord
     Raises:
         WindowError: E_KEYED_PROGRESS.
     """
-    attr = progress_attr(disorder)
+    attr = disorder.progress_attr
     if attr is None or in_log_order(window) or attr == window.pattr:
         return
     if not window.traits.per_key:

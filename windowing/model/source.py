@@ -17,16 +17,7 @@ from windowing.model.late import PositiveDuration
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.names import TopicName
-from windowing.model.progress.disorder import (
-    Disorder,
-    Heartbeat,
-    OrderedPer,
-    Punctuation,
-    parse_disorder,
-    parse_disorder_of,
-    without_lanes,
-    without_unit,
-)
+from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
 
@@ -149,20 +140,14 @@ class Source(SpecModel):
                     raise ValueError(msg)
 
     def _check_names(self, generator: Disorder) -> None:
-        attr = generator.attr if isinstance(generator, OrderedPer | Punctuation) else None
+        attr = generator.looks_at
         if attr is not None and attr not in self.fields:
             msg = f"E_DISORDER: attr {attr!r} is not under source.fields ({known_fields(self)})"
             raise ValueError(msg)
-        named: tuple[str, ...] | None = None
-        if isinstance(generator, Heartbeat):
-            named = tuple(lane for lane, _ in generator.sources)
-        elif isinstance(generator, OrderedPer) and generator.members is not None:
-            named = tuple(lane for lane, _ in generator.members)
-            kind = {"int": int, "string": str}.get(self.fields[generator.attr].kind)
-            for member in (value for _, values in generator.members for value in values):
-                if type(member) is not kind:
-                    msg = f"E_DISORDER: {member!r} is no value of {generator.attr}"
-                    raise ValueError(msg)
+        if misfit := generator.misfit(self.fields):
+            msg = f"E_DISORDER: {misfit}"
+            raise ValueError(msg)
+        named = generator.named_lanes
         lanes = {self.lane(partition) for partition in range(self.partitions)}
         if named is not None and set(named) != lanes:
             odd = sorted(set(named) ^ lanes)[0]
@@ -184,7 +169,7 @@ class Source(SpecModel):
             return self.disorder
         if attribute in self.disorder_of:
             return self.disorder_of[attribute]
-        if without_unit(self.disorder):
+        if self.disorder.unitless:
             return self.disorder
         msg = (
             f"E_DISORDER: the source's generator speaks of {self.event_time.field}; say what holds "
@@ -260,11 +245,11 @@ class Source(SpecModel):
     def as_of(self, lanes: int) -> Source:
         """The source as it was before the lanes from this number on joined."""
         gone = {lane.name for lane in self.joined if lane.number >= lanes}
-        of = {name: without_lanes(disorder, gone) for name, disorder in self.disorder_of.items()}
+        of = {name: disorder.without_lanes(gone) for name, disorder in self.disorder_of.items()}
         earlier = {
             "partitions": self.partitions - len(gone),
             "joined": tuple(lane for lane in self.joined if lane.name not in gone),
-            "disorder": without_lanes(self.disorder, gone),
+            "disorder": self.disorder.without_lanes(gone),
             "disorder_of": of,
         }
         return self.model_copy(update=earlier)

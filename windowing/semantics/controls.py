@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.progress.disorder import Heartbeat
+from windowing.model.progress import Heartbeat
 from windowing.semantics.json_objects import parse_object
 
 

@@ -11,15 +11,19 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any, Final, TypeVar
 
-from windowing.model.progress.disorder import (
+from windowing.model.progress import (
     Adaptive,
     Disorder,
     Heartbeat,
     OrderedPer,
+    Punctuation,
     Slack,
     SlackRows,
+    Unordered,
 )
+from windowing.model.registry import Registry
 from windowing.model.rows import Scalar
 from windowing.semantics.controls import Observation, reached
 
@@ -27,24 +31,75 @@ Fields = Mapping[str, Scalar]
 Generator = Callable[[int, Fields], int | None]
 """From a record's time and fields to the bound after it."""
 
+Definition = Callable[[Any, str], Generator]
+"""From a generator's data and a lane's name to the bounds that the lane's records give."""
+
+DEFINITIONS: Final = Registry[Definition]("generator_definition", "generator_definitions")
+"""What every generator means, by its name."""
+
+_Function = TypeVar("_Function", bound=Definition)
+
+
+def generator_definition(name: str) -> Callable[[_Function], _Function]:
+    """Register the decorated function as what the generator of this name means.
+
+    Raises:
+        PluginError: another one says so.
+    """
+
+    def register(function: _Function) -> _Function:
+        qualified = getattr(function, "__qualname__", repr(function))
+        DEFINITIONS.add(name, function, f"{function.__module__}.{qualified}")
+        return function
+
+    return register
+
 
 def generator(disorder: Disorder, lane: str) -> Generator:
     """The bounds that one lane's records give, by the kind of generator.
 
-    Generators whose promises hold for one key alone (`OrderedPer` without members) or that stand
-    in control records only (`Punctuation`) give none here.
+    Raises:
+        PluginError: it is a plug-in's, which cannot be imported or refuses its settings.
     """
-    if isinstance(disorder, Slack):
-        return partial(_slack, disorder.slack_us)
-    if isinstance(disorder, SlackRows):
-        return partial(_slack_rows, disorder.rows, [])
-    if isinstance(disorder, Heartbeat):
-        return partial(_slack, own_slack_us(disorder, lane))
-    if isinstance(disorder, OrderedPer) and disorder.members is not None:
-        return partial(_members, disorder.attr, dict(disorder.members).get(lane, ()), {})
-    if isinstance(disorder, Adaptive):
-        return partial(_adaptive, disorder, [], [])
+    return DEFINITIONS[disorder.name](disorder.data, lane)
+
+
+@generator_definition(Unordered.name)
+@generator_definition(Punctuation.name)
+def _nothing(data: Disorder, lane: str) -> Generator:
+    """Promise nothing by records: bounds stand in control records only."""
+    del data, lane
     return lambda _value, _fields: None
+
+
+@generator_definition(Slack.name)
+def _slack(data: Slack, lane: str) -> Generator:
+    del lane
+    return partial(_less, data.slack_us)
+
+
+@generator_definition(SlackRows.name)
+def _slack_rows(data: SlackRows, lane: str) -> Generator:
+    del lane
+    return partial(_let_go, data.rows, [])
+
+
+@generator_definition(Heartbeat.name)
+def _heartbeat(data: Heartbeat, lane: str) -> Generator:
+    return partial(_less, own_slack_us(data, lane))
+
+
+@generator_definition(OrderedPer.name)
+def _ordered_per(data: OrderedPer, lane: str) -> Generator:
+    if data.members is None:  # the promises hold for one key alone, and none for the lane
+        return _nothing(data, lane)
+    return partial(_furthest_behind, data.attr, dict(data.members).get(lane, ()), {})
+
+
+@generator_definition(Adaptive.name)
+def _adaptive(data: Adaptive, lane: str) -> Generator:
+    del lane
+    return partial(_adapted, data, [], [])
 
 
 def own_slack_us(disorder: Heartbeat, lane: str) -> int:
@@ -63,18 +118,18 @@ def observed_bound(disorder: Heartbeat, lane: str, seen: Observation) -> int | N
     return None if instant is None else instant - of_lane.max_delay_us - of_lane.skew_us
 
 
-def _slack(slack_us: int, value: int, _fields: Fields) -> int:
+def _less(slack_us: int, value: int, _fields: Fields) -> int:
     return value - slack_us
 
 
-def _slack_rows(rows: int, seen: list[int], value: int, _fields: Fields) -> int | None:
+def _let_go(rows: int, seen: list[int], value: int, _fields: Fields) -> int | None:
     """The (n+1)-th largest value seen: what a sorting buffer of n rows has let go by now."""
     insort(seen, value)
     del seen[: -(rows + 1)]  # those below the (n+1)-th largest never matter again
     return seen[0] if len(seen) > rows else None
 
 
-def _members(
+def _furthest_behind(
     attr: str,
     members: tuple[Scalar, ...],
     newest: dict[Scalar, int],
@@ -89,13 +144,11 @@ def _members(
     return min(newest[member] for member in members)
 
 
-def _adaptive(
-    disorder: Adaptive, times: list[int], lags: list[int], value: int, _fields: Fields
-) -> int:
+def _adapted(data: Adaptive, times: list[int], lags: list[int], value: int, _fields: Fields) -> int:
     """`ts - K`, K the smallest lag that at most the target share of the last lags exceed."""
     times[:] = [max([value, *times])]
-    lags[:] = [*lags, times[0] - value][-disorder.over_rows :]
+    lags[:] = [*lags, times[0] - value][-data.over_rows :]
     ordered = sorted(lags)
-    allowed = disorder.late * len(lags)
+    allowed = data.late * len(lags)
     slack_us = next(lag for lag in ordered if len(lags) - bisect_right(ordered, lag) <= allowed)
     return value - slack_us

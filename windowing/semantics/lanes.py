@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from windowing.model.progress.disorder import Disorder, Heartbeat, OrderedPer, progress_attr
+from windowing.model.progress import Disorder, Heartbeat, OrderedPer
 from windowing.model.rows import Scalar
 from windowing.semantics.controls import Bound, Control, Observation
 from windowing.semantics.generators import Fields, Generator, generator, observed_bound
@@ -64,7 +64,7 @@ class Lane:
 
     def __post_init__(self) -> None:
         self._bound_after: Generator = generator(self.disorder, self.name)
-        self._attr = progress_attr(self.disorder)
+        self._attr = self.disorder.progress_attr
 
     def of_record(self, fields: Fields) -> Progress:
         """The progress for a record with these fields: the lane's, or its key's if that is more."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windowing.model.file.pipeline import Query
-from windowing.model.progress.disorder import Disorder
+from windowing.model.progress import Disorder
 from windowing.model.rows import Scalar
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.progress.disorder import progress_attr
 from windowing.semantics.awaited import Awaited, Line, spelled
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Arrival, Progress, follow
@@ -93,7 +92,7 @@ class _Course:
         queries = [q for q in pipeline.queries if attribute_of(q, source) == attribute]
         generator = source.generator_of(attribute or source.event_time.field)
         self._attribute, self._lanes = attribute, lanes_of(source, attribute)
-        self._awaited = Awaited(queries, progress_attr(generator), view.items, view.lanes)
+        self._awaited = Awaited(queries, generator.progress_attr, view.items, view.lanes)
         self._finders = {query.name: Finder(query, view.items, view.lanes) for query in queries}
         self.arrivals: list[Arrival] = []
         self.line: Line = {}

@@ -15,7 +15,7 @@ from windowing.model.fields import Kind
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST, earliest_of, placed_by
-from windowing.model.progress.disorder import Disorder, Heartbeat
+from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.semantics.controls import Bound, Control, Observation, reached, read_control
 from windowing.semantics.json_objects import parse_object

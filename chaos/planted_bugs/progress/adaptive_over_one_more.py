@@ -15,7 +15,7 @@ from chaos.planted_bugs.lairs import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.adaptive import Adaptive
 from windowing.engine.wids import Ints
-from windowing.model.progress import disorder
+from windowing.model import progress
 
 
 class LongAdaptive(Adaptive):
@@ -35,5 +35,5 @@ GUILTY = guilty(
     "deterministic",
     "dead letters",
     "conservation",
-    lair=by_generator(disorder.Adaptive),
+    lair=by_generator(progress.Adaptive),
 )

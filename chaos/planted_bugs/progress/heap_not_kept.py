@@ -15,7 +15,7 @@ from chaos.planted_bugs.lairs import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.slack_rows import SlackRows
 from windowing.engine.wids import Ints
-from windowing.model.progress import disorder
+from windowing.model import progress
 
 
 class FreshRows(SlackRows):
@@ -32,5 +32,5 @@ GUILTY = guilty(
     "deterministic",
     "dead letters",
     "conservation",
-    lair=by_generator(disorder.SlackRows),
+    lair=by_generator(progress.SlackRows),
 )

@@ -13,7 +13,7 @@ from chaos.planted_bugs.lairs import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.heartbeat import Heartbeat
 from windowing.engine.wids import Ints, lowered
-from windowing.model.progress import disorder
+from windowing.model import progress
 
 
 class InstantHeartbeat(Heartbeat):
@@ -29,5 +29,5 @@ GUILTY = guilty(
     "conservation",
     "dead letters",
     "deterministic",
-    lair=by_generator(disorder.Heartbeat),
+    lair=by_generator(progress.Heartbeat),
 )

@@ -17,7 +17,7 @@ from chaos.planted_bugs.lairs import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.input.pack import BOUND, BOUND_ON
 from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
-from windowing.model.progress import disorder
+from windowing.model import progress
 
 
 class BroadClock(_AttributeClock):
@@ -35,5 +35,5 @@ GUILTY = guilty(
     "conservation",
     "dead letters",
     "deterministic",
-    lair=by_generator(disorder.Punctuation, disorder.OrderedPer),
+    lair=by_generator(progress.Punctuation, progress.OrderedPer),
 )

@@ -16,14 +16,14 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.input.decode import column
 from windowing.engine.progress.ordered_per import OrderedPer
 from windowing.engine.wids import NOTHING_YET, Ints
+from windowing.model import progress
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.progress import disorder
 
 
 def of_members(pipeline: Pipeline) -> bool:
     """Sub-streams are named."""
     given = pipeline.source.disorder
-    return isinstance(given, disorder.OrderedPer) and given.members is not None
+    return isinstance(given, progress.OrderedPer) and given.members is not None
 
 
 class ImpatientMembers(OrderedPer):

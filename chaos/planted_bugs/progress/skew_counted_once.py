@@ -11,24 +11,31 @@ from __future__ import annotations
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_generator
 from chaos.planted_bugs.planted import planted
+from windowing.engine.progress import Generator, generator_of
 from windowing.engine.progress.heartbeat import Heartbeat
-from windowing.model.progress import disorder
-from windowing.model.progress.disorder import Delays
+from windowing.model import progress
 
 
 class OnceHeartbeat(Heartbeat):
     """Takes the skew off once."""
 
-    def __init__(self, delays: Delays) -> None:
-        super().__init__(delays)
-        self._own_us -= delays.skew_us
+    def __init__(self, data: progress.Heartbeat, lane: str) -> None:
+        super().__init__(data, lane)
+        self._own_us -= dict(data.sources)[lane].skew_us
+
+
+def once(disorder: progress.Disorder, lane: str) -> Generator:
+    """The generator of a lane, with the defect where it has heartbeats."""
+    if isinstance(disorder, progress.Heartbeat):
+        return OnceHeartbeat(disorder, lane)
+    return generator_of(disorder, lane)
 
 
 GUILTY = guilty(
-    planted("skew_counted_once", names={"windowing.engine.progress:Heartbeat": OnceHeartbeat}),
+    planted("skew_counted_once", names={"windowing.engine.progress.clock:generator_of": once}),
     "progress",
     "conservation",
     "dead letters",
     "deterministic",
-    lair=by_generator(disorder.Heartbeat),
+    lair=by_generator(progress.Heartbeat),
 )

@@ -15,7 +15,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.slack import SlackTime
 from windowing.engine.wids import Ints
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.progress.disorder import Slack
+from windowing.model.progress import Slack
 
 
 def by_slack(pipeline: Pipeline) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chaos.simulator.draw.clock import UNIT_US
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.join import JoinedSource
-from windowing.model.progress.disorder import Disorder, Slack
+from windowing.model.progress import Disorder, Slack
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window
 

@@ -12,7 +12,7 @@ from chaos.simulator.draw.clock import draw_spelling
 from chaos.simulator.draw.values import draw_field, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.progress.disorder import Heartbeat, OrderedPer, Punctuation
+from windowing.model.progress import Heartbeat, OrderedPer, Punctuation
 from windowing.model.source import Source
 
 Lanes = tuple[tuple[Event, ...], ...]

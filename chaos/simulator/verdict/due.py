@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from chaos.simulator.case import Record
 from chaos.simulator.history import History
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.progress.disorder import progress_attr
 from windowing.model.rows import row_line
 from windowing.model.rules import ends_at_a_time
 from windowing.semantics import Outcome, evaluate
@@ -75,5 +74,5 @@ def closing(pipeline: Pipeline, history: History, outcomes: Mapping[int, Outcome
 def closes_at_a_time(pipeline: Pipeline, query: Query) -> bool:
     """Whether its windows end at an event time, and by progress of whole lanes, not of keys."""
     source = pipeline.source
-    keyed = progress_attr(source.disorder) is not None
+    keyed = source.disorder.progress_attr is not None
     return ends_at_a_time(query.window, source.event_time.field) and not keyed

@@ -17,7 +17,7 @@ from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topic
 from jobs.tools.heartbeat import HeartbeatError, Seen, beats, delays_of, emit
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.progress.disorder import Delays
+from windowing.model.progress import Delays
 from windowing.semantics.controls import read_control
 from windowing.semantics.lanes import Lane
 

@@ -20,7 +20,7 @@ from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.late import Late
-from windowing.model.progress.disorder import Disorder, Punctuation, Slack, SlackRows
+from windowing.model.progress import Disorder, Punctuation, Slack, SlackRows
 from windowing.model.rows import Key
 from windowing.model.rules import by_event_time
 from windowing.semantics.revisions import key_of, revisions

@@ -12,7 +12,7 @@ from typing import Any
 
 from windowing.engine.input.values import BadValue, parse_object
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.progress.disorder import Delays
+from windowing.model.progress import Delays
 
 
 @dataclass(frozen=True)

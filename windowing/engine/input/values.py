@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST, earliest_of, placed_by
-from windowing.model.progress.disorder import Delays, Heartbeat, progress_attr
+from windowing.model.progress import Delays, Heartbeat
 from windowing.model.source import Source
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,7 +75,7 @@ class ValueRules:
             earliest=earliest_of(pipeline),
             placed_by=placed_by(pipeline),
             delays=_believed(source),
-            progress_attr=progress_attr(source.disorder),
+            progress_attr=source.disorder.progress_attr,
         )
 
     @property

@@ -7,37 +7,29 @@ runtime knows how disorder is dealt with.
 
 from __future__ import annotations
 
-from windowing.engine.progress.adaptive import Adaptive
-from windowing.engine.progress.generator import Generator
-from windowing.engine.progress.heartbeat import Heartbeat
-from windowing.engine.progress.ordered_per import OrderedPer
-from windowing.engine.progress.punctuation import Punctuation
-from windowing.engine.progress.slack import SlackTime
-from windowing.engine.progress.slack_rows import SlackRows
-from windowing.model.progress import disorder as spec
+# Each registers itself.
+from windowing.engine.progress import (
+    adaptive,  # noqa: F401
+    heartbeat,  # noqa: F401
+    ordered_per,  # noqa: F401
+    punctuation,  # noqa: F401
+    slack,  # noqa: F401
+    slack_rows,  # noqa: F401
+)
+from windowing.engine.progress.generator import LANE_GENERATORS, Generator, lane_generator
+from windowing.model.progress import Disorder
 
-__all__ = ["Generator", "generator_of"]
+__all__ = ["Generator", "generator_of", "lane_generator"]
 
 
-def generator_of(disorder: spec.Disorder, lane: str) -> Generator:
+def generator_of(disorder: Disorder, lane: str) -> Generator:
     """The generator of one lane.
 
     Raises:
         ValueError: a generator without an engine; the pipeline file's rules let none through.
+        PluginError: it is a plug-in's, which cannot be imported or refuses its settings.
     """
-    match disorder:
-        case spec.Slack(slack_us):
-            return SlackTime(slack_us)
-        case spec.SlackRows(rows):
-            return SlackRows(rows)
-        case spec.Heartbeat(sources):
-            return Heartbeat(dict(sources)[lane])
-        case spec.Punctuation() | spec.OrderedPer(_, None):
-            # What is promised for single keys is the clock's affair.
-            return Punctuation()
-        case spec.OrderedPer(attr, members) if members is not None:
-            return OrderedPer(attr, dict(members)[lane])
-        case spec.Adaptive():
-            return Adaptive(disorder)
-    msg = f"{disorder} has no generator: a pipeline file cannot ask for it"
-    raise ValueError(msg)
+    if disorder.name not in LANE_GENERATORS:
+        msg = f"{disorder} has no generator: a pipeline file cannot ask for it"
+        raise ValueError(msg)
+    return LANE_GENERATORS[disorder.name](disorder.data, lane)

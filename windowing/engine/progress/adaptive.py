@@ -11,21 +11,24 @@ from bisect import bisect_left, insort
 import numpy as np
 import polars as pl
 
-from windowing.engine.progress.generator import OwnRecords
+from windowing.engine.progress.generator import OwnRecords, lane_generator
 from windowing.engine.wids import Ints
+from windowing.model import progress
 from windowing.model.lengths import INT64_MIN
-from windowing.model.progress import disorder
 
 
+@lane_generator(progress.Adaptive.name)
 class Adaptive(OwnRecords):
     """Remembers the newest time, and the lags of the last N records, oldest first.
 
     Args:
-        spec: target share and N.
+        data: target share and N.
+        lane: whose records they are; all lanes have the same target.
     """
 
-    def __init__(self, spec: disorder.Adaptive) -> None:
-        self._late, self._over = spec.late, spec.over_rows
+    def __init__(self, data: progress.Adaptive, lane: str) -> None:
+        del lane
+        self._late, self._over = data.late, data.over_rows
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The bound after each record."""

@@ -28,7 +28,7 @@ from windowing.engine.progress.reached import Progress, Reached, RowProgress, St
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
 from windowing.model import Pipeline, Query
 from windowing.model.file.pipeline import Source
-from windowing.model.progress.disorder import Disorder, OrderedPer, progress_attr
+from windowing.model.progress import Disorder, OrderedPer
 from windowing.model.rules import in_log_order
 from windowing.model.windows.window import ROW_NUM
 
@@ -136,7 +136,7 @@ def clock_of(query: Query, source: Source) -> ClockId:
 
 
 def _by_attribute(source: Source, attribute: str) -> ClockId:
-    return ClockId(attribute, progress_attr(source.generator_of(attribute)))
+    return ClockId(attribute, source.generator_of(attribute).progress_attr)
 
 
 def row_clock_of(query: Query) -> ClockId | None:

@@ -11,18 +11,22 @@ from __future__ import annotations
 
 import polars as pl
 
+from windowing.engine.progress.generator import lane_generator
 from windowing.engine.wids import Ints, lowered
-from windowing.model.progress.disorder import Delays
+from windowing.model import progress
 
 
+@lane_generator(progress.Heartbeat.name)
 class Heartbeat:
     """Own records, and what heartbeats have seen.
 
     Args:
-        delays: of this lane.
+        data: the delays of every lane.
+        lane: whose records they are.
     """
 
-    def __init__(self, delays: Delays) -> None:
+    def __init__(self, data: progress.Heartbeat, lane: str) -> None:
+        delays = dict(data.sources)[lane]
         self._own_us = delays.max_delay_us - delays.min_delay_us + 2 * delays.skew_us
         self._behind_us = delays.max_delay_us + delays.skew_us
 

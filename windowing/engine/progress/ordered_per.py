@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
 from windowing.engine.input.decode import column
-from windowing.engine.progress.generator import OwnRecords
+from windowing.engine.progress.generator import OwnRecords, lane_generator
 from windowing.engine.wids import NOTHING_YET, Ints
-from windowing.model.progress.disorder import Member
+from windowing.model import progress
 
 
+@lane_generator(progress.OrderedPer.name)
 class OrderedPer(OwnRecords):
     """Remembers the newest time of each member; `NOTHING_YET` where it was not seen.
 
     Args:
-        attr: the field that names a record's sub-stream.
-        members: all the lane's sub-streams.
+        data: the field that names a record's sub-stream, and all sub-streams; where these are not
+            known, progress is per sub-stream, which is the clock's affair.
+        lane: whose sub-streams they are.
     """
 
-    def __init__(self, attr: str, members: Sequence[Member]) -> None:
-        self._attr, self._members = attr, members
+    def __init__(self, data: progress.OrderedPer, lane: str) -> None:
+        self._attr = data.attr
+        self._members = () if data.members is None else dict(data.members)[lane]
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The smallest of the members' newest times; no bound until all were seen."""

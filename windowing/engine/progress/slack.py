@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import polars as pl
 
-from windowing.engine.progress.generator import OwnRecords
+from windowing.engine.progress.generator import OwnRecords, lane_generator
 from windowing.engine.wids import Ints, lowered
+from windowing.model.progress import Slack
 
 
+@lane_generator(Slack.name)
 class SlackTime(OwnRecords):
     """The bound after a record is its time less the slack.
 
     Args:
-        slack_us: the slack.
+        data: the slack.
+        lane: whose records they are; all lanes have the same slack.
     """
 
-    def __init__(self, slack_us: int) -> None:
-        self._slack_us = slack_us
+    def __init__(self, data: Slack, lane: str) -> None:
+        del lane
+        self._slack_us = data.slack_us
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The bound after each record."""

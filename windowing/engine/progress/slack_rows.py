@@ -10,19 +10,23 @@ import heapq
 import numpy as np
 import polars as pl
 
-from windowing.engine.progress.generator import OwnRecords
+from windowing.engine.progress.generator import OwnRecords, lane_generator
 from windowing.engine.wids import NOTHING_YET, Ints
+from windowing.model import progress
 
 
+@lane_generator(progress.SlackRows.name)
 class SlackRows(OwnRecords):
     """Remembers the n largest times, as a heap.
 
     Args:
-        rows: n.
+        data: n.
+        lane: whose records they are; all lanes have the same n.
     """
 
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
+    def __init__(self, data: progress.SlackRows, lane: str) -> None:
+        del lane
+        self._rows = data.rows
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The bound after each record: what the full heap lets go for it."""

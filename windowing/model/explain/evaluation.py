@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Pipeline, Query, Source
-from windowing.model.progress.disorder import Slack
+from windowing.model.progress import Slack
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import SlideByRank
 from windowing.model.windows.landmark import Landmark

@@ -11,7 +11,6 @@ from windowing.model.explain.lengths import speller
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Pipeline, Query, Source
 from windowing.model.lengths import spell_us
-from windowing.model.progress.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import example_step
 from windowing.model.windows.traits import Ends
@@ -124,23 +123,8 @@ def _bytes(count: int) -> str:
 
 def _progress(source: Source, attribute: str) -> str:
     """How a lane gets its bounds by an attribute, in words."""
-    newest, timed = f"its largest {attribute} so far", attribute == source.event_time.field
-    match source.generator_of(attribute):
-        case Slack(slack_us):
-            length = spell_us(slack_us) if timed else slack_us
-            return newest + (f" - {length}" if slack_us else "")
-        case SlackRows(rows):
-            return f"the smallest {attribute} of its {rows + 1} largest so far"
-        case Heartbeat():
-            return f"{newest}, less what its delays leave open, or what heartbeats have seen"
-        case OrderedPer(attr, members):
-            if members is None:
-                return f"of each {attr} by itself: {newest}"
-            return f"the smallest newest {attribute} of its values of {attr}"
-        case Adaptive(late, over_rows):
-            return f"{newest} less the slack that had {late} of its last {over_rows} records late"
-        case _:
-            return "the largest bound of its control records"
+    timed = attribute == source.event_time.field
+    return source.generator_of(attribute).explained(attribute, timed=timed)
 
 
 _ACCUMULATION = {

@@ -39,7 +39,7 @@ from windowing.model.late import Late
 from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
 from windowing.model.limits import check_lengths
 from windowing.model.names import PipelineName, QueryName
-from windowing.model.progress.disorder import Unordered
+from windowing.model.progress import Unordered
 from windowing.model.query import Kept, Query, QueryFile
 from windowing.model.rules import (
     check_gaps,

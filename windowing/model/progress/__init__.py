@@ -1,1 +1,34 @@
-"""Generators of progress as data."""
+"""Generators of progress as data: a file for each, and how a pipeline file spells them.
+
+A generator says what a lane may assume about the disorder of its records. Here is what it is; how a
+lane gets its bounds is in `windowing.engine.progress`, what they mean in
+`windowing.semantics.generators`, each half known by the generator's name.
+"""
+
+from windowing.model.progress.adaptive import Adaptive
+from windowing.model.progress.disorder import Disorder, generator
+from windowing.model.progress.heartbeat import Delays, Heartbeat
+from windowing.model.progress.ordered_per import Member, OrderedPer
+from windowing.model.progress.plugin import PluginGenerator
+from windowing.model.progress.punctuation import Punctuation
+from windowing.model.progress.slack import Slack
+from windowing.model.progress.slack_rows import SlackRows
+from windowing.model.progress.spelling import parse_disorder, parse_disorder_of
+from windowing.model.progress.unordered import Unordered
+
+__all__ = [
+    "Adaptive",
+    "Delays",
+    "Disorder",
+    "Heartbeat",
+    "Member",
+    "OrderedPer",
+    "PluginGenerator",
+    "Punctuation",
+    "Slack",
+    "SlackRows",
+    "Unordered",
+    "generator",
+    "parse_disorder",
+    "parse_disorder_of",
+]

@@ -10,7 +10,6 @@ from windowing.engine.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import Flags
 from windowing.model import Query
 from windowing.model.file.pipeline import Source
-from windowing.model.progress.disorder import progress_attr
 
 
 def dead_letters(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
@@ -54,5 +53,5 @@ def route(query: Query, source: Source) -> list[str]:
     if not query.window.traits.per_key:
         return unit_columns(query)
     attribute = source.ordered_by(query.window.attribute)
-    promised = progress_attr(source.generator_of(attribute))
+    promised = source.generator_of(attribute).progress_attr
     return key_columns(query) if promised is None else [column(promised)]
