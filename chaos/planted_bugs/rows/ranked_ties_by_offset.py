@@ -17,12 +17,12 @@ from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.ranked import RankedEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.rows import RankedShardPart
+from windowing.engine.windows.sliding import PARTIALS
 
 
-class OffsetEmitter(RankedEmitter):
+class OffsetShardPart(RankedShardPart):
     """Numbers rows by time and offset."""
 
     def _partials(self, tables: Tables, after: Progress) -> pl.DataFrame:
@@ -41,7 +41,7 @@ class OffsetEmitter(RankedEmitter):
 
 
 GUILTY = guilty(
-    planted("ranked_ties_by_offset", OffsetEmitter),
+    planted("ranked_ties_by_offset", OffsetShardPart),
     "deterministic",
     lair=lair(ranked_rows, several_lanes),
 )

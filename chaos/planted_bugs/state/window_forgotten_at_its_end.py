@@ -16,10 +16,10 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Ints
-from windowing.engine.windows.emission.sliding import SlidingEmitter
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
-class PurgingEmitter(SlidingEmitter):
+class PurgingShardPart(SlidingShardPart):
     """Keeps what is open."""
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
@@ -27,7 +27,7 @@ class PurgingEmitter(SlidingEmitter):
 
 
 GUILTY = guilty(
-    planted("window_forgotten_at_its_end", PurgingEmitter),
+    planted("window_forgotten_at_its_end", PurgingShardPart),
     "deterministic",
     lair=lair(sliding, updates),
 )

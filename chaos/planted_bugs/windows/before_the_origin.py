@@ -13,7 +13,7 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -22,7 +22,7 @@ def aligned_by_end(_: Pipeline, query: Query) -> bool:
     return query.window.align == "end"
 
 
-class EarlyAssigner(SlidingAssigner):
+class EarlyLanePart(SlidingLanePart):
     """Finds nothing outside."""
 
     def _outside(self, values: Ints) -> Flags:
@@ -30,7 +30,7 @@ class EarlyAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("before_the_origin", EarlyAssigner),
+    planted("before_the_origin", EarlyLanePart),
     "conservation",
     lair=lair(sliding, aligned_by_end),
 )

@@ -16,10 +16,10 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import Ints
-from windowing.engine.windows.emission.landmark import LandmarkEmitter
+from windowing.engine.windows.landmark import LandmarkShardPart
 
 
-class ShortEmitter(LandmarkEmitter):
+class ShortShardPart(LandmarkShardPart):
     """Asks the records, and not the bounds."""
 
     def _ended_between(
@@ -31,5 +31,5 @@ class ShortEmitter(LandmarkEmitter):
 
 
 GUILTY = guilty(
-    planted("landmark_stops_at_the_newest", ShortEmitter), "deterministic", lair=lair(landmark)
+    planted("landmark_stops_at_the_newest", ShortShardPart), "deterministic", lair=lair(landmark)
 )

@@ -16,12 +16,12 @@ from chaos.planted_bugs.lairs import dead_letters as to_dead_letters
 from chaos.planted_bugs.lairs import lair, overlapping, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
-from windowing.engine.windows.assign.assigner import dead_letters
-from windowing.engine.windows.assign.sliding import SlidingAssigner
 from windowing.engine.windows.part import Assigned, Scan
+from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.sliding import SlidingLanePart
 
 
-class ReportingAssigner(SlidingAssigner):
+class ReportingLanePart(SlidingLanePart):
     """Reports every record that is late for anything."""
 
     def assign(self, scan: Scan) -> Assigned:  # noqa: D102
@@ -35,7 +35,7 @@ class ReportingAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("partly_late_is_dead", ReportingAssigner),
+    planted("partly_late_is_dead", ReportingLanePart),
     "dead letters",
     lair=lair(sliding, overlapping, to_dead_letters),
 )

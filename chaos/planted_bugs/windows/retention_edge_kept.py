@@ -14,10 +14,10 @@ from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 
 
-class KeepingAssigner(SlidingAssigner):
+class KeepingLanePart(SlidingLanePart):
     """Keeps a window one microsecond longer."""
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
@@ -28,7 +28,7 @@ class KeepingAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("retention_edge_kept", KeepingAssigner),
+    planted("retention_edge_kept", KeepingLanePart),
     "deterministic",
     "dead letters",
     "conservation",

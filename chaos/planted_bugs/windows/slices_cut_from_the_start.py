@@ -15,8 +15,8 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import SlidingLanePart, Span
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -26,7 +26,7 @@ def undivided(_: Pipeline, query: Query) -> bool:
     return window.range_ is not None and 0 < 2 * (window.range_ % window.slide) != window.slide
 
 
-class StartAssigner(SlidingAssigner):
+class StartLanePart(SlidingLanePart):
     """Cuts a slide at the wrong place."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -39,7 +39,7 @@ class StartAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("slices_cut_from_the_start", StartAssigner),
+    planted("slices_cut_from_the_start", StartLanePart),
     "deterministic",
     lair=lair(sliding, undivided),
 )

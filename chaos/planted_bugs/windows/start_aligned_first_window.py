@@ -11,7 +11,7 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -20,7 +20,7 @@ def aligned_by_start(_: Pipeline, query: Query) -> bool:
     return query.window.align == "start"
 
 
-class ClippingAssigner(SlidingAssigner):
+class ClippingLanePart(SlidingLanePart):
     """Begins with the origin."""
 
     def _outside(self, values: Ints) -> Flags:
@@ -28,7 +28,7 @@ class ClippingAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("start_aligned_first_window", ClippingAssigner),
+    planted("start_aligned_first_window", ClippingLanePart),
     "conservation",
     "deterministic",
     lair=lair(sliding, aligned_by_start),

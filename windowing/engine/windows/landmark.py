@@ -16,11 +16,11 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.progress.reached import AllEnded, Progress
 from windowing.engine.wids import Ints
-from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
-class LandmarkEmitter(SlidingEmitter):
+class LandmarkShardPart(SlidingShardPart):
     """Makes the rows of one query with a landmark window."""
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
