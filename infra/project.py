@@ -45,6 +45,8 @@ Sort = Literal[
     "generators",
     "lane_generators",
     "generator_definitions",
+    "aggregates",
+    "expectations",
 ]
 """What plug-ins may add."""
 

@@ -8,6 +8,8 @@ import pandas as pd
 from great_expectations.compatibility import pydantic
 from great_expectations.expectations.expectation import BatchExpectation
 
+from chaos.quality.block import CONSERVED
+from chaos.quality.expectation import expectation
 from chaos.quality.frame_metric import FrameMetric
 
 FATES: Final = ("applied", "outside", "dropped", "dead")
@@ -24,6 +26,7 @@ class RecordCounts(FrameMetric):
         return counts(frame)
 
 
+@expectation(CONSERVED)
 class ExpectRecordsToBeConserved(BatchExpectation):  # type: ignore[misc]
     """Expect `read = applied + outside + dropped + dead` in every row of a batch.
 

@@ -8,6 +8,8 @@ import pandas as pd
 from great_expectations.compatibility import pydantic
 from great_expectations.expectations.expectation import BatchExpectation
 
+from chaos.quality.block import REVISIONS
+from chaos.quality.expectation import expectation
 from chaos.quality.frame_metric import FrameMetric
 
 _SHOWN = 20
@@ -30,6 +32,7 @@ class RevisionFaults(FrameMetric):
         return faults(frame, list(values["window_columns"]))
 
 
+@expectation(REVISIONS)
 class ExpectRevisionsToRiseWithoutHoles(BatchExpectation):  # type: ignore[misc]
     """Expect the revisions of each window to be 0, 1, 2, …, or 1, 2, … where there is no 0.
 

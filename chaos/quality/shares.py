@@ -9,7 +9,8 @@ import pandas as pd
 from great_expectations.compatibility import pydantic
 from great_expectations.expectations.expectation import BatchExpectation
 
-from chaos.quality.block import SHARE_MAX
+from chaos.quality.block import FEW_DEAD, FEW_LATE, SHARE_MAX
+from chaos.quality.expectation import expectation
 from chaos.quality.frame_metric import FrameMetric
 
 _COLUMNS: Final = ("query", "read", "bad", "late")
@@ -27,6 +28,7 @@ class RecordShares(FrameMetric):
         return [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*parts, strict=True)]
 
 
+@expectation(FEW_DEAD)
 class ExpectDeadRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
     """Expect no more than a share of the records that were read to be bad values.
 
@@ -53,6 +55,7 @@ class ExpectDeadRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
         return _judged(metrics[RecordShares.metric_name], "bad", self._get_success_kwargs())
 
 
+@expectation(FEW_LATE)
 class ExpectLateRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
     """Expect no more than a share of the records that were read to have come too late to count.
 

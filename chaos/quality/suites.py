@@ -21,31 +21,18 @@ from great_expectations.expectations.registry import (
     list_registered_expectation_implementations,
 )
 
-from chaos.quality.block import (
-    CONSERVED,
-    FEW_DEAD,
-    FEW_LATE,
-    OF_COUNTS,
-    REVISIONS,
-    WINDOW_SET,
-    Check,
+# Each registers itself.
+from chaos.quality import (
+    conservation,  # noqa: F401
+    revisions,  # noqa: F401
+    shares,  # noqa: F401
+    window_set,  # noqa: F401
 )
+from chaos.quality.block import CONSERVED, OF_COUNTS, REVISIONS, WINDOW_SET, Check
 from chaos.quality.columns import window_columns
-from chaos.quality.conservation import ExpectRecordsToBeConserved
-from chaos.quality.revisions import ExpectRevisionsToRiseWithoutHoles
-from chaos.quality.shares import ExpectDeadRecordsToBeFew, ExpectLateRecordsToBeFew
-from chaos.quality.window_set import ExpectWindowSetToMatchDefinition
+from chaos.quality.expectation import EXPECTATIONS
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.pipeline import Pipeline
-
-OURS: Final = {
-    WINDOW_SET: ExpectWindowSetToMatchDefinition,
-    REVISIONS: ExpectRevisionsToRiseWithoutHoles,
-    CONSERVED: ExpectRecordsToBeConserved,
-    FEW_DEAD: ExpectDeadRecordsToBeFew,
-    FEW_LATE: ExpectLateRecordsToBeFew,
-}
-"""Our expectations by the names they have in a suite."""
 
 POSITION: Final = "quality_entry"
 """In an expectation's `meta`: which entry of the block it is, from 0."""
@@ -97,14 +84,9 @@ def expectation(
         PipelineError: no such expectation, or not with these arguments.
     """
     try:
-        class_ = get_expectation_impl(check.expectation)
-    except ExpectationNotFoundError:
-        near = difflib.get_close_matches(
-            check.expectation, list_registered_expectation_implementations(), n=3
-        )
-        hint = f"did you mean {' or '.join(near)}?" if near else "look it up in their gallery"
-        msg = f"{check.expectation!r} is no expectation of Great Expectations or of ours: {hint}"
-        raise PipelineError([Problem(file, check.line, check.field, msg)]) from None
+        class_ = _class_of(check.expectation)
+    except ValueError as error:
+        raise PipelineError([Problem(file, check.line, check.field, str(error))]) from None
     arguments = {**check.arguments, **_supplied(pipeline, check, evidence)}
     try:
         return class_(**arguments, meta={POSITION: at})
@@ -115,6 +97,26 @@ def expectation(
         # Some look into an argument before they know of what type it is.
         msg = f"{check.expectation} does not take these arguments: {type(error).__name__}: {error}"
         raise PipelineError([Problem(file, check.line, check.field, msg)]) from None
+
+
+def _class_of(name: str) -> type[Expectation]:
+    """The expectation of this name: ours, a plug-in's, or one of Great Expectations.
+
+    Raises:
+        PluginError: a plug-in's cannot be imported, or is none.
+        ValueError: there is none.
+    """
+    if name in EXPECTATIONS:
+        return EXPECTATIONS[name]
+    try:
+        class_: type[Expectation] = get_expectation_impl(name)
+    except ExpectationNotFoundError:
+        known = sorted({*list_registered_expectation_implementations(), *EXPECTATIONS})
+        near = difflib.get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "look it up in their gallery"
+        msg = f"{name!r} is no expectation of Great Expectations or of ours: {hint}"
+        raise ValueError(msg) from None
+    return class_
 
 
 def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import pandas as pd
 from great_expectations.compatibility import pydantic
 from great_expectations.expectations.expectation import BatchExpectation
 
+from chaos.quality.block import WINDOW_SET
+from chaos.quality.expectation import expectation
 from chaos.quality.frame_metric import FrameMetric
 
 _SHOWN = 20
@@ -28,6 +30,7 @@ class WindowSetDifference(FrameMetric):
         return difference(frame, pd.read_parquet(values["expected"], dtype_backend="pyarrow"))
 
 
+@expectation(WINDOW_SET)
 class ExpectWindowSetToMatchDefinition(BatchExpectation):  # type: ignore[misc]
     """Expect the windows in a batch to be exactly those of a Parquet file.
 

@@ -7,23 +7,32 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chaos.faults.catalogue import FAULTS
+from chaos.quality.expectation import EXPECTATIONS
 from chaos.readers.catalogue import READERS
 from chaos.verdict.catalogue import CHECKS
-from windowing.model.registry import PLUGINS_VARIABLE
+from windowing.engine.progress.generator import LANE_GENERATORS
+from windowing.model.progress.disorder import GENERATORS
+from windowing.model.registry import PLUGINS_VARIABLE, Registry
+from windowing.semantics.generators import DEFINITIONS
 from windowing.spark.sinks import SINKS
 
 PACKAGE = Path(__file__).parent / "package"
+REGISTRIES: tuple[Registry[Any], ...] = (
+    *(FAULTS, CHECKS, SINKS, READERS, EXPECTATIONS),
+    *(GENERATORS, LANE_GENERATORS, DEFINITIONS),
+)
 
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a plug-in registers is gone when its test is over."""
     monkeypatch.delenv(PLUGINS_VARIABLE, raising=False)
-    for registry in (FAULTS, CHECKS, SINKS, READERS):
+    for registry in REGISTRIES:
         for name, held in vars(registry).items():
             monkeypatch.setattr(registry, name, held.copy() if isinstance(held, dict) else held)
     yield

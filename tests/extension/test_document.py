@@ -19,9 +19,12 @@ def shown(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("kind", ["fault", "check", "sink", "reader"])
-def test_the_page_shows_what_is_run(kind: str) -> None:
-    text = (PACKAGE / "tidepool" / f"{kind}.py").read_text(encoding="utf-8")
+MODULES = sorted(PACKAGE.glob("tidepool/[!_]*.py"))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=[module.stem for module in MODULES])
+def test_the_page_shows_what_is_run(module: Path) -> None:
+    text = module.read_text(encoding="utf-8")
     assert text in shown("python")
     assert sum(1 for line in text.splitlines() if line.strip()) <= 40
 

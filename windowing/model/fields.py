@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Literal, cast, get_args
 
 from windowing.model.errors import shown
+from windowing.model.registry import PluginError, declared_names, declared_reference
 from windowing.model.user import user_aggregate
 
 Kind = Literal["int", "float", "string"]
@@ -145,7 +146,8 @@ class Aggregate:
         more: further fields: what `argmin` and `argmax` show, or the second and later arguments of
             a class.
         parameters: numbers after the fields, defaults filled in, in the order of the signature.
-        user: `module:Class` of a user's aggregate, where the function is `python`.
+        user: `module:Class` of a user's aggregate, where the function is `python`; a plug-in's name
+            stands for its class.
         code: a digest of the source that this class needs, where a run's fingerprint is made:
             another source is another pipeline. None in a pipeline that was only read, which imports
             no code.
@@ -197,6 +199,8 @@ def parse_field_type(text: object) -> FieldType:
 def parse_aggregate(name: str, text: object) -> Aggregate:
     """Read `count`, `mean(dep_delay)`, `quantile(dep_delay, 0.99)` or `python:module:Class(x)`.
 
+    The name of a plug-in stands for its class: `range(x)` for `python:package.module:Range(x)`.
+
     Raises:
         ValueError: not of that form, an unknown function, or too few or too many arguments.
     """
@@ -213,13 +217,29 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
     given = [] if given == [""] else given
     if match["user"]:
         return _parse_user(name, str(text), match["user"], given)
+    if (plugin := _plugin(match["name"])) is not None:
+        return _parse_user(name, str(text), plugin, given)
     if match["name"] not in SIGNATURES:
-        msg = f"{match['name']!r} is not an aggregate: use {', '.join(SIGNATURES)}"
+        known = ", ".join((*SIGNATURES, *declared_names("aggregates")))
+        msg = f"{match['name']!r} is not an aggregate: use {known}"
         raise ValueError(msg)
     function = cast("Function", match["name"])
     fields, numbers = _split(function, given, str(text))
     field = fields[0] if fields else None
     return Aggregate(name, function, field, tuple(fields[1:]), numbers)
+
+
+def _plugin(function: str) -> str | None:
+    """The class that a plug-in has given this name, which is not imported; None: there is none.
+
+    Raises:
+        PluginError: one of ours has the name, too.
+    """
+    reference = declared_reference("aggregates", function)
+    if reference is not None and function in SIGNATURES:
+        msg = f"{reference} cannot be the aggregate {function!r}: give it another name"
+        raise PluginError(msg)
+    return reference
 
 
 def _parse_user(name: str, text: str, reference: str, given: Sequence[str]) -> Aggregate:

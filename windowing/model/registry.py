@@ -21,6 +21,7 @@ PLUGINS_VARIABLE: Final = "SLACKWATER_PLUGINS"
 GROUPS: Final = (
     *("faults", "checks", "sinks", "readers"),
     *("generators", "lane_generators", "generator_definitions"),
+    *("aggregates", "expectations"),
 )
 """What plug-ins may add; the entry points' groups are these, behind `slackwater.`."""
 

@@ -16,10 +16,15 @@ from windowing.engine.progress import (
     slack,  # noqa: F401
     slack_rows,  # noqa: F401
 )
-from windowing.engine.progress.generator import LANE_GENERATORS, Generator, lane_generator
+from windowing.engine.progress.generator import (
+    LANE_GENERATORS,
+    Generator,
+    OwnRecords,
+    lane_generator,
+)
 from windowing.model.progress import Disorder
 
-__all__ = ["Generator", "generator_of", "lane_generator"]
+__all__ = ["Generator", "OwnRecords", "generator_of", "lane_generator"]
 
 
 def generator_of(disorder: Disorder, lane: str) -> Generator:
