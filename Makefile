@@ -20,10 +20,11 @@ fmt: setup  ## format the code and sort the imports
 	@$(VENV)/ruff check --select I --fix .
 	@$(VENV)/ruff format .
 
-lint: setup  ## look for mistakes, wrong format and forbidden imports
+lint: setup  ## look for mistakes, wrong format, forbidden imports and dead definitions
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
 	@$(VENV)/lint-imports
+	@$(VENV)/vulture
 
 type: setup  ## check the types
 	@$(VENV)/mypy

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 Kind = Literal[
     "start",  # of the run: plan, seed, commit
@@ -72,20 +72,3 @@ class History:
     def of(self, *kinds: Kind) -> Iterator[Entry]:
         """The entries of some kinds, oldest first."""
         return (entry for entry in self.entries if entry.kind in kinds)
-
-
-def read_history(path: str | Path) -> History:
-    """Read a file of history.
-
-    Raises:
-        ValueError: a line is not an entry.
-    """
-    entries = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
-        facts = json.loads(line)
-        kind = facts.pop("kind", None)
-        if kind not in get_args(Kind) or "at_s" not in facts:
-            msg = f"{path}:{number}: not an entry of a history: it needs at_s and a known kind"
-            raise ValueError(msg)
-        entries.append(Entry(facts.pop("at_s"), kind, facts))
-    return History(entries)

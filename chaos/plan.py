@@ -223,17 +223,12 @@ def parse_plan(text: str, file: str = "<plan>") -> Plan:
     return _parse(text, file)[0]
 
 
-def load_plan(path: str | Path) -> Plan:
-    """Read a plan file.
+def load_plan_with_lines(path: str | Path) -> tuple[Plan, Mapping[Place, int]]:
+    """Read a plan file, and where in it everything stands.
 
     Raises:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
-    return parse_plan(read_text(path), str(path))
-
-
-def load_plan_with_lines(path: str | Path) -> tuple[Plan, Mapping[Place, int]]:
-    """Read a plan file, and where in it everything stands; raises as `load_plan` does."""
     return _parse(read_text(path), str(path))
 
 

@@ -141,7 +141,15 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
 
 
 def _params(deployment: Deployment) -> dict[str, Param]:
-    params = {
+    params = {**_params_of_run(), **_params_of_pace()}
+    if deployment.cron:
+        del params["check_minutes"]
+    return params
+
+
+def _params_of_run() -> dict[str, Param]:
+    """What is done, with which run."""
+    return {
         "action": Param(
             DEPLOY,
             enum=list(ACTIONS),
@@ -176,6 +184,12 @@ def _params(deployment: Deployment) -> dict[str, Param]:
             'appended at a time or later, as 2013-01-02T00:00Z; at offsets, as {"0": 100}. Left '
             "empty: at the topic's beginning.",
         ),
+    }
+
+
+def _params_of_pace() -> dict[str, Param]:
+    """How long is waited, how often is checked, how much is read at once."""
+    return {
         "wait_minutes": Param(
             360,
             type="integer",
@@ -199,9 +213,6 @@ def _params(deployment: Deployment) -> dict[str, Param]:
             description="Throttles the job: at most so many offsets in one micro-batch.",
         ),
     }
-    if deployment.cron:
-        del params["check_minutes"]
-    return params
 
 
 def _doc(deployment: Deployment) -> str:

@@ -16,14 +16,12 @@ class Share:
         name: of the application; of a driver, its submission id.
         app_id: of the application; empty of a driver.
         cores: that it has.
-        memory_mib: that it has; of an application, for each of its executors.
         waits: it has none, since no worker has room for it.
     """
 
     name: str
     app_id: str
     cores: int
-    memory_mib: int
     waits: bool
 
 
@@ -80,10 +78,9 @@ def room(told: Mapping[str, Any]) -> Room:
 
 def _application(one: Mapping[str, Any]) -> Share:
     waits = one["state"] == "WAITING"
-    return Share(one["name"], one["id"], int(one["cores"]), int(one["memoryperexecutor"]), waits)
+    return Share(one["name"], one["id"], int(one["cores"]), waits)
 
 
 def _driver(one: Mapping[str, Any]) -> Share:
     waits = one["state"] == "SUBMITTED"
-    has = (0, 0) if waits else (int(one["cores"]), int(one["memory"]))
-    return Share(one["id"], "", *has, waits)
+    return Share(one["id"], "", 0 if waits else int(one["cores"]), waits)

@@ -16,6 +16,8 @@ from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
+    from chaos.readers.output import Output
+    from slackwater.judged import Judged
     from windowing.model import Pipeline
     from windowing.model.source import Source
 
@@ -120,18 +122,14 @@ def verify(
     With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
     run wrote is judged by the run's own copy of the file.
     """
-    from chaos.readers.catalogue import read_output
     from chaos.readers.log import behind
-    from chaos.readers.output import read_files, read_tables
-    from chaos.readers.postgres import read_postgres
     from chaos.verdict.verify import verify as compare
     from chaos.verdict.verify import with_records
     from slackwater.judged import judged
 
     outputs = [table is not None, output is not None, postgres].count(True)
-    by_run = not outputs
     _check_choice(outputs, [topic, input_ is not None].count(True))
-    of = judged(pipeline, table, run, is_needed=by_run, is_file=output is not None)
+    of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
     spec = of.pipeline
 
     def read_log() -> Iterator[LogRecord]:
@@ -139,20 +137,28 @@ def verify(
 
     if of.first:
         say(f"run {of.name} was begun at {_places(spec, of.first)}: so is the log here")
-    if output is not None:
-        found = read_files(output)
-    elif postgres:
-        found = read_postgres(spec, of.name)
-    elif by_run:
-        found = read_output(spec, of.table, of.name)
-    else:
-        found = read_tables(table or of.table, spec, of.name)
+    found = _output(of, table, output, postgres=postgres)
     verdict = with_records(compare(spec, read_log(), found), spec, read_log())
     for line in verdict.lines():
         say(line)
     if output is None and input_ is None:
         of.keep(verdict)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool) -> Output:
+    """What was written, from where the command line says; else where the run's sink has it."""
+    from chaos.readers.catalogue import read_output
+    from chaos.readers.output import read_files, read_tables
+    from chaos.readers.postgres import read_postgres
+
+    if file is not None:
+        return read_files(file)
+    if postgres:
+        return read_postgres(of.pipeline, of.name)
+    if table is not None:
+        return read_tables(table, of.pipeline, of.name)
+    return read_output(of.pipeline, of.table, of.name)
 
 
 def _log(source: Source, file: Path | None, bootstrap: str | None) -> Iterator[LogRecord]:

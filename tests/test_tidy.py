@@ -17,7 +17,7 @@ from typer.main import get_command
 
 ROOT = Path(__file__).resolve().parent.parent
 
-MODULE_LINES, TEST_MODULE_LINES, FUNCTION_LINES, LINE_WIDTH = 400, 550, 70, 100
+MODULE_LINES, TEST_MODULE_LINES, FUNCTION_LINES, LINE_WIDTH = 400, 550, 60, 100
 
 _VAGUE = re.compile(r"utils?|helpers?|misc|common", re.IGNORECASE)
 _MANAGER = re.compile(r"Manager$|Helper$|Utils?$")

@@ -89,10 +89,9 @@ def check(
     """
     say: Progress = progress or (lambda _: None)
     say("loading Great Expectations")
-    checks = with_defaults(pipeline, validate(pipeline, file))
+    checks, folder = with_defaults(pipeline, validate(pipeline, file)), Path(docs_dir).resolve()
     if written is None:
         written, log = frames_of(pipeline, Path(table_dir or "."), run, log)
-    folder = Path(docs_dir).resolve()
     evidence = _evidence(pipeline, checks, log, folder, say)
     from chaos.quality import docs, suites  # noqa: PLC0415 - seconds, wanted only here
 
@@ -113,8 +112,9 @@ def check(
     results = [
         QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
     ]
-    passed = all(result.success for result in results)
-    return QualityReport(passed, results, site.publish(), written.size())
+    return QualityReport(
+        all(one.success for one in results), results, site.publish(), written.size()
+    )
 
 
 def check_file(

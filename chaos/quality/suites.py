@@ -22,12 +22,7 @@ from great_expectations.expectations.registry import (
 )
 
 # Each registers itself.
-from chaos.quality import (
-    conservation,  # noqa: F401
-    revisions,  # noqa: F401
-    shares,  # noqa: F401
-    window_set,  # noqa: F401
-)
+from chaos.quality import conservation, revisions, shares, window_set  # noqa: F401
 from chaos.quality.block import CONSERVED, OF_COUNTS, REVISIONS, WINDOW_SET, Check
 from chaos.quality.columns import window_columns
 from chaos.quality.expectation import EXPECTATIONS

@@ -14,9 +14,6 @@ from conformance.wid.case import CaseError
 from windowing.model.operator import AggregatorSpec, JoinSpec
 from windowing.model.operator_rows import Bound, Record
 
-Json = Any
-"""What stands in a JSON document."""
-
 
 class Scenario(BaseModel):
     """One scenario as it stands in the file.

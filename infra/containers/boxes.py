@@ -11,9 +11,6 @@ from infra.layout import CONNECTOR_JARS, ROOT, STATE_DIR_VARIABLE
 CODE = Path("/opt/slackwater")
 """The folder of the platform's code in the images."""
 
-IMAGES = ("kafka", "postgres", "spark", "airflow")
-"""What `infra/images/build` makes, as `slackwater/NAME:local`."""
-
 INTERNAL, OUTSIDE, PROXIED = 9092, 9094, 9095
 """The broker's ports: on the network of containers, for this machine, and for a proxy."""
 

@@ -31,14 +31,11 @@ class Topic:
         name: its name.
         partitions: how many it has.
         created: True if this call made it.
-        append_times: True if the broker stamps records itself when it appends them. Without
-            these times `max_ahead` cannot be judged. None if we may not see how it is set.
     """
 
     name: str
     partitions: int
     created: bool
-    append_times: bool | None
 
 
 def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
@@ -87,7 +84,7 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
                 f"records are late; {_way_out(name, found, partitions)}"
             )
             raise TopicError(message)
-        return Topic(name, found, created, _append_times(client, name))
+        return Topic(name, found, created)
 
 
 def _way_out(name: str, found: int, declared: int) -> str:
@@ -249,12 +246,3 @@ def _partitions(client: Any, bootstrap: str, name: str) -> int:
     """Return the number of partitions; 0 if there is no such topic."""
     with refusals(bootstrap, "describe", name):
         return len(described(client, [name]).get(name, {}).get("partitions", ()))
-
-
-def _append_times(client: Any, name: str) -> bool | None:
-    described = client.describe_configs(
-        [ConfigResource(ConfigResourceType.TOPIC, name)], config_filter="all"
-    )
-    found = described["topic"].get(name) or {}
-    kind = found.get("message.timestamp.type")
-    return None if kind is None else bool(kind["value"] == "LogAppendTime")

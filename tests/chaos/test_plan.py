@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from chaos.plan import Step, kind_of, load_plan, parse_plan
+from chaos.plan import Step, kind_of, load_plan_with_lines, parse_plan
 from slackwater.main import app
 from windowing.model.errors import PipelineError
 
@@ -23,7 +23,7 @@ recovery: {within: 1 minute}
 
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_our_plans_are_valid_and_name_a_pipeline(path: Path) -> None:
-    assert (path.parent / load_plan(path).pipeline).is_file()
+    assert (path.parent / load_plan_with_lines(path)[0].pipeline).is_file()
 
 
 def test_a_plan_has_its_defaults() -> None:
@@ -74,7 +74,7 @@ def test_mistakes_are_named_with_line_and_rule(old: str, new: str, where: int, r
 
 def test_no_plan_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=r"plan\.yml: cannot be read"):
-        load_plan(tmp_path / "plan.yml")
+        load_plan_with_lines(tmp_path / "plan.yml")
     with pytest.raises(PipelineError, match="a plan is a mapping"):
         parse_plan("- kill_driver")
 

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 
 from chaos.batch_comparison.plan import load_cuts_plan
-from chaos.plan import kind_of, load_plan
+from chaos.plan import kind_of, load_plan_with_lines
 from chaos.quality import read_block
 from tests.fuzz.corpus import every, try_one
 from tests.fuzz.mutations import Recorded, yaml_files
@@ -58,7 +58,7 @@ def read_as_plan(contents: bytes) -> None:
             if kind_of(path) == "cuts":
                 load_cuts_plan(path)
             else:
-                load_plan(path)
+                load_plan_with_lines(path)
         except PipelineError as error:
             well_told(error, path)
 

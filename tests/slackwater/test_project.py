@@ -12,7 +12,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from chaos.plan import load_plan
+from chaos.plan import load_plan_with_lines
 from infra import layout
 from infra.daemon import shared_environment
 from infra.errors import InfraError
@@ -133,7 +133,7 @@ def test_its_settings_name_other_folders(shop: Path) -> None:
 
 
 def test_its_plan_and_its_pipeline_are_valid(shop: Path) -> None:
-    plan = load_plan(shop / "plans" / "crash.yml")
+    plan = load_plan_with_lines(shop / "plans" / "crash.yml")[0]
     assert (shop / "plans" / str(plan.workload.events)).resolve() == shop / "data" / "events.jsonl"
     pipeline = load_pipeline((shop / "plans" / plan.pipeline).resolve())
     assert {query.name for query in pipeline.queries} == {"revenue", "visits"}

@@ -129,9 +129,6 @@ SIGNATURES: dict[Function, Signature] = {
 }
 """Every function but `python`, whose class says what it gives."""
 
-SUPPORTED: tuple[Function, ...] = tuple(SIGNATURES)
-"""What a pipeline may ask for by name."""
-
 _EXAMPLES: dict[Parameter, str] = {"share": "0.99", "accuracy": "1%", "k": "3", "size": "1024"}
 
 

@@ -23,7 +23,7 @@ from windowing.operators.errors import SelectorDisabled, StoreFull
 from windowing.operators.lanes import Lanes
 
 R = TypeVar("R")
-B = TypeVar("B", bound="Body[Any]")
+B = TypeVar("B", bound=Body[Any])
 
 
 @dataclass

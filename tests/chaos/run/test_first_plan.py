@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.faults.catalogue import FAULTS
-from chaos.plan import load_plan, parse_plan
+from chaos.plan import load_plan_with_lines, parse_plan
 from chaos.run.first_plan import FirstPlanError, Log, first_plan
 from chaos.run.fitting import fitting_faults, make_order
 from chaos.run.forecast import forecast, seconds
@@ -62,7 +62,7 @@ def test_init_writes_a_plan_that_runs_and_never_over_a_file(shop: Path) -> None:
     command = ["chaos", "init", str(shop / "orders.yml"), "--events", str(shop / "events.jsonl")]
     answer = CliRunner().invoke(app, [*command, "--out", str(plan)])
     assert answer.exit_code == 0, answer.output
-    assert load_plan(plan).pipeline == "../orders.yml"
+    assert load_plan_with_lines(plan)[0].pipeline == "../orders.yml"
     order = make_order(plan, shop, seed=1, kind="local", bootstrap=str)
     assert len(order.records) == 600
     assert [path.name for path in plan.parent.iterdir()] == ["first.yml"]
@@ -87,7 +87,7 @@ def test_init_writes_nothing_for_records_of_another_pipeline(
     assert not list((shop / "plans").iterdir())
     answer = CliRunner().invoke(app, ["chaos", "init", "../orders.yml"])
     assert answer.exit_code == 0, answer.output
-    assert load_plan("shop.chaos.yml").workload.topic == "orders"
+    assert load_plan_with_lines("shop.chaos.yml")[0].workload.topic == "orders"
 
 
 def test_a_dry_run_says_what_would_happen_and_makes_nothing(shop: Path) -> None:
