@@ -18,6 +18,7 @@ from typer.main import get_command
 ROOT = Path(__file__).resolve().parent.parent
 
 MODULE_LINES, TEST_MODULE_LINES, FUNCTION_LINES, LINE_WIDTH = 400, 550, 60, 100
+LIBRARY_ROOMS = 8
 
 _VAGUE = re.compile(r"utils?|helpers?|misc|common", re.IGNORECASE)
 _MANAGER = re.compile(r"Manager$|Helper$|Utils?$")
@@ -135,6 +136,13 @@ def test_functions_are_short() -> None:
         if node.end_lineno is not None and node.end_lineno - node.lineno >= FUNCTION_LINES
     ]
     assert not too_long
+
+
+def test_the_library_has_few_rooms() -> None:
+    """Each is a wall that somebody has to know; another one must be worth it."""
+    rooms = {path.parts[1] for path in modules() if path.parts[0] == "windowing" and path.parts[2:]}
+    assert {"model", "engine", "semantics", "runtime", "spark"} <= rooms
+    assert len(rooms) <= LIBRARY_ROOMS
 
 
 def test_the_linter_watches_the_width_of_lines() -> None:

@@ -93,18 +93,18 @@ def check(
     if written is None:
         written, log = frames_of(pipeline, Path(table_dir or "."), run, log)
     evidence = _evidence(pipeline, checks, log, folder, say)
-    from chaos.quality import docs, suites  # noqa: PLC0415 - seconds, wanted only here
+    from chaos.quality.docs import Site  # noqa: PLC0415 - seconds, wanted only here
+    from chaos.quality.suites import expectation  # noqa: PLC0415
 
-    site = docs.Site(folder)
+    site = Site(folder)
     found: dict[int, tuple[bool, str]] = {}
     for name, positions in _by_batch(checks).items():
         say(f"checking {name}")
-        frame = _frame(pipeline, written, checks[positions[0]])
         found |= site.judge(
             batch=name,
-            frame=frame,
+            frame=_frame(pipeline, written, checks[positions[0]]),
             expectations=[
-                suites.expectation(pipeline, checks[at], at, evidence, file) for at in positions
+                expectation(pipeline, checks[at], at, evidence, file) for at in positions
             ],
             run=re.sub(r"[^\w-]", "_", run),
         )
@@ -112,9 +112,8 @@ def check(
     results = [
         QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
     ]
-    return QualityReport(
-        all(one.success for one in results), results, site.publish(), written.size()
-    )
+    passed = all(result.success for result in results)
+    return QualityReport(passed, results, site.publish(), written.size())
 
 
 def check_file(
