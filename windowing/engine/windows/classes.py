@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.windows import evaluation
 from windowing.engine.windows.assign.defined import DefinedAssigner
 from windowing.engine.windows.assign.joins import JoinAssigner
 from windowing.engine.windows.assign.ranked import RankedAssigner
@@ -25,6 +26,7 @@ from windowing.engine.windows.emission.landmark import LandmarkEmitter
 from windowing.engine.windows.emission.ranked import RankedEmitter
 from windowing.engine.windows.emission.sessions import SessionEmitter
 from windowing.engine.windows.emission.sliding import SlidingEmitter
+from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.part import LanePart, ShardPart
 from windowing.model import Pipeline, Query
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
@@ -43,43 +45,46 @@ class Parts:
     """How the engine evaluates one class of windows.
 
     Attributes:
-        lane: makes a lane's part of a query.
-        shard: makes a shard's part of a query.
+        lane: the class of a lane's part of a query.
+        shard: the class of a shard's part of a query.
+        evaluation: what the two do together, and why.
     """
 
     lane: Callable[[Query, Pipeline], LanePart]
     shard: Callable[[Query, Pipeline], ShardPart]
+    evaluation: Evaluation
 
 
-def _lane_of_rows(query: Query, pipeline: Pipeline) -> LanePart:
+def _of_rows(window: Window) -> Parts:
+    if window.traits.order is Order.CANONICAL:
+        return Parts(RankedAssigner, RankedEmitter, evaluation.RANKED)
     # A row numbered by its lane is a record whose attribute is its number.
-    ranked = query.window.traits.order is Order.CANONICAL
-    return (RankedAssigner if ranked else SlidingAssigner)(query, pipeline)
+    shard = LandmarkEmitter if window.traits.cumulative else SlidingEmitter
+    return Parts(SlidingAssigner, shard, evaluation.NUMBERED)
 
 
-def _shard_of_rows(query: Query, pipeline: Pipeline) -> ShardPart:
-    if query.window.traits.order is Order.CANONICAL:
-        return RankedEmitter(query, pipeline)
-    cumulative = query.window.traits.cumulative
-    return (LandmarkEmitter if cumulative else SlidingEmitter)(query, pipeline)
+def _of_sessions(window: Window) -> Parts:
+    what = "rows of other keys" if window.traits.counts_arrivals else "time"
+    return Parts(SessionAssigner, SessionEmitter, evaluation.chained(what))
 
 
-PARTS: dict[type[Window], Parts] = {
-    Sliding: Parts(SlidingAssigner, SlidingEmitter),
-    Landmark: Parts(SlidingAssigner, LandmarkEmitter),
-    RowWindow: Parts(_lane_of_rows, _shard_of_rows),
-    SlideByTuple: Parts(DefinedAssigner, DefinedEmitter),
-    SlideByN: Parts(DefinedAssigner, DefinedEmitter),
-    SlideByRank: Parts(DefinedAssigner, DefinedEmitter),
-    Session: Parts(SessionAssigner, SessionEmitter),
-    Pairs: Parts(JoinAssigner, JoinEmitter),
+PARTS: dict[type[Window], Parts | Callable[[Window], Parts]] = {
+    Sliding: Parts(SlidingAssigner, SlidingEmitter, evaluation.SLICES),
+    Landmark: Parts(SlidingAssigner, LandmarkEmitter, evaluation.CUMULATIVE),
+    RowWindow: _of_rows,
+    SlideByTuple: Parts(DefinedAssigner, DefinedEmitter, evaluation.DEFINED),
+    SlideByN: Parts(DefinedAssigner, DefinedEmitter, evaluation.DEFINED),
+    SlideByRank: Parts(DefinedAssigner, DefinedEmitter, evaluation.DEFINED_BY_RANK),
+    Session: _of_sessions,
+    Pairs: Parts(JoinAssigner, JoinEmitter, evaluation.PAIRED),
 }
 """The one place that knows which class of windows is evaluated how."""
 
 
-def parts_of(query: Query) -> Parts:
-    """How a query is evaluated."""
-    return PARTS[known_class(query.window)]
+def parts_of(window: Window) -> Parts:
+    """Give the parts that evaluate a window."""
+    found = PARTS[known_class(window)]
+    return found if isinstance(found, Parts) else found(window)
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:

@@ -22,6 +22,7 @@ from windowing.engine.windows.assign.assigner import key_columns
 from windowing.engine.windows.assign.sliding import PARTIALS
 from windowing.engine.windows.emission.emitter import Results
 from windowing.engine.windows.emission.intervals import content
+from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline, Query
 from windowing.model.rules import WINDOWS_MAX
@@ -102,11 +103,7 @@ class SlidingEmitter:
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
         """The last window of each row's unit that no row can be of any more."""
-        late, behind_us = self._query.late, 0
-        if late.policy == "update":
-            # Late records of a window come before end + retention and wait one epoch at the most.
-            behind_us = min((self._query.retention_us or 0) + (late.every_us or 0), ENDED)
-        past_us = wids.lowered(after.of(units), behind_us)
+        past_us = wids.lowered(after.of(units), min(past_end(self._query), ENDED))
         return np.minimum(wids.ended_by(self._grid, past_us), ENDED - 1)
 
     def _ended_between(
