@@ -59,16 +59,11 @@ class Plan:
     shards: int
     idle_timeout_us: int | None
 
-    def flow(self, name: str) -> FlowPlan:
-        """Give the flow of a query.
-
-        Raises:
-            KeyError: the pipeline has no query of this name.
-        """
-        for flow in self.flows:
-            if flow.name == name:
-                return flow
-        raise KeyError(name)
+    @property
+    def timed(self) -> tuple[FlowPlan, ...]:
+        """The flows whose windows progress of event time closes, of all keys or of each."""
+        attribute = self.clocks[0].attribute
+        return tuple(flow for flow in self.flows if flow.clock.attribute == attribute)
 
 
 def plan_of(pipeline: Pipeline) -> Plan:

@@ -2,7 +2,7 @@
 
 State is a set of partial states, each naming the windows that it belongs to and, for late records,
 the epoch that releases it. What a shard emits when the stream's progress moves from P to P' is a
-function of that set, of P and of P' alone (`windowing.engine.windows.emission`): no counters, no
+function of that set, of P and of P' alone (`windowing.engine.windows.part`): no counters, no
 flags.
 
 A batch appends one delta (`windowing.engine.tables`); deltas are merged into the base, and what is
@@ -63,7 +63,7 @@ class Emission:
     """What one step gives to the sink.
 
     Attributes:
-        results: per query, rows as `windowing.engine.windows.emission` describes them.
+        results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
         early: per query, provisional rows, the same way.
         dead_letters, metrics: Arrow streams from the lanes, passed through.
     """

@@ -49,6 +49,11 @@ class LocalEngine:
 
     Args:
         pipeline: the pipeline to run.
+
+    Attributes:
+        plan: how it is run.
+        shard: what steps any of the shards: what tells them apart is their state.
+        output: what was emitted so far.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -59,6 +64,11 @@ class LocalEngine:
         self._shards = [(self.shard, MemoryStore()) for _ in range(self.plan.shards)]
         self._queries = {query.name: query for query in pipeline.queries}
         self.output = Output()
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """The lanes, by their number."""
+        return [lane for lane, _ in self._lanes]
 
     def feed(self, batch: Mapping[int, RawRows], wall_us: int | None = None) -> list[Emission]:
         """Take one batch; give what each shard emitted, which is in `output` already.

@@ -22,11 +22,11 @@ from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.state import StateStore
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
-class StreamRetention(SlidingAssigner):
+class StreamRetention(SlidingLanePart):
     """Lets go of what is older than the watermark less the retention."""
 
     def __init__(self, query: Query, pipeline: Pipeline, lane: RetentionLane) -> None:
@@ -37,7 +37,7 @@ class StreamRetention(SlidingAssigner):
         _, _, release = super()._waiting(progress_us, first, last_late)
         stood = np.full_like(progress_us, self._lane.stood_us)
         kept = wids.lowered(np.minimum(stood, progress_us), self._query.retention_us or 0)
-        first_late = np.maximum(first, wids.slide_of(self._query.window, kept))
+        first_late = np.maximum(first, self._numbering.open_from(kept))
         return first_late <= last_late, first_late, release
 
 
@@ -49,7 +49,7 @@ class RetentionLane(WatchingLane):
     def __init__(self, plan: Plan, watermark: Watermark, partition: int) -> None:
         super().__init__(plan, watermark, partition)
         for flow in plan.flows:
-            if type(self.parts[flow.name]) is SlidingAssigner:
+            if type(self.parts[flow.name]) is SlidingLanePart:
                 self.parts[flow.name] = StreamRetention(flow.query, plan.pipeline, self)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:

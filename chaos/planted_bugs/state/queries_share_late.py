@@ -13,7 +13,7 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from windowing.engine.plan import Plan
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -28,11 +28,11 @@ class SharingLane(PlantedLane):
     def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
         super().__init__(defect, plan, *args, **options)
         mode = plan.flows[0].query.late.mode
-        for assigner in self.parts.values():
-            if isinstance(assigner, SlidingAssigner):
-                query = assigner._query
+        for part in self.parts.values():
+            if isinstance(part, SlidingLanePart):
+                query = part._query
                 late = query.late.model_copy(update={"mode": mode})
-                assigner._query = query.model_copy(update={"late": late})
+                part._query = query.model_copy(update={"late": late})
 
 
 GUILTY = guilty(

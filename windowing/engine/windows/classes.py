@@ -1,8 +1,7 @@
 """The classes of windows that the engine has: for each, a lane's part and a shard's.
 
-A new class is a file in `windowing/engine/windows/assign/`, one in
-`windowing/engine/windows/emission/`, and a line here. The two agree on the tables of partial states
-that travel between them; nobody else looks into those.
+A new class is a file in `windowing/engine/windows/` with both parts, and a line here. The two agree
+on the tables of partial states that travel between them; nobody else looks into those.
 """
 
 from __future__ import annotations
@@ -14,20 +13,15 @@ import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.windows import evaluation
-from windowing.engine.windows.assign.defined import DefinedAssigner
-from windowing.engine.windows.assign.joins import JoinAssigner
-from windowing.engine.windows.assign.ranked import RankedAssigner
-from windowing.engine.windows.assign.sessions import SessionAssigner
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.chains import GAP, LAST
-from windowing.engine.windows.emission.defined import DefinedEmitter
-from windowing.engine.windows.emission.joins import JoinEmitter
-from windowing.engine.windows.emission.landmark import LandmarkEmitter
-from windowing.engine.windows.emission.ranked import RankedEmitter
-from windowing.engine.windows.emission.sessions import SessionEmitter
-from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.engine.windows.evaluation import Evaluation
+from windowing.engine.windows.join import JoinLanePart, JoinShardPart
+from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import LanePart, ShardPart
+from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
+from windowing.engine.windows.session import SessionLanePart, SessionShardPart
+from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.classes import known_class
@@ -57,26 +51,25 @@ class Parts:
 
 def _of_rows(window: Window) -> Parts:
     if window.traits.order is Order.CANONICAL:
-        return Parts(RankedAssigner, RankedEmitter, evaluation.RANKED)
+        return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED)
     # A row numbered by its lane is a record whose attribute is its number.
-    shard = LandmarkEmitter if window.traits.cumulative else SlidingEmitter
-    return Parts(SlidingAssigner, shard, evaluation.NUMBERED)
+    return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED)
 
 
 def _of_sessions(window: Window) -> Parts:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
-    return Parts(SessionAssigner, SessionEmitter, evaluation.chained(what))
+    return Parts(SessionLanePart, SessionShardPart, evaluation.chained(what))
 
 
 PARTS: dict[type[Window], Parts | Callable[[Window], Parts]] = {
-    Sliding: Parts(SlidingAssigner, SlidingEmitter, evaluation.SLICES),
-    Landmark: Parts(SlidingAssigner, LandmarkEmitter, evaluation.CUMULATIVE),
+    Sliding: Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES),
+    Landmark: Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE),
     RowWindow: _of_rows,
-    SlideByTuple: Parts(DefinedAssigner, DefinedEmitter, evaluation.DEFINED),
-    SlideByN: Parts(DefinedAssigner, DefinedEmitter, evaluation.DEFINED),
-    SlideByRank: Parts(DefinedAssigner, DefinedEmitter, evaluation.DEFINED_BY_RANK),
+    SlideByTuple: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED),
+    SlideByN: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED),
+    SlideByRank: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED_BY_RANK),
     Session: _of_sessions,
-    Pairs: Parts(JoinAssigner, JoinEmitter, evaluation.PAIRED),
+    Pairs: Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED),
 }
 """The one place that knows which class of windows is evaluated how."""
 
@@ -88,7 +81,7 @@ def parts_of(window: Window) -> Parts:
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
-    """Start and end of the window of each row that an emitter made."""
+    """Start and end of the window of each row that a shard's part made."""
     if query.window.traits.ends is Ends.DRAWN:
         # Their sum may leave 64 bits, as ends of other windows may.
         ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
