@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from windowing.explain.pipeline import explain
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 
-DATA = Path(__file__).parents[1] / "data" / "pipelines"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data" / "pipelines"
 
 SLICES = "SlidingLanePart, SlidingShardPart: partial states"
 BINS = "AtRecordsLanePart, AtRecordsShardPart: partial states"
@@ -122,6 +124,18 @@ def test_stages_of_spark_run_what_the_plan_says(name: str) -> None:
     for flow in plan_of(pipeline).flows:
         assert type(lanes.lane(0).parts[flow.name]) is flow.parts.lane
         assert type(shards.shard().parts[flow.name]) is flow.parts.shard
+
+
+@pytest.mark.parametrize("name", ["parts_of", "clock_of", "row_clock_of"])
+def test_nobody_else_decides(name: str) -> None:
+    """Whoever wants to know how a query is run reads the plan."""
+    asking = {
+        str(path.relative_to(ROOT))
+        for room in ("windowing", "jobs", "slackwater", "chaos", "conformance", "benchmarks")
+        for path in (ROOT / room).rglob("*.py")
+        if re.search(rf"(?<!def )\b{name}\(", path.read_text(encoding="utf-8"))
+    }
+    assert asking == {"windowing/engine/plan.py"}
 
 
 def _held(engine: LocalEngine) -> int:
