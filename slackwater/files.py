@@ -118,10 +118,10 @@ def verify(
     Without an output and a log, takes those of the pipeline's live run, or of `--run NAME`. A
     run's output is judged by the run's own copy of the file.
     """
+    from chaos.readers.catalogue import read_output
     from chaos.readers.log import behind
     from chaos.readers.output import read_files, read_tables
     from chaos.readers.postgres import read_postgres
-    from chaos.readers.reader import read_output
     from chaos.verdict.verify import verify as compare
     from chaos.verdict.verify import with_records
     from slackwater.judged import judged

@@ -27,7 +27,7 @@ from jobs.tools.tune_windows import closings, first_rows, grid_of, late_for_some
 from windowing.engine import wids
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.assign.assigner import key_columns
+from windowing.engine.windows.keys import key_columns
 from windowing.model import Pipeline, Query
 from windowing.model.progress.disorder import Disorder, Slack, SlackRows
 from windowing.model.rules import by_event_time

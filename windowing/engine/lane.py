@@ -98,7 +98,7 @@ class Lane:
         self._clocks = {
             clock: make_clock(clock, pipeline.source, partition) for clock in self._clock_ids
         }
-        self._assigners = {
+        self._lane_parts = {
             query.name: parts_of(query).lane(query, pipeline) for query in pipeline.queries
         }
 
@@ -125,9 +125,9 @@ class Lane:
             self._post_keys(clock, course, parcels)
         assigned = {}
         for query in self._pipeline.queries:
-            assigner = self._assigners[query.name]
-            assigned[query.name] = part = assigner.assign(self._scan(query, rows, courses))
-            assigner.post(part.tables, parcels)
+            part = self._lane_parts[query.name]
+            assigned[query.name] = found = part.assign(self._scan(query, rows, courses))
+            part.post(found.tables, parcels)
         home = parcels[self._partition % len(parcels)]
         dead = pl.concat([rows.dead, *(part.dead for part in assigned.values())])
         home.dead_letters = to_bytes(dead) if len(dead) else None
@@ -212,7 +212,7 @@ class Lane:
                 parcels[number].keys[clock.name] = to_bytes(part)
 
     def _scan(self, query: Query, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
-        """The chunk as a query's assigner sees it."""
+        """The chunk as a query's part sees it."""
         course, by_rows = courses[clock_of(query, self._pipeline.source)], row_clock_of(query)
         return Scan(
             partition=self._partition,

@@ -2,7 +2,7 @@
 
 State is a set of partial states, each naming the windows that it belongs to and, for late records,
 the epoch that releases it. What a shard emits when the stream's progress moves from P to P' is a
-function of that set, of P and of P' alone (`windowing.engine.windows.emission`): no counters, no
+function of that set, of P and of P' alone (`windowing.engine.windows.part`): no counters, no
 flags.
 
 A batch appends one delta (`windowing.engine.tables`); deltas are merged into the base, and what is
@@ -64,7 +64,7 @@ class Emission:
     """What one step gives to the sink.
 
     Attributes:
-        results: per query, rows as `windowing.engine.windows.emission` describes them.
+        results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
         early: per query, provisional rows, the same way.
         dead_letters, metrics: Arrow streams from the lanes, passed through.
     """
@@ -88,7 +88,7 @@ class Shard:
         self._pipeline = pipeline
         self.compact_after = compact_after
         self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
-        self._emitters = {
+        self._shard_parts = {
             query.name: parts_of(query).shard(query, pipeline) for query in pipeline.queries
         }
         source = pipeline.source
@@ -98,11 +98,11 @@ class Shard:
             else IdleLanes(source.idle_timeout_us, source.partitions)
         )
         self._early = {
-            query.name: EarlyRows(query, emitter)
+            query.name: EarlyRows(query, part)
             for query in pipeline.queries
             if query.early is not None or self._idle is not None
             # Pipelines whose windows do not are refused when their file is read.
-            if isinstance(emitter := self._emitters[query.name], ShowsOpenWindows)
+            if isinstance(part := self._shard_parts[query.name], ShowsOpenWindows)
         }
         self._entries_max = {
             query.name: query.entries_max
@@ -145,7 +145,7 @@ class Shard:
         self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
         if state.deltas >= 4 * self.compact_after:
-            self._compact(store, state, tables.read(store, self._emitters), after)
+            self._compact(store, state, tables.read(store, self._shard_parts), after)
         store.put(_HEAD, STATE.encode(state))
         return emission
 
@@ -158,7 +158,7 @@ class Shard:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         after = self._progress(store, self._load(store))
-        held = self._retained(tables.read(store, self._emitters), after)
+        held = self._retained(tables.read(store, self._shard_parts), after)
         return {
             query: {name: Accumulators.trimmed(frame) for name, frame in parts.items()}
             for query, parts in held.items()
@@ -273,17 +273,17 @@ class Shard:
             return
         # Who reads much of the state may as well tidy it up.
         tidy = state.deltas >= self.compact_after
-        held = tables.read(store, self._emitters if tidy else due)
+        held = tables.read(store, self._shard_parts if tidy else due)
         for query in due:
             if query not in held:
                 # All of it was let go.
                 state.due_us[query] = ENDED
                 continue
-            emitter, clock = self._emitters[query], self._clocks[query]
-            rows = emitter.rows(held[query], before[clock], after[clock])
+            part, clock = self._shard_parts[query], self._clocks[query]
+            rows = part.rows(held[query], before[clock], after[clock])
             if len(rows):
                 emission.results[query] = rows
-            state.due_us[query] = emitter.next_due_us(held[query], after[clock])
+            state.due_us[query] = part.next_due_us(held[query], after[clock])
         if tidy:
             self._compact(store, state, held, after)
 
@@ -309,7 +309,7 @@ class Shard:
         """Refuse a batch that needs more state than a query may have; first make room."""
         if not self._entries_max or not self._too_many(store):
             return
-        self._compact(store, state, tables.read(store, self._emitters), after)
+        self._compact(store, state, tables.read(store, self._shard_parts), after)
         for query, entries in self._too_many(store).items():
             msg = (
                 f"query {query}: a shard would hold {entries} partial states, and retention allows "
@@ -339,7 +339,7 @@ class Shard:
         self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]
     ) -> dict[str, Tables]:
         return {
-            query: self._emitters[query].retained(part, after[self._clocks[query]])
+            query: self._shard_parts[query].retained(part, after[self._clocks[query]])
             for query, part in held.items()
         }
 

@@ -21,11 +21,11 @@ from windowing.engine.lane import Lane, LaneState
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.state import StateStore
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
-class StreamRetention(SlidingAssigner):
+class StreamRetention(SlidingLanePart):
     """Lets go of what is older than the watermark less the retention."""
 
     def __init__(self, query: Query, pipeline: Pipeline, lane: RetentionLane) -> None:
@@ -36,7 +36,7 @@ class StreamRetention(SlidingAssigner):
         _, _, release = super()._waiting(progress_us, first, last_late)
         stood = np.full_like(progress_us, self._lane.stood_us)
         kept = wids.lowered(np.minimum(stood, progress_us), self._query.retention_us or 0)
-        first_late = np.maximum(first, wids.slide_of(self._query.window, kept))
+        first_late = np.maximum(first, self._numbering.open_from(kept))
         return first_late <= last_late, first_late, release
 
 
@@ -48,8 +48,8 @@ class RetentionLane(WatchingLane):
     def __init__(self, pipeline: Pipeline, watermark: Watermark, partition: int) -> None:
         super().__init__(pipeline, watermark, partition)
         for query in pipeline.queries:
-            if type(self._assigners[query.name]) is SlidingAssigner:
-                self._assigners[query.name] = StreamRetention(query, pipeline, self)
+            if type(self._lane_parts[query.name]) is SlidingLanePart:
+                self._lane_parts[query.name] = StreamRetention(query, pipeline, self)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         course = super()._run(clock, rows, state, store)

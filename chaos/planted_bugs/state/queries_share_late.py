@@ -12,7 +12,7 @@ from typing import Any
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -27,11 +27,11 @@ class SharingLane(PlantedLane):
     def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
         super().__init__(defect, pipeline, *args, **options)
         mode = pipeline.queries[0].late.mode
-        for assigner in self._assigners.values():
-            if isinstance(assigner, SlidingAssigner):
-                query = assigner._query
+        for part in self._lane_parts.values():
+            if isinstance(part, SlidingLanePart):
+                query = part._query
                 late = query.late.model_copy(update={"mode": mode})
-                assigner._query = query.model_copy(update={"late": late})
+                part._query = query.model_copy(update={"late": late})
 
 
 GUILTY = guilty(
