@@ -1,17 +1,20 @@
 """The classes of windows that the engine has: for each, a lane's part and a shard's.
 
 A new class is a file in `windowing/engine/windows/` with both parts, and a line here. The two agree
-on the tables of partial states that travel between them; nobody else looks into those.
+on the tables of partial states that travel between them; nobody else looks into those. A user's
+class registers its own (`window_parts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.wids import Numbering
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.chains import GAP, LAST
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart
@@ -21,15 +24,14 @@ from windowing.engine.windows.rows import lane_of_rows, shard_of_rows
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
 from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
+from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
-from windowing.model.windows.classes import known_class
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.own import OwnWindow, missing_plugin
 from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.traits import Ends
-from windowing.model.windows.window import Window
 
 
 @dataclass(frozen=True)
@@ -39,35 +41,90 @@ class Parts:
     Attributes:
         lane: makes a lane's part of a query.
         shard: makes a shard's part of a query.
+        extents: give start and end of the window of each row that a shard's part made.
     """
 
     lane: Callable[[Query, Pipeline], LanePart]
     shard: Callable[[Query, Pipeline], ShardPart]
+    extents: Callable[[Query, pl.DataFrame], list[tuple[int, int]]]
 
 
-PARTS: dict[type[Window], Parts] = {
-    Sliding: Parts(SlidingLanePart, SlidingShardPart),
-    Landmark: Parts(SlidingLanePart, LandmarkShardPart),
-    RowWindow: Parts(lane_of_rows, shard_of_rows),
-    SlideByTuple: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    SlideByN: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    SlideByRank: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    Session: Parts(SessionLanePart, SessionShardPart),
-    Pairs: Parts(JoinLanePart, JoinShardPart),
-}
-"""The one place that knows which class of windows is evaluated how."""
+PARTS: Final = Registry[Parts]("window_parts", "window_parts")
+"""The one place that knows which class of windows is evaluated how, by kind."""
+
+_Class = TypeVar("_Class", bound=Callable[[Any], Numbering])
+
+
+def window_parts(kind: str) -> Callable[[_Class], _Class]:
+    """Register the decorated class as the numbering of a user's windows.
+
+    Partial states, late epochs and rows are then as those of sliding windows. The class is given
+    what the package makes of the clauses (`windowing.model.windows.registry.window`). Who needs
+    other parts adds these to `PARTS`; open windows must be shown by them
+    (`windowing.engine.windows.part.ShowsOpenWindows`).
+
+    Raises:
+        PluginError: another has this kind.
+    """
+
+    def register(class_: _Class) -> _Class:
+        def numbering(query: Query) -> Numbering:
+            assert isinstance(query.window, OwnWindow)  # noqa: S101 - of no other kind
+            return class_(query.window.made())
+
+        parts = Parts(
+            lambda query, pipeline: SlidingLanePart(query, pipeline, numbering(query)),
+            lambda query, pipeline: SlidingShardPart(query, pipeline, numbering(query)),
+            lambda query, rows: _extents_of(numbering(query), rows),
+        )
+        PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
+        return class_
+
+    return register
 
 
 def parts_of(query: Query) -> Parts:
-    """How a query is evaluated."""
-    return PARTS[known_class(query.window)]
+    """How a query is evaluated.
+
+    Raises:
+        PluginError: its windows are a plug-in's, which cannot be imported.
+    """
+    kind = query.window.kind
+    if kind not in PARTS:
+        raise missing_plugin("window_parts", kind)
+    return PARTS[kind]
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that a shard's part made."""
-    if query.window.traits.ends is Ends.DRAWN:
-        # Their sum may leave 64 bits, as ends of other windows may.
-        ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
-        starts = rows["window_id"].to_list()
-        return [(start, sum(end)) for start, end in zip(starts, ends, strict=True)]
-    return [wids.bounds_of(query.window, wid) for wid in rows["window_id"]]
+    return parts_of(query).extents(query, rows)
+
+
+def _extents_of(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    return [numbering.bounds(wid) for wid in rows["window_id"]]
+
+
+def _numbered(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    return _extents_of(wids.grid(query.window), rows)
+
+
+def _drawn(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    """Start and end where each row brings its own."""
+    del query
+    # Their sum may leave 64 bits, as ends of other windows may.
+    ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
+    return [(start, sum(end)) for start, end in zip(rows["window_id"].to_list(), ends, strict=True)]
+
+
+_AT_RECORDS = Parts(AtRecordsLanePart, AtRecordsShardPart, _numbered)
+for _class, _parts in (
+    (Sliding, Parts(SlidingLanePart, SlidingShardPart, _numbered)),
+    (Landmark, Parts(SlidingLanePart, LandmarkShardPart, _numbered)),
+    (RowWindow, Parts(lane_of_rows, shard_of_rows, _numbered)),
+    (SlideByTuple, _AT_RECORDS),
+    (SlideByN, _AT_RECORDS),
+    (SlideByRank, _AT_RECORDS),
+    (Session, Parts(SessionLanePart, SessionShardPart, _drawn)),
+    (Pairs, Parts(JoinLanePart, JoinShardPart, _drawn)),
+):
+    PARTS.add(_class.kind, _parts, f"{__name__}.{_class.__name__}")

@@ -16,6 +16,7 @@ from windowing.model.progress.disorder import Slack
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import SlideByRank
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.own import OwnWindow
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -90,6 +91,15 @@ def evaluation_of(query: Query, pipeline: Pipeline) -> Evaluation:
             )
         case Session():
             return _sessions(window)
+        case OwnWindow():
+            return Evaluation(
+                "CF",
+                "context free: the record alone tells its windows",
+                "slices, pre-aggregated in the lane; a closing window merges its slices",
+                f"{window.kind} says which windows a value lies in, and where these end",
+                None,
+                "sets of windows that records share, as long as these can still change",
+            )
     return _by_record(window)
 
 
