@@ -44,11 +44,16 @@ def us(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1_000_000
 
 
-def rows_of(text: str) -> list[tuple[int, int, int, int]]:
+def records() -> RawRows:
     values = [f'{{"ts":"{ts}:00Z","k":"a"}}'.encode() for ts in LOG]
     nothing = [None] * len(values)
-    raw = RawRows(offsets=[*range(len(values))], values=values, controls=nothing, append_us=nothing)
-    output = local.run(parse_pipeline(text), [{0: raw}])
+    return RawRows(
+        offsets=[*range(len(values))], values=values, controls=nothing, append_us=nothing
+    )
+
+
+def rows_of(text: str) -> list[tuple[int, int, int, int]]:
+    output = local.run(parse_pipeline(text), [{0: records()}])
     return [(r.window_id, r.window_start_us, r.window_end_us, r.records) for r in output.rows]
 
 

@@ -4,7 +4,7 @@ Such a window is spelled `{months: {shift: 1 hour}, wattr: ts}`, with `pattr` wh
 kind is known by the plug-ins that are declared, and the rest needs no code: so reading a file runs
 none. What the package makes of the clauses is asked for when a run is submitted, and later.
 
-Source: as of `windowing/adr/0018-a-window-of-ones-own.md`.
+Source: as of `windowing/adr/0019-a-window-of-ones-own.md`.
 """
 
 from __future__ import annotations
