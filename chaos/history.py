@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-Kind = Literal[
+EntryKind = Literal[
     "start",  # of the run: plan, seed, commit
     "sent",  # records were appended to the topic: total
     "begun",  # a batch was planned: batch
@@ -41,7 +41,7 @@ class Entry:
     """
 
     at_s: float
-    kind: Kind
+    kind: EntryKind
     facts: dict[str, Any]
 
     def __getitem__(self, name: str) -> Any:
@@ -60,7 +60,7 @@ class History:
     entries: list[Entry] = field(default_factory=list)
     path: Path | None = None
 
-    def note(self, at_s: float, kind: Kind, **facts: Any) -> Entry:
+    def note(self, at_s: float, kind: EntryKind, **facts: Any) -> Entry:
         """Append an entry."""
         entry = Entry(round(at_s, 3), kind, facts)
         self.entries.append(entry)
@@ -69,7 +69,7 @@ class History:
                 file.write(json.dumps({"at_s": entry.at_s, "kind": kind, **facts}) + "\n")
         return entry
 
-    def of(self, *kinds: Kind) -> Iterator[Entry]:
+    def of(self, *kinds: EntryKind) -> Iterator[Entry]:
         """The entries of some kinds, oldest first."""
         return (entry for entry in self.entries if entry.kind in kinds)
 
@@ -84,7 +84,7 @@ def read_history(path: str | Path) -> History:
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         facts = json.loads(line)
         kind = facts.pop("kind", None)
-        if kind not in get_args(Kind) or "at_s" not in facts:
+        if kind not in get_args(EntryKind) or "at_s" not in facts:
             msg = f"{path}:{number}: not an entry of a history: it needs at_s and a known kind"
             raise ValueError(msg)
         entries.append(Entry(facts.pop("at_s"), kind, facts))

@@ -88,7 +88,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Step(_Model):
+class PlannedFault(_Model):
     """One fault of a plan.
 
     Attributes:
@@ -106,7 +106,7 @@ class Step(_Model):
     expect: Expected | None = None
 
     @model_validator(mode="after")
-    def _parameters(self) -> Step:
+    def _parameters(self) -> PlannedFault:
         about = FAULTS[self.fault]
         given = {name for name, field in _PARAMETERS.items() if getattr(self, field) is not None}
         if wrong := sorted(given - set(about.takes)):
@@ -156,7 +156,7 @@ class Plan(_Model):
     pipeline: FileName
     brokers: Literal[1, 3] = 1
     workload: Workload
-    faults: Annotated[tuple[Step, ...], Field(min_length=1)]
+    faults: Annotated[tuple[PlannedFault, ...], Field(min_length=1)]
     order: Literal["listed", "seeded"] = "listed"
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     jitter_us: Wait = Field(default=1_000_000, alias="jitter")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from chaos.ordeal import Ordeal
-    from chaos.simulator.simulate import Report
+    from chaos.job_under_test import JobUnderTest
+    from chaos.simulator.simulate import SimulationReport
     from infra.endpoints import Endpoints
 
 
@@ -62,14 +62,14 @@ class Chaos:
 
     def __init__(self, request: pytest.FixtureRequest, folder: Path) -> None:
         self._request, self._folder = request, folder
-        self._jobs: list[Ordeal] = []
+        self._jobs: list[JobUnderTest] = []
 
     @property
     def seed(self) -> int:
         """What `--chaos-seed` says."""
         return int(self._request.config.getoption("--chaos-seed"))
 
-    def simulate(self, pipeline: str | Path, *, runs: int = 100) -> Report:
+    def simulate(self, pipeline: str | Path, *, runs: int = 100) -> SimulationReport:
         """Run a pipeline on random logs through simulated crashes; needs no stack.
 
         Args:
@@ -82,7 +82,9 @@ class Chaos:
         text = load_pipeline(pipeline).text
         return simulate(runs, self.seed, pipeline_text=text, keep=self._folder)
 
-    def job(self, pipeline: str | Path, events: str | Path, *, max_offsets: int = 500) -> Ordeal:
+    def job(
+        self, pipeline: str | Path, events: str | Path, *, max_offsets: int = 500
+    ) -> JobUnderTest:
         """Run a pipeline over a file of events on the real stack, ready to be hurt.
 
         When it is finished, its report stands in `job.report`: the page of `slackwater chaos run`.
@@ -92,11 +94,11 @@ class Chaos:
             events: its log, EVENTS.jsonl or a value a line; sent to a topic of the job's own.
             max_offsets: offsets per batch; few enough that the job lives long enough.
         """
-        from chaos.ordeal import Ordeal
+        from chaos.job_under_test import JobUnderTest
         from infra.layout import Layout
 
         endpoints: Endpoints = self._request.getfixturevalue("slackwater_stack")
-        job = Ordeal(
+        job = JobUnderTest(
             Path(pipeline),
             Path(events),
             Layout(endpoints.state_dir),

@@ -14,7 +14,7 @@ from typing import Final
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from chaos.control.reach import EFFECT_S, STOPPED_S, await_that, gone, mount_refusal
+from chaos.control.node_control import EFFECT_S, STOPPED_S, await_that, gone, mount_refusal
 from chaos.errors import FaultDidNotApply, Unsupported
 from infra.containers.stack import ContainerStack
 from infra.process import ProcessId
@@ -39,7 +39,7 @@ class Contained(ProcessId):
 
 
 @dataclass(frozen=True)
-class ContainerReach:
+class ContainerNodeControl:
     """Kill, pause and disconnect of containers; signals to processes inside them.
 
     Attributes:
@@ -56,7 +56,7 @@ class ContainerReach:
             raise FaultDidNotApply(msg)
         return Contained(int(state["Pid"]), 0.0, name, whole=True)
 
-    def offspring(self, name: str) -> list[ClusterProcess]:
+    def children(self, name: str) -> list[ClusterProcess]:
         """What runs in the container, as seen from inside."""
         if self._container(name).attrs["State"]["Status"] != "running":
             return []
@@ -129,7 +129,7 @@ class ContainerReach:
             return bool(self._container(victim.container).attrs["State"]["Paused"])
         return self._state(victim) == "stopped"
 
-    def cut_off(self, name: str) -> str:
+    def disconnect(self, name: str) -> str:
         """Disconnect the container, seen to be on no network of the session."""
         self.daemon(name)
         self.stack.session.disconnect(name)
@@ -138,7 +138,7 @@ class ContainerReach:
             raise FaultDidNotApply(msg)
         return f"container {name} is off its network"
 
-    def join(self, name: str) -> str:
+    def reconnect(self, name: str) -> str:
         """Connect the container again."""
         if self.stack.session.is_connected(name):
             return f"container {name} was never cut off"
@@ -151,14 +151,14 @@ class ContainerReach:
         self._iptables(name, "-A", "INPUT", *drop)
         return f"container {name} loses {share:.0%} of what comes in"
 
-    def keep_packets(self, name: str) -> int:
+    def restore_packets(self, name: str) -> int:
         """Take the rule away; its counter says how many packets it dropped."""
         listed = self._iptables(name, "-L", "INPUT", "-v", "-x", "-n").splitlines()
         dropped = sum(int(line.split()[0]) for line in listed if " DROP " in line)
         self._iptables(name, "-F", "INPUT")
         return dropped
 
-    def refuses_mounts(self, folder: Path) -> str:
+    def mount_refusal(self, folder: Path) -> str:
         """Whether a file system that we mount shows in the containers: tried, and seen."""
         if refusal := mount_refusal():
             return refusal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra import kafka
 from infra.errors import NotReady
@@ -13,9 +13,9 @@ from infra.ports import answers
 from infra.process import ProcessId
 
 
-def draw_broker(scene: Scene) -> tuple[str, int]:
+def draw_broker(context: FaultContext) -> tuple[str, int]:
     """Draw a broker: the name of its daemon, and its port."""
-    return scene.rng.choice(list(scene.endpoints.brokers.items()))
+    return context.rng.choice(list(context.endpoints.brokers.items()))
 
 
 def still_answers(port: int) -> bool:
@@ -44,18 +44,18 @@ class KillBroker:
 
     hold_s: float = 5.0
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Kill it, and see that nothing answers any more."""
-        name, port = draw_broker(scene)
-        gone = scene.reach.kill(scene.reach.daemon(name))
+        name, port = draw_broker(context)
+        gone = context.nodes.kill(context.nodes.daemon(name))
         if answers(port):
             msg = f"the broker, {gone}, but something answers on its port {port}"
             raise FaultDidNotApply(msg)
         return f"the broker, {gone}, nothing answers on its port"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Start it again, and wait until it answers."""
-        scene.restart("kafka")
+        context.restart("kafka")
         return "the broker answers again"
 
 
@@ -71,20 +71,20 @@ class PauseBroker:
     hold_s: float = 10.0
     _paused: ProcessId | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Pause it, and see that a request stays unanswered."""
-        name, port = draw_broker(scene)
-        self._paused = scene.reach.daemon(name)
-        stopped = scene.reach.pause(self._paused)
+        name, port = draw_broker(context)
+        self._paused = context.nodes.daemon(name)
+        stopped = context.nodes.pause(self._paused)
         if still_answers(port):
             msg = f"the broker, {stopped}, but it answers requests"
             raise FaultDidNotApply(msg)
         return f"the broker, {stopped}, and a request stays unanswered"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Let it go on, and wait until it answers."""
         if self._paused is None:
             return "nothing was paused"
-        evidence = scene.reach.resume(self._paused)
-        scene.restart("kafka")
+        evidence = context.nodes.resume(self._paused)
+        context.restart("kafka")
         return f"the broker answers again, {evidence}"

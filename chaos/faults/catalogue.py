@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-from chaos.faults.fault import Attack
+from chaos.faults.fault import Fault
 from chaos.faults.kind import FAULTS, FIELDS
 
 __all__ = ["FAULTS", "fault_named"]
@@ -20,7 +20,7 @@ for _module in _MODULES:
     import_module(f"chaos.faults.{_module}")
 
 
-def fault_named(name: str, *, hold_s: float | None = None, records: int | None = None) -> Attack:
+def fault_named(name: str, *, hold_s: float | None = None, records: int | None = None) -> Fault:
     """Make a fault ready to strike.
 
     Args:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 
 _DONE_AGAIN_S = 600.0
@@ -30,10 +30,12 @@ class LoseLastCommit:
     hold_s: float = 0.0
     _lost: Path | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Stop the job and delete the newest entry of its commit log."""
-        scene.stop_job()
-        commits = [path for path in (scene.checkpoint / "commits").glob("*") if path.name.isdigit()]
+        context.stop_job()
+        commits = [
+            path for path in (context.checkpoint / "commits").glob("*") if path.name.isdigit()
+        ]
         if len(commits) < 2:
             msg = f"{len(commits)} batches are committed: with two or more, one can be lost"
             raise FaultDidNotApply(msg)
@@ -43,13 +45,13 @@ class LoseLastCommit:
         self._lost = lost
         return f"commits/{lost.name} is deleted"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Submit the job again, and see the batch committed a second time.
 
         Raises:
             FaultDidNotApply: the batch was not run again.
         """
-        scene.submit_job()
+        context.submit_job()
         lost = self._lost
         if lost is None:
             return "job submitted again"

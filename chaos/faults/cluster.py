@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from chaos.control.reach import LocalReach, Reach, await_that
+from chaos.control.node_control import LocalNodeControl, NodeControl, await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra import spark, spark_rest
 from infra.errors import NotReady
@@ -46,9 +46,9 @@ def kill_executor(layout: Layout | None = None) -> tuple[str, str]:
     Raises:
         FaultDidNotApply: there is no executor, or it is still there.
     """
-    reach = LocalReach(layout or default_layout())
-    victim = _youngest("executor", reach)
-    evidence = reach.kill(victim.process)
+    nodes = LocalNodeControl(layout or default_layout())
+    victim = _youngest("executor", nodes)
+    evidence = nodes.kill(victim.process)
     return "kill executor", f"executor {victim.executor}, {evidence}"
 
 
@@ -58,9 +58,9 @@ def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
     Raises:
         FaultDidNotApply: there is no driver, or it is still there.
     """
-    reach = LocalReach(layout or default_layout())
-    victim = _youngest("driver", reach)
-    return "kill driver", f"{victim.job}, {reach.kill(victim.process)}"
+    nodes = LocalNodeControl(layout or default_layout())
+    victim = _youngest("driver", nodes)
+    return "kill driver", f"{victim.job}, {nodes.kill(victim.process)}"
 
 
 @dataclass
@@ -74,12 +74,12 @@ class _KillProcess:
     kind: ClassVar[Kind]
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Kill one, drawn from all of them."""
-        victim = _draw(self.kind, scene)
-        return f"{_name(victim)}, {scene.reach.kill(victim.process)}"
+        victim = _draw(self.kind, context)
+        return f"{_name(victim)}, {context.nodes.kill(victim.process)}"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Spark does it."""
         return "left to the cluster"
 
@@ -109,13 +109,13 @@ class PauseExecutor:
     _victim: ClusterProcess | None = field(default=None, init=False)
     _others: frozenset[ProcessId] = field(default=frozenset(), init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Pause one, drawn from all of them."""
-        self._others = frozenset(one.process for one in processes("executor", scene.reach))
-        self._victim = _draw("executor", scene)
-        return f"{_name(self._victim)}, {scene.reach.pause(self._victim.process)}"
+        self._others = frozenset(one.process for one in processes("executor", context.nodes))
+        self._victim = _draw("executor", context)
+        return f"{_name(self._victim)}, {context.nodes.pause(self._victim.process)}"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """See it replaced, then let it go on if it is still there.
 
         Raises:
@@ -125,18 +125,18 @@ class PauseExecutor:
             return "nothing was paused"
         victim = self._victim.process
         try:
-            if not scene.reach.is_alive(victim) or self._replaced(scene):
+            if not context.nodes.is_alive(victim) or self._replaced(context):
                 return f"given up by the cluster after {HEARTBEAT_S:.0f} s of silence"
-            still = "stopped" if scene.reach.is_paused(victim) else "running"
+            still = "stopped" if context.nodes.is_paused(victim) else "running"
             msg = f"{_name(self._victim)} was not given up: it is {still}, nothing replaced it"
             raise FaultDidNotApply(msg)
         finally:
-            scene.reach.resume(victim)
+            context.nodes.resume(victim)
 
-    def _replaced(self, scene: Scene) -> bool:
+    def _replaced(self, context: FaultContext) -> bool:
         def another() -> bool:
-            living = {one.process for one in processes("executor", scene.reach)}
-            gone = self._victim is not None and not scene.reach.is_alive(self._victim.process)
+            living = {one.process for one in processes("executor", context.nodes)}
+            gone = self._victim is not None and not context.nodes.is_alive(self._victim.process)
             return bool(living - self._others) or gone
 
         return await_that(another, NOTICED_S)
@@ -169,39 +169,39 @@ class KillSparkWorker:
 
     hold_s: float = 5.0
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Kill one, drawn from those that have work, and see the master miss it."""
-        daemon, process, offspring = busy_worker(scene)
-        gone = scene.reach.kill(process)
-        if not await_that(lambda: alive_workers(scene) < len(WORKERS), NOTICED_S):
+        daemon, process, children = busy_worker(context)
+        gone = context.nodes.kill(process)
+        if not await_that(lambda: alive_workers(context) < len(WORKERS), NOTICED_S):
             msg = f"{daemon}, {gone}, but the master has not noticed for {NOTICED_S:.0f} s"
             raise FaultDidNotApply(msg)
-        return f"{daemon} with {offspring} processes, {gone}, and the master knows"
+        return f"{daemon} with {children} processes, {gone}, and the master knows"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Start it again."""
-        scene.restart("spark")
+        context.restart("spark")
         return "worker started again"
 
 
-def alive_workers(scene: Scene) -> int:
+def alive_workers(context: FaultContext) -> int:
     """How many workers the master counts; all of them where it does not answer."""
     try:
-        return spark.alive_workers(scene.endpoints.spark_ui)
+        return spark.alive_workers(context.endpoints.spark_ui)
     except NotReady:
         return len(WORKERS)  # no answer is no evidence
 
 
-def living_drivers(scene: Scene) -> list[str]:
+def living_drivers(context: FaultContext) -> list[str]:
     """The submissions that the master takes for alive."""
-    found = spark_rest.list_drivers(scene.endpoints)
+    found = spark_rest.list_drivers(context.endpoints)
     return sorted(one.submission_id for one in found if one.state in spark_rest.ALIVE)
 
 
 # --- victims -----------------------------------------------------------------------------------
 
 
-def busy_worker(scene: Scene) -> tuple[str, ProcessId, int]:
+def busy_worker(context: FaultContext) -> tuple[str, ProcessId, int]:
     """Draw a worker that runs executors: its name, its process, and how many it has started.
 
     Raises:
@@ -209,40 +209,40 @@ def busy_worker(scene: Scene) -> tuple[str, ProcessId, int]:
     """
     found = []
     for daemon in WORKERS:
-        process = scene.reach.daemon(daemon)
-        family = scene.reach.offspring(daemon)
+        process = context.nodes.daemon(daemon)
+        family = context.nodes.children(daemon)
         if any(one.kind == "executor" for one in family):
             found.append((daemon, process, len(family)))
     if not found:
         msg = "no worker runs an executor: is a job running?"
         raise FaultDidNotApply(msg)
-    return scene.rng.choice(found)
+    return context.rng.choice(found)
 
 
-def processes(kind: Kind, reach: Reach) -> list[ClusterProcess]:
+def processes(kind: Kind, nodes: NodeControl) -> list[ClusterProcess]:
     """The processes of a kind that the cluster's workers run now, oldest first."""
-    found = [one for daemon in WORKERS for one in reach.offspring(daemon) if one.kind == kind]
+    found = [one for daemon in WORKERS for one in nodes.children(daemon) if one.kind == kind]
     return sorted(found, key=lambda one: (one.process.started, one.process.pid))
 
 
-def _required(kind: Kind, reach: Reach) -> list[ClusterProcess]:
-    found = processes(kind, reach)
+def _required(kind: Kind, nodes: NodeControl) -> list[ClusterProcess]:
+    found = processes(kind, nodes)
     if not found:
         msg = f"no {kind} runs under the Spark workers: is a job running?"
         raise FaultDidNotApply(msg)
     return found
 
 
-def _youngest(kind: Kind, reach: Reach) -> ClusterProcess:
-    return _required(kind, reach)[-1]
+def _youngest(kind: Kind, nodes: NodeControl) -> ClusterProcess:
+    return _required(kind, nodes)[-1]
 
 
-def _draw(kind: Kind, scene: Scene) -> ClusterProcess:
+def _draw(kind: Kind, context: FaultContext) -> ClusterProcess:
     """Draw a victim; of Python workers, one that is at work now if any is."""
-    candidates = _required(kind, scene.reach)
+    candidates = _required(kind, context.nodes)
     if kind == "python-worker":
         candidates = _at_work(candidates) or candidates
-    return _choose(candidates, scene.rng)
+    return _choose(candidates, context.rng)
 
 
 def _choose(candidates: Sequence[ClusterProcess], rng: random.Random) -> ClusterProcess:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Named, Scene
+from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import Suggestion, fault
 from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
@@ -49,33 +49,33 @@ class _DamagedFile:
     hold_s: float = 0.0
     _backup: Backup | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Stop the job, damage the file, submit the job, and hear what it says."""
-        scene.stop_job()
-        victim = _victim(self.what, scene)
+        context.stop_job()
+        victim = _victim(self.what, context)
         if self.how == "delete":
             self._backup = Backup([victim, _sum_of(victim)])
             self._backup.delete()
         else:
             self._backup = Backup([victim])
             _turn_over(victim)
-        scene.submit_job()
-        said = await_job_error(scene)
-        scene.named.append(Named((victim.name,), said))
+        context.submit_job()
+        said = await_job_error(context)
+        context.losses.append(ReportedLoss((victim.name,), said))
         told = "the job stopped" if said else "the job went on without it"
         done = "is deleted" if self.how == "delete" else "is corrupt"
-        return f"{victim.relative_to(scene.checkpoint)} {done}; {told}"
+        return f"{victim.relative_to(context.checkpoint)} {done}; {told}"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Put the file back, and submit the job."""
         if self._backup is None:
-            scene.submit_job()
+            context.submit_job()
             return "job submitted again"
-        if scene.job_error() is None:
+        if context.job_error() is None:
             self._backup.forget()
             return "nothing to put back: the job runs"
         self._backup.restore()
-        scene.submit_job()
+        context.submit_job()
         return "file put back, job submitted again"
 
 
@@ -140,49 +140,49 @@ class CorruptOffsets(_DamagedFile):
 
 @fault("rewind_offsets", back_s=100, ends="cure", least_after=2, one_topic=True)
 @dataclass
-class RewoundOffsets:
+class RewindOffsets:
     """Set the offsets of the last batch back, so that the next one reads records a second time."""
 
     hold_s: float = 0.0
     _backup: Backup | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Stop the job, change its offset log, submit the job, and hear what it says."""
-        scene.stop_job()
-        batches, now = committed_offsets(scene.checkpoint)
+        context.stop_job()
+        batches, now = committed_offsets(context.checkpoint)
         if batches < 2:
             msg = f"{batches} batches are committed: with two or more, one can be rewound"
             raise FaultDidNotApply(msg)
-        plans = scene.checkpoint / "offsets"
+        plans = context.checkpoint / "offsets"
         # A batch that is planned already would keep its own beginning.
         later = [path for path in plans.iterdir() if _number(path) >= batches]
         last = plans / str(batches - 1)
         self._backup = Backup([last, _sum_of(last), *later])
         head, ends = last.read_text(encoding="utf-8").rsplit("\n", 1)
         back = json.loads((plans / str(batches - 2)).read_text(encoding="utf-8").split("\n")[-1])
-        topic = scene.topic
+        topic = context.topic
         moved = sorted(lane for lane in now if back[topic].get(str(lane), 0) < now[lane])
-        lane = scene.rng.choice(moved)
+        lane = context.rng.choice(moved)
         changed = json.loads(ends)
         changed[topic][str(lane)] = first = back[topic].get(str(lane), 0)
         self._backup.delete()
         last.write_text(f"{head}\n{json.dumps(changed)}", encoding="utf-8")
-        scene.submit_job()
-        said = await_job_error(scene)
+        context.submit_job()
+        said = await_job_error(context)
         if said is None:
             msg = f"partition {lane} was set back to {first}, and the job said nothing"
             raise FaultDidNotApply(msg)
-        scene.named.append(Named((f"{topic}/{lane}", str(first)), said))
+        context.losses.append(ReportedLoss((f"{topic}/{lane}", str(first)), said))
         return f"partition {lane} is set back from {now[lane]} to {first}; the job stopped"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Put the offset log back as it was, and submit the job."""
         if self._backup is not None:
-            for path in (scene.checkpoint / "offsets").iterdir():
+            for path in (context.checkpoint / "offsets").iterdir():
                 if _number(path) > self._backup.newest:
                     path.unlink()  # planned from the wrong place, and never carried out
             self._backup.restore()
-        scene.submit_job()
+        context.submit_job()
         return "offset log put back, job submitted again"
 
 
@@ -219,49 +219,49 @@ class Backup:
             _aside(path).unlink()
 
 
-def await_job_error(scene: Scene) -> str | None:
+def await_job_error(context: FaultContext) -> str | None:
     """What the job says as it gives up; None where it goes on and commits batches instead.
 
     Raises:
         FaultDidNotApply: it does neither.
     """
-    commits = scene.checkpoint / "commits"
+    commits = context.checkpoint / "commits"
     enough = newest(commits) + _SURVIVES_BATCHES
 
     def decided() -> bool:
-        return scene.job_error() is not None or newest(commits) >= enough
+        return context.job_error() is not None or newest(commits) >= enough
 
     if not await_that(decided, _GIVES_UP_S):
         msg = f"the job has neither given up nor gone on for {_GIVES_UP_S:.0f} s"
         raise FaultDidNotApply(msg)
-    return scene.job_error()
+    return context.job_error()
 
 
-def _victim(what: What, scene: Scene) -> Path:
+def _victim(what: What, context: FaultContext) -> Path:
     """The file to be damaged; drawn where several would do.
 
     Raises:
         FaultDidNotApply: there is none.
     """
-    batches, _ = committed_offsets(scene.checkpoint)
+    batches, _ = committed_offsets(context.checkpoint)
     if batches and what == "offsets":
-        return scene.checkpoint / "offsets" / str(batches - 1)
+        return context.checkpoint / "offsets" / str(batches - 1)
     # State has the version after its batch, and the commit names the attempt whose files count.
-    commit = scene.checkpoint / "commits" / str(batches - 1)
+    commit = context.checkpoint / "commits" / str(batches - 1)
     named = commit.read_text(encoding="utf-8") if batches else ""
     pattern = f"{batches}_*.changelog" if what == "delta" else "*_*.zip"
     found = [
         path
-        for path in (scene.checkpoint / "state").glob(f"*/*/{pattern}")
+        for path in (context.checkpoint / "state").glob(f"*/*/{pattern}")
         if what == "snapshot" or path.stem.partition("_")[2] in named
     ]
     if not found:
         msg = f"after {batches} batches the checkpoint has no {what} that could be damaged"
         raise FaultDidNotApply(msg)
     if what == "snapshot":
-        chosen = scene.rng.choice(sorted({path.parent for path in found}))
+        chosen = context.rng.choice(sorted({path.parent for path in found}))
         return max((path for path in found if path.parent == chosen), key=_version)
-    return scene.rng.choice(sorted(found))
+    return context.rng.choice(sorted(found))
 
 
 def _version(path: Path) -> int:

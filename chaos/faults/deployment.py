@@ -13,10 +13,10 @@ from typing import Final
 
 import psutil
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import processes
-from chaos.faults.fault import Deployable, Deployed, Scene
+from chaos.faults.fault import DeployableJob, DeploymentOutcome, FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra.airflow_api import AirflowApi
 from infra.errors import InfraError
@@ -43,67 +43,67 @@ class _WhileDeploying:
     _name: str = field(default="", init=False)
     _most: int = field(default=0, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Stop the job, deploy its run again, and strike while the task submits it.
 
         Raises:
             FaultDidNotApply: every submission was through before its moment had come.
         """
-        moment_s = scene.rng.uniform(0, _MOMENT_S)
+        moment_s = context.rng.uniform(0, _MOMENT_S)
         for _ in range(_TRIES):
-            task = self._deploy(scene)
+            task = self._deploy(context)
             if not _ends_within(task, moment_s):
-                said = self._strike(scene, task)
+                said = self._strike(context, task)
                 return f"{said}, {moment_s:.1f} s after deployment {self._name} had begun to submit"
-            self._see_through(scene)
+            self._see_through(context)
             moment_s /= 2  # so fast a machine is struck earlier
         msg = f"{_TRIES} deployments had submitted, the last within {moment_s * 2:.1f} s"
         raise FaultDidNotApply(msg)
 
-    def _deploy(self, scene: Scene) -> ProcessId:
+    def _deploy(self, context: FaultContext) -> ProcessId:
         """Deploy the job's run again; gives the process of the task that submits it."""
-        api, wanted = AirflowApi(scene.endpoints), _wanted(scene)
-        self._name = f"{wanted.run}-{scene.rng.getrandbits(32):08x}"
+        api, wanted = AirflowApi(context.endpoints), _wanted(context)
+        self._name = f"{wanted.run}-{context.rng.getrandbits(32):08x}"
         api.unpause(wanted.pipeline)
-        scene.stop_job()
+        context.stop_job()
         conf = {"run": wanted.run, "max_offsets": wanted.max_offsets}
         api.trigger(wanted.pipeline, self._name, conf)
-        return _task_process(scene)
+        return _task_process(context)
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """See the deployment submit after all, and count the drivers all the while.
 
         What came of it is for the check: a deployment that fails has been struck all the same.
         """
         if not self._name:
             return "nothing was deployed"
-        self._restore(scene)
-        submit, left = self._see_through(scene)
-        scene.deployed.append(Deployed(submit, self._most, left))
+        self._restore(context)
+        submit, left = self._see_through(context)
+        context.deployments.append(DeploymentOutcome(submit, self._most, left))
         return f"submit is {submit}, drivers: {len(left)}, at most {self._most} at once"
 
-    def _see_through(self, scene: Scene) -> tuple[str, tuple[str, ...]]:
+    def _see_through(self, context: FaultContext) -> tuple[str, tuple[str, ...]]:
         """Await the end of `submit`; gives its state and the jobs of the drivers that are left."""
-        api, wanted = AirflowApi(scene.endpoints), _wanted(scene)
+        api, wanted = AirflowApi(context.endpoints), _wanted(context)
 
         def submit() -> str:
             return api.tasks(wanted.pipeline, self._name).get(_SUBMIT, "none")
 
         def through() -> bool:
-            self._most = max(self._most, len(processes("driver", scene.reach)))
+            self._most = max(self._most, len(processes("driver", context.nodes)))
             return _asked(submit) in ("success", "failed", "upstream_failed")
 
         await_that(through, _THROUGH_S)
         state = submit()
-        left = tuple(one.job for one in processes("driver", scene.reach))
+        left = tuple(one.job for one in processes("driver", context.nodes))
         # It would watch the job, and deploy it again after faults that are to come.
         api.let_go(wanted.pipeline, self._name)
         return state, left
 
-    def _strike(self, scene: Scene, task: ProcessId) -> str:
+    def _strike(self, context: FaultContext, task: ProcessId) -> str:
         raise NotImplementedError
 
-    def _restore(self, scene: Scene) -> None:
+    def _restore(self, context: FaultContext) -> None:
         """Start again what does not start by itself."""
 
 
@@ -123,8 +123,8 @@ def _runs_on(pipeline: Pipeline) -> bool:
 class KillAirflowTask(_WhileDeploying):
     """SIGKILL the process of the task that submits; what it has called goes on without it."""
 
-    def _strike(self, scene: Scene, task: ProcessId) -> str:
-        return f"the task that submits, {scene.reach.kill(task)}"
+    def _strike(self, context: FaultContext, task: ProcessId) -> str:
+        return f"the task that submits, {context.nodes.kill(task)}"
 
 
 @fault("kill_airflow_scheduler", back_s=93, ends="cure", deploys=True)
@@ -132,21 +132,21 @@ class KillAirflowTask(_WhileDeploying):
 class KillAirflowScheduler(_WhileDeploying):
     """SIGKILL the scheduler; its workers and the task lose their parent, and it comes back."""
 
-    def _strike(self, scene: Scene, task: ProcessId) -> str:
-        return f"the scheduler, {scene.reach.kill(scene.reach.daemon(_SCHEDULER))}"
+    def _strike(self, context: FaultContext, task: ProcessId) -> str:
+        return f"the scheduler, {context.nodes.kill(context.nodes.daemon(_SCHEDULER))}"
 
-    def _restore(self, scene: Scene) -> None:
-        scene.restart("airflow")
+    def _restore(self, context: FaultContext) -> None:
+        context.restart("airflow")
 
 
-def _wanted(scene: Scene) -> Deployable:
-    if scene.deployable is None:
+def _wanted(context: FaultContext) -> DeployableJob:
+    if context.deployable is None:
         msg = "no Airflow runs here that could deploy the job"
         raise FaultDidNotApply(msg)
-    return scene.deployable
+    return context.deployable
 
 
-def _task_process(scene: Scene) -> ProcessId:
+def _task_process(context: FaultContext) -> ProcessId:
     """The process of the task that calls `slackwater submit`.
 
     Raises:
@@ -155,7 +155,7 @@ def _task_process(scene: Scene) -> ProcessId:
     found: list[ProcessId] = []
 
     def begun() -> bool:
-        found.extend(_submitting(scene.reach.daemon(_SCHEDULER)))
+        found.extend(_submitting(context.nodes.daemon(_SCHEDULER)))
         return bool(found)
 
     if not await_that(begun, _BEGUN_S):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chaos.errors import FaultDidNotApply, Unsupported
 from chaos.faults.damage import await_job_error
-from chaos.faults.fault import Named, Scene
+from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import fault
 
 _SPARE_BYTES = 16 << 10
@@ -21,7 +21,7 @@ _FILLER = "filler"
 
 @fault("fill_disk", back_s=87, ends="cure")
 @dataclass
-class FullDisk:
+class FillDisk:
     """Put the checkpoint on a file system of its own that is as good as full.
 
     The job must say that no space is left, and where; with space it must go on, though files may
@@ -31,12 +31,12 @@ class FullDisk:
     hold_s: float = 0.0
     _moved: Path | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Stop the job, move its checkpoint to a small file system in memory, submit the job."""
-        if refusal := scene.reach.refuses_mounts(scene.checkpoint.parent):
+        if refusal := context.nodes.mount_refusal(context.checkpoint.parent):
             raise Unsupported(refusal)
-        scene.stop_job()
-        place = scene.checkpoint
+        context.stop_job()
+        place = context.checkpoint
         self._moved = place.rename(place.with_name("checkpoint-moved"))
         place.mkdir()
         bytes_ = _used(self._moved) + _ROOM_BYTES
@@ -44,21 +44,21 @@ class FullDisk:
         shutil.copytree(self._moved, place, dirs_exist_ok=True)
         # Less than the smallest batch writes, however much is there already.
         (place / _FILLER).write_bytes(bytes(shutil.disk_usage(place).free - _SPARE_BYTES))
-        scene.submit_job()
-        said = await_job_error(scene)
+        context.submit_job()
+        said = await_job_error(context)
         if said is None:
             msg = f"the job went on with {_SPARE_BYTES} bytes left for its checkpoint"
             raise FaultDidNotApply(msg)
-        scene.named.append(Named(("No space left on device", str(place)), said))
+        context.losses.append(ReportedLoss(("No space left on device", str(place)), said))
         return f"{shutil.disk_usage(place).free} bytes are left for the checkpoint; the job stopped"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Move the checkpoint back to where there is space, and submit the job."""
         if self._moved is not None:
-            scene.stop_job()
-            _bring_back(scene.checkpoint, self._moved)
+            context.stop_job()
+            _bring_back(context.checkpoint, self._moved)
             self._moved = None
-        scene.submit_job()
+        context.submit_job()
         return "space made, job submitted again"
 
 

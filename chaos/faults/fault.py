@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from chaos.control.reach import Reach
+    from chaos.control.node_control import NodeControl
     from infra.endpoints import Endpoints
     from infra.proxy import Proxy
     from windowing.model import Pipeline
@@ -24,7 +24,7 @@ Condition = Callable[[], bool]
 
 
 @dataclass(frozen=True)
-class Fault:
+class InjectedFault:
     """A fault that took effect.
 
     Attributes:
@@ -41,12 +41,12 @@ class Fault:
     batches: int
     recovered_s: float | None = None
 
-    def recovered(self, now_s: float) -> Fault:
+    def recovered(self, now_s: float) -> InjectedFault:
         """The same fault, once the job has made progress again."""
         return replace(self, recovered_s=now_s - self.at_s)
 
 
-def strike(inject: Inject, batches: int) -> Fault:
+def strike(inject: Inject, batches: int) -> InjectedFault:
     """Do a fault now.
 
     Args:
@@ -58,11 +58,11 @@ def strike(inject: Inject, batches: int) -> Fault:
     """
     at_s = time.time()
     name, evidence = inject()
-    return Fault(name, at_s, evidence, batches)
+    return InjectedFault(name, at_s, evidence, batches)
 
 
 @dataclass(frozen=True)
-class Poisoned:
+class PoisonedRecord:
     """A record that was sent to be refused.
 
     Attributes:
@@ -76,7 +76,7 @@ class Poisoned:
 
 
 @dataclass(frozen=True)
-class Named:
+class ReportedLoss:
     """What a job said of something that was taken from it, or changed.
 
     Attributes:
@@ -94,7 +94,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Deployable:
+class DeployableJob:
     """The job as Airflow deploys it.
 
     Attributes:
@@ -109,7 +109,7 @@ class Deployable:
 
 
 @dataclass(frozen=True)
-class Deployed:
+class DeploymentOutcome:
     """What came of a deployment that was struck.
 
     Attributes:
@@ -135,7 +135,7 @@ class Submit(Protocol):
 
 
 @dataclass
-class Scene:
+class FaultContext:
     """What an attack finds: the stack, the job, and the means to hurt them.
 
     Attributes:
@@ -154,8 +154,8 @@ class Scene:
         release: sends the records that were held back for some partitions; gives how many.
         sent: records that attacks have added to the topic, per partition.
         poison: those of them that must be refused.
-        named: what the job said of what was taken from it, in the order of the attacks.
-        deployed: what came of deployments, in the order of the attacks.
+        losses: what the job said about what the faults took from it, in order.
+        deployments: outcomes of the deployments that faults interrupted, in order.
         log: the whole log, read before an attack took records from it; None where none did.
         tables: the folder of the job's tables.
     """
@@ -164,19 +164,19 @@ class Scene:
     pipeline: Pipeline
     topic: str
     checkpoint: Path
-    reach: Reach
+    nodes: NodeControl
     rng: random.Random
     stop_job: Callable[[], None]
     submit_job: Submit
     restart: Callable[[str], None]
     job_error: Callable[[], str | None] = lambda: None
     proxy: Proxy | None = None
-    deployable: Deployable | None = None
+    deployable: DeployableJob | None = None
     release: Callable[[Collection[int]], dict[int, int]] = lambda partitions: {}
     sent: dict[int, int] = field(default_factory=dict)
-    poison: list[Poisoned] = field(default_factory=list)
-    named: list[Named] = field(default_factory=list)
-    deployed: list[Deployed] = field(default_factory=list)
+    poison: list[PoisonedRecord] = field(default_factory=list)
+    losses: list[ReportedLoss] = field(default_factory=list)
+    deployments: list[DeploymentOutcome] = field(default_factory=list)
     log: list[LogEntry] | None = None
     tables: Path = Path()
 
@@ -186,20 +186,20 @@ class Scene:
             self.sent[partition] = self.sent.get(partition, 0) + count
 
 
-class Attack(Protocol):
+class Fault(Protocol):
     """One fault, with its cure. An instance is used once."""
 
     hold_s: float
     """How long to wait between `inject` and `heal`, in seconds."""
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Hurt; give the evidence that it took effect.
 
         Raises:
             FaultDidNotApply: it did not.
         """
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Put right what the system cannot put right by itself; give what was seen.
 
         Called after every `inject`, also after one that failed half way.

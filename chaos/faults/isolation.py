@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from chaos.errors import FaultDidNotApply
 from chaos.faults.broker import draw_broker, still_answers
 from chaos.faults.cluster import busy_worker
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra.process import ProcessId
 
@@ -31,21 +31,21 @@ class DisconnectBroker:
     hold_s: float = 10.0
     _daemon: str = field(default="", init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Take it away, and see that a request stays unanswered."""
-        self._daemon, port = draw_broker(scene)
-        cut = scene.reach.cut_off(self._daemon)
+        self._daemon, port = draw_broker(context)
+        cut = context.nodes.disconnect(self._daemon)
         if still_answers(port):
             msg = f"the broker, {cut}, but it answers requests"
             raise FaultDidNotApply(msg)
         return f"the broker, {cut}, and a request stays unanswered"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Put it back, and wait until it answers."""
         if not self._daemon:
             return "nothing was cut off"
-        joined = scene.reach.join(self._daemon)
-        scene.restart("kafka")
+        joined = context.nodes.reconnect(self._daemon)
+        context.restart("kafka")
         return f"the broker answers again, {joined}"
 
 
@@ -64,17 +64,17 @@ class DisconnectSparkWorker:
     hold_s: float = 75.0
     _daemon: str = field(default="", init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Take one away, drawn from those that have work."""
-        self._daemon, _, offspring = busy_worker(scene)
-        return f"{self._daemon} with {offspring} processes, {scene.reach.cut_off(self._daemon)}"
+        self._daemon, _, children = busy_worker(context)
+        return f"{self._daemon} with {children} processes, {context.nodes.disconnect(self._daemon)}"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Put it back."""
         if not self._daemon:
             return "nothing was cut off"
-        joined = scene.reach.join(self._daemon)
-        scene.restart("spark")
+        joined = context.nodes.reconnect(self._daemon)
+        context.restart("spark")
         return f"{self._daemon}, {joined}"
 
 
@@ -90,17 +90,17 @@ class PauseSparkWorker:
     hold_s: float = 25.0
     _paused: ProcessId | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Freeze one, drawn from those that have work."""
-        daemon, self._paused, offspring = busy_worker(scene)
-        return f"{daemon} with {offspring} processes, {scene.reach.pause(self._paused)}"
+        daemon, self._paused, children = busy_worker(context)
+        return f"{daemon} with {children} processes, {context.nodes.pause(self._paused)}"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Let it go on."""
         if self._paused is None:
             return "nothing was paused"
-        resumed = scene.reach.resume(self._paused)
-        scene.restart("spark")
+        resumed = context.nodes.resume(self._paused)
+        context.restart("spark")
         return resumed
 
 
@@ -118,14 +118,14 @@ class LosePackets:
     hold_s: float = 20.0
     _daemon: str = field(default="", init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Begin to drop them."""
-        daemon, _ = draw_broker(scene)
-        losing = scene.reach.lose_packets(daemon, self.share)
+        daemon, _ = draw_broker(context)
+        losing = context.nodes.lose_packets(daemon, self.share)
         self._daemon = daemon
         return f"the broker, {losing}"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Let everything through again, and see that something was dropped.
 
         Raises:
@@ -133,7 +133,7 @@ class LosePackets:
         """
         if not self._daemon:
             return "nothing was dropped"
-        dropped = scene.reach.keep_packets(self._daemon)
+        dropped = context.nodes.restore_packets(self._daemon)
         if not dropped:
             msg = "no packet came in for the broker, so none was dropped"
             raise FaultDidNotApply(msg)

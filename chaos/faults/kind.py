@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final, Literal, TypeVar
 
-from chaos.faults.fault import Attack
+from chaos.faults.fault import Fault
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError, Registry
 
@@ -56,13 +56,13 @@ def reads_one_topic(pipeline: Pipeline) -> bool:
     return pipeline.join is None
 
 
-def _undecorated() -> Attack:
+def _undecorated() -> Fault:
     """Stand for the class that a fault is said of, until it is known."""
     msg = "@fault stands on no class"
     raise PluginError(msg)
 
 
-_Made = TypeVar("_Made", bound=type[Attack])
+_Made = TypeVar("_Made", bound=type[Fault])
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,10 @@ class FaultKind:
     one_topic: bool = False
     misfits: Callable[[Pipeline], Iterator[str]] = _fits_all
     suggestion: Suggestion | None = None
-    make: Callable[[], Attack] = _undecorated
+    make: Callable[[], Fault] = _undecorated
 
     def __call__(self, made: _Made) -> _Made:
-        """Register the decorated class, an `Attack` made without arguments.
+        """Register the decorated class, an `Fault` made without arguments.
 
         Raises:
             PluginError: the class is no attack, or another fault has this name.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra.proxy import Conditions, Proxy
 
@@ -32,9 +32,9 @@ class _BadNetwork:
     _passed: int = field(default=0, init=False)
     _broken: int = field(default=0, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Make it bad from now on."""
-        proxy = _proxy_of(scene)
+        proxy = _proxy_of(context)
         self._passed, self._broken = proxy.passed, proxy.broken
         if self.cut:
             proxy.set(Conditions(cut=True))
@@ -42,18 +42,18 @@ class _BadNetwork:
         proxy.set(Conditions(self.latency_s, self.bytes_per_s))
         return f"{self.latency_s * 1000:.0f} ms more each way, {self.bytes_per_s:.0f} bytes/s"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Make it good again, and see what came to pass meanwhile.
 
         Raises:
             FaultDidNotApply: nobody wanted anything of the broker while it was bad.
         """
-        if scene.proxy is None:
+        if context.proxy is None:
             return "there was no proxy"
-        passed = scene.proxy.passed - self._passed
-        scene.proxy.set(Conditions())
+        passed = context.proxy.passed - self._passed
+        context.proxy.set(Conditions())
         if self.cut:
-            broken = scene.proxy.broken - self._broken
+            broken = context.proxy.broken - self._broken
             if not broken:
                 msg = "no connection of the job was cut or refused"
                 raise FaultDidNotApply(msg)
@@ -99,9 +99,9 @@ class ResetConnections:
     hold_s: float = 0.0
     _opened: int = field(default=0, init=False)
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Reset all connections; there must be some."""
-        proxy = _proxy_of(scene)
+        proxy = _proxy_of(context)
         before, self._opened = proxy.broken, proxy.opened
         proxy.reset()
         if proxy.broken == before:
@@ -109,26 +109,26 @@ class ResetConnections:
             raise FaultDidNotApply(msg)
         return f"{proxy.broken - before} connections were reset"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Left to the job: see that it connects again.
 
         Raises:
             FaultDidNotApply: it does not.
         """
-        proxy = _proxy_of(scene)
+        proxy = _proxy_of(context)
         if not await_that(lambda: proxy.opened > self._opened, _AGAIN_S):
             msg = f"the job made no connection within {_AGAIN_S:.0f} s of the reset"
             raise FaultDidNotApply(msg)
         return f"{proxy.opened - self._opened} connections made again"
 
 
-def _proxy_of(scene: Scene) -> Proxy:
+def _proxy_of(context: FaultContext) -> Proxy:
     """The proxy that the job goes through.
 
     Raises:
         FaultDidNotApply: it goes through none.
     """
-    if scene.proxy is None or scene.proxy.passed == 0:
+    if context.proxy is None or context.proxy.passed == 0:
         msg = "the job does not reach the broker through the proxy: nothing to slow, cut or reset"
         raise FaultDidNotApply(msg)
-    return scene.proxy
+    return context.proxy

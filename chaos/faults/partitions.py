@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
-from chaos.faults.fault import Named, Scene
+from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import fault
 from infra.layout import ROOT, STATE_DIR_VARIABLE
 from jobs.brokers.producing import send_all
@@ -42,7 +42,7 @@ def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
 
 @fault("add_partition", back_s=153, ends="cure", one_topic=True, misfits=_accepts_none)
 @dataclass
-class AddedPartition:
+class AddPartition:
     """Give the topic a partition, and records to it; the cure is that somebody accepts it.
 
     Attributes:
@@ -53,34 +53,34 @@ class AddedPartition:
     hold_s: float = 0.0
     records: int = 200
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Add it, fill it, and hear what the job says.
 
         Raises:
             FaultDidNotApply: the job does not give up.
         """
-        bootstrap, topic = scene.endpoints.kafka_bootstrap, scene.topic
+        bootstrap, topic = context.endpoints.kafka_bootstrap, context.topic
         number = len(end_offsets(bootstrap, topic))
         copies = records_from(bootstrap, topic, 0, 0, self.records)
         add_partitions(bootstrap, topic, number + 1)
         send_all(bootstrap, topic, [(number, one.value, None) for one in copies if one.value])
         sent = end_offsets(bootstrap, topic)[number]
-        scene.note_sent({number: sent})
+        context.note_sent({number: sent})
         wanted = (f"{topic}/{number}", "--accept-partitions")
-        scene.named.append(Named(wanted, await_job_error(scene)))
+        context.losses.append(ReportedLoss(wanted, await_job_error(context)))
         return f"{topic}/{number} was added, with {sent} records"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Let it join the run, by the command that the error names, and submit the run again.
 
         Raises:
             FaultDidNotApply: it is not accepted.
         """
-        folder = scene.checkpoint.parent
+        folder = context.checkpoint.parent
         (file,) = folder.glob("*.y*ml")
         command = [sys.executable, "-m", "slackwater.main", "topics", str(file)]
         command += ["--accept-partitions", "--run", folder.name]
-        env = {**os.environ, STATE_DIR_VARIABLE: str(scene.endpoints.state_dir)}
+        env = {**os.environ, STATE_DIR_VARIABLE: str(context.endpoints.state_dir)}
         done = subprocess.run(
             command,
             cwd=ROOT,
@@ -93,5 +93,5 @@ class AddedPartition:
         if done.returncode != 0:
             msg = f"{' '.join(command[2:])} says {done.stderr.strip()[-500:]}"
             raise FaultDidNotApply(msg)
-        scene.submit_job()
+        context.submit_job()
         return f"{done.stdout.splitlines()[0]}; job submitted again"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import fault
 from infra.ports import answers
 
@@ -23,23 +23,23 @@ class RollBrokers:
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Restart them all, each when the one before is in sync again.
 
         Raises:
             FaultDidNotApply: one does not stop.
         """
-        brokers = scene.endpoints.brokers
+        brokers = context.endpoints.brokers
         for name, port in brokers.items():
-            stopped = scene.reach.stop(scene.reach.daemon(name))
+            stopped = context.nodes.stop(context.nodes.daemon(name))
             if answers(port):
                 msg = f"the broker, {stopped}, but something answers on its port {port}"
                 raise FaultDidNotApply(msg)
-            scene.restart("kafka")
+            context.restart("kafka")
         count = "the broker" if len(brokers) == 1 else f"{len(brokers)} brokers, one after another,"
         return f"{count} stopped and started again"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Start what still stands still."""
-        scene.restart("kafka")
+        context.restart("kafka")
         return "every broker answers"

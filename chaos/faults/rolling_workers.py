@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import NOTICED_S, WORKERS, alive_workers, living_drivers
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import fault
 
 
@@ -26,30 +26,30 @@ class RollSparkWorkers:
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Restart them all; see that the master misses each, and knows it again.
 
         Raises:
             FaultDidNotApply: one does not stop, or the master takes no notice.
         """
         for daemon in WORKERS:
-            stopped = scene.reach.stop(scene.reach.daemon(daemon))
-            _await(scene, len(WORKERS) - 1, f"{daemon}, {stopped}")
-            scene.restart("spark")
-            _await(scene, len(WORKERS), f"{daemon} was started again")
+            stopped = context.nodes.stop(context.nodes.daemon(daemon))
+            _await(context, len(WORKERS) - 1, f"{daemon}, {stopped}")
+            context.restart("spark")
+            _await(context, len(WORKERS), f"{daemon} was started again")
         return f"{len(WORKERS)} workers stopped and started in turn; the master missed each"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Start what still stands still, and the run again if no driver is left."""
-        scene.restart("spark")
-        if living_drivers(scene):
+        context.restart("spark")
+        if living_drivers(context):
             return "all workers run, and so does the driver"
-        scene.submit_job()
+        context.submit_job()
         return "all workers run; the driver had ended with its worker, the run is submitted again"
 
 
-def _await(scene: Scene, workers: int, what: str) -> None:
+def _await(context: FaultContext, workers: int, what: str) -> None:
     """Wait until the master counts so many workers."""
-    if not await_that(lambda: alive_workers(scene) == workers, NOTICED_S):
+    if not await_that(lambda: alive_workers(context) == workers, NOTICED_S):
         msg = f"{what}, but the master does not count {workers} workers after {NOTICED_S:.0f} s"
         raise FaultDidNotApply(msg)

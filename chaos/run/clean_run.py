@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chaos.run.target import Target
+from chaos.run.job_handle import JobHandle
 from chaos.verdict.same_state import State, StateError
 from infra.layout import ROOT
 from infra.spark import connector_jars
@@ -25,7 +25,7 @@ _READ_S: Final = 600.0
 
 
 @dataclass(frozen=True)
-class Drained:
+class DrainedLog:
     """A moment at which a run had taken in all that its log held.
 
     Attributes:
@@ -37,7 +37,7 @@ class Drained:
     ends: Mapping[int, int]
 
 
-def read_states(job: Target, drained: Drained, bootstrap: str) -> Mapping[str, State]:
+def read_states(job: JobHandle, drained: DrainedLog, bootstrap: str) -> Mapping[str, State]:
     """Run the same log again without faults, and read what both keep at its end.
 
     It is done by a program of its own, since Spark stays out of here.

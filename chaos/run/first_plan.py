@@ -26,7 +26,7 @@ class FirstPlanError(ValueError):
 
 
 @dataclass(frozen=True)
-class Log:
+class PlanLog:
     """The log that the plan is to send.
 
     Attributes:
@@ -38,7 +38,7 @@ class Log:
     records: int | None = None
 
 
-def first_plan(pipeline: Pipeline, file: Path, log: Log, folder: Path) -> str:
+def first_plan(pipeline: Pipeline, file: Path, log: PlanLog, folder: Path) -> str:
     """The text of a plan.
 
     Args:
@@ -77,11 +77,11 @@ def first_plan(pipeline: Pipeline, file: Path, log: Log, folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-Fault = tuple[str, str]
+SuggestedFault = tuple[str, str]
 """Its name, and why it is there."""
 
 
-def _faults(pipeline: Pipeline) -> list[Fault]:
+def _faults(pipeline: Pipeline) -> list[SuggestedFault]:
     """What makes sense for a pipeline, in the order in which it strikes."""
     return [(name, one.why) for name, one in _suggested(pipeline) if not one.aside]
 
@@ -96,7 +96,7 @@ def _suggested(pipeline: Pipeline) -> list[tuple[str, Suggestion]]:
     return sorted(found, key=lambda one: one[1].place)
 
 
-def _fitting(faults: list[Fault], records: int) -> tuple[list[Fault], int]:
+def _fitting(faults: list[SuggestedFault], records: int) -> tuple[list[SuggestedFault], int]:
     """As many of the faults as a log is long enough for, and the size of a batch."""
     chosen = list(faults)
     while chosen:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from chaos.faults.catalogue import FAULTS
-from chaos.plan import Plan, Step, load_plan_with_lines
+from chaos.plan import Plan, PlannedFault, load_plan_with_lines
 from chaos.readers.log import LogError
-from chaos.run.runner import Order
-from chaos.run.site import StackKind
+from chaos.run.runner import PreparedPlan
+from chaos.run.stack_under_test import StackKind
 from chaos.workload.generated import GeneratorError
 from chaos.workload.origin import Origin
-from chaos.workload.records import Sent
+from chaos.workload.records import WorkloadRecord
 from jobs.brokers.broker import BrokerError
 from jobs.datasets.flights import AIRPORTS
 from windowing.model import Pipeline, load_pipeline
@@ -35,7 +35,7 @@ Bootstrap = Callable[[], str]
 
 def make_order(
     file: Path, folder: Path, *, seed: int, kind: StackKind, bootstrap: Bootstrap
-) -> Order:
+) -> PreparedPlan:
     """Read a plan, see that it fits its pipeline, its records and the stack, and make its order.
 
     Args:
@@ -64,7 +64,7 @@ def make_order(
     problems.add(source, _unfit(records, pipeline))
     problems.add(source, plan.too_short(len(records)))
     problems.settle()
-    return Order(plan, file, folder, records)
+    return PreparedPlan(plan, file, folder, records)
 
 
 def fitting_faults(file: Path, kind: StackKind) -> tuple[Plan, Pipeline, Problems]:
@@ -129,7 +129,7 @@ class Problems:
 # --- faults ----------------------------------------------------------------------------------
 
 
-def _misfits(step: Step, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
+def _misfits(step: PlannedFault, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
     """Why a fault cannot work; nothing where it can."""
     fault, about = step.fault, FAULTS[step.fault]
     if about.contained and kind != "containers":
@@ -168,7 +168,7 @@ def _not_of_flights(pipeline: Pipeline) -> str:
     )
 
 
-def _unfit(records: Sequence[Sent], pipeline: Pipeline) -> str | None:
+def _unfit(records: Sequence[WorkloadRecord], pipeline: Pipeline) -> str | None:
     """Why records are not this pipeline's: more than half would be dead letters."""
     data = [record for record in records if record.control is None]
     if not data:

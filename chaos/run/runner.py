@@ -19,20 +19,20 @@ from pathlib import Path
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
 from chaos.plan import Plan
+from chaos.run.fault_run import FaultRun
+from chaos.run.job_handle import JobHandle
 from chaos.run.judgement import judge
-from chaos.run.siege import Siege
-from chaos.run.site import News, Site, StackKind, site
-from chaos.run.target import Target
+from chaos.run.stack_under_test import News, StackKind, StackUnderTest, stack_under_test
 from chaos.verdict.check import Check, Outcome, merged
 from chaos.workload.feed import cut, in_its_lanes
 from chaos.workload.own_pipeline import own_pipeline
-from chaos.workload.records import Sent
+from chaos.workload.records import WorkloadRecord
 from infra.layout import ROOT, Layout
 from windowing.model import Pipeline, load_pipeline
 
 
 @dataclass(frozen=True)
-class Report:
+class RunReport:
     """What a run came to.
 
     Attributes:
@@ -60,7 +60,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Order:
+class PreparedPlan:
     """A plan to be run.
 
     Attributes:
@@ -73,7 +73,7 @@ class Order:
     plan: Plan
     file: Path
     folder: Path
-    records: Sequence[Sent]
+    records: Sequence[WorkloadRecord]
 
     @property
     def pipeline(self) -> Path:
@@ -82,14 +82,14 @@ class Order:
 
 
 def run_plans(
-    orders: Sequence[Order],
+    orders: Sequence[PreparedPlan],
     *,
     seed: int,
     layout: Layout,
     news: News,
     kind: StackKind = "local",
-    done: Callable[[Order, Report], None] = lambda order, report: None,
-) -> list[Report]:
+    done: Callable[[PreparedPlan, RunReport], None] = lambda order, report: None,
+) -> list[RunReport]:
     """Run plans one after another on one stack of their own, and stop the stack.
 
     Each has a job, topics and tables of its own. If one of them needs Airflow, several brokers
@@ -112,11 +112,13 @@ def run_plans(
     pipelines = [_own_pipeline(*named) for named in zip(orders, names, strict=True)]
     wanted = {name for order in orders for name in order.plan.components}
     proxied = any(FAULTS[step.fault].proxied for order in orders for step in order.plan.faults)
-    reports: list[Report] = []
+    reports: list[RunReport] = []
     brokers = max(order.plan.brokers for order in orders)
     with (
         _with_pipelines(pipelines, layout) as own,
-        site(kind, own, news, components=sorted(wanted), proxied=proxied, brokers=brokers) as place,
+        stack_under_test(
+            kind, own, news, components=sorted(wanted), proxied=proxied, brokers=brokers
+        ) as place,
     ):
         for order, name, pipeline in zip(orders, names, pipelines, strict=True):
             if reports:
@@ -128,15 +130,15 @@ def run_plans(
 
 
 def _run(
-    order: Order,
+    order: PreparedPlan,
     pipeline: Pipeline,
     name: str,
-    place: Site,
+    place: StackUnderTest,
     *,
     seed: int,
     news: News,
     kind: StackKind,
-) -> Report:
+) -> RunReport:
     """Run one plan on the stack that is there."""
     began_s, plan = time.time(), order.plan
     history_file = order.folder / "history.jsonl"
@@ -144,20 +146,20 @@ def _run(
     history = History(path=history_file)
     commit = commit_here()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
-    job = Target(pipeline, order.pipeline, place.seen, name, plan.workload.max_offsets)
+    job = JobHandle(pipeline, order.pipeline, place.seen, name, plan.workload.max_offsets)
     part = cut(order.records, pipeline, plan.reserve)
     part = in_its_lanes(part, load_pipeline(order.pipeline), pipeline)
-    siege = Siege(plan, job, place, history, began_s, random.Random(seed), news, part)
-    siege.run()
+    fault_run = FaultRun(plan, job, place, history, began_s, random.Random(seed), news, part)
+    fault_run.run()
     news("comparing with the definition")
-    found = judge(siege, place.look().kafka_bootstrap).checks
+    found = judge(fault_run, place.look().kafka_bootstrap).checks
     command = f"slackwater chaos run {order.file} --seed {seed}"
     command += "" if kind == "local" else f" --stack {kind}"
     began = datetime.fromtimestamp(began_s, UTC).isoformat(timespec="seconds")
-    return Report(plan, seed, command, commit, began, history, found)
+    return RunReport(plan, seed, command, commit, began, history, found)
 
 
-def _own_pipeline(order: Order, name: str) -> Pipeline:
+def _own_pipeline(order: PreparedPlan, name: str) -> Pipeline:
     return own_pipeline(order.pipeline, name, topic=f"{order.plan.name}-{name}")
 
 

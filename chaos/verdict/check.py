@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from windowing.model.registry import PluginError, Registry
 
 if TYPE_CHECKING:
-    from chaos.faults.fault import Poisoned
+    from chaos.faults.fault import PoisonedRecord
     from chaos.history import History
     from chaos.readers.output import Output
     from chaos.verdict.same_state import States
@@ -54,7 +54,7 @@ def merged(checks: Iterable[Check]) -> Outcome:
 
 
 @dataclass(frozen=True)
-class JudgedRun:
+class FinishedRun:
     """What is known of a run that is over: a check takes those of these that it names.
 
     Attributes:
@@ -76,13 +76,13 @@ class JudgedRun:
     verdict: Verdict | None
     output: Output | None
     lanes: Mapping[str, int | None]
-    poisoned: Sequence[Poisoned]
+    poisoned: Sequence[PoisonedRecord]
     within_s: float
     states: States | None = None
     taken: bool = False
 
 
-def _always(run: JudgedRun) -> bool:
+def _always(run: FinishedRun) -> bool:
     """Hold of every run."""
     del run
     return True
@@ -101,7 +101,7 @@ _Judge = TypeVar("_Judge", bound=Callable[..., Check])
 class CheckKind:
     """What there is to know of a check; `@check(...)` on its function says it.
 
-    The function is pure, and its parameters are attributes of `JudgedRun`.
+    The function is pure, and its parameters are attributes of `FinishedRun`.
 
     Attributes:
         name: as it stands in plans.
@@ -114,7 +114,7 @@ class CheckKind:
     name: str
     _: KW_ONLY
     order: int = 100
-    when: Callable[[JudgedRun], bool] = _always
+    when: Callable[[FinishedRun], bool] = _always
     takes_s: float = 0.0
     function: Callable[..., Check] = _undecorated
 
@@ -125,7 +125,7 @@ class CheckKind:
             PluginError: it asks for what no run has, or another check has this name.
         """
         origin = f"{function.__module__}.{function.__qualname__}"
-        known = [field.name for field in fields(JudgedRun)]
+        known = [field.name for field in fields(FinishedRun)]
         if wrong := [one for one in signature(function).parameters if one not in known]:
             asked = f"it asks for {', '.join(wrong)}, and a run has {', '.join(known)}"
             msg = f"{origin} cannot be the check {self.name!r}: {asked}"
@@ -135,10 +135,10 @@ class CheckKind:
 
     @property
     def asks(self) -> Collection[str]:
-        """The attributes of `JudgedRun` that the function takes."""
+        """The attributes of `FinishedRun` that the function takes."""
         return signature(self.function).parameters
 
-    def judge(self, run: JudgedRun) -> Check:
+    def judge(self, run: FinishedRun) -> Check:
         """Judge a run by those of its facts that the function takes.
 
         A function that raises has shown nothing: the report of a long run is written all the same.

@@ -12,24 +12,24 @@ from itertools import pairwise
 from typing import Any
 
 from chaos.faults.catalogue import FAULTS
-from chaos.faults.fault import Poisoned
+from chaos.faults.fault import PoisonedRecord
 from chaos.history import History
 from chaos.readers.output import Output
-from chaos.verdict.check import Check, JudgedRun, Outcome, check
+from chaos.verdict.check import Check, FinishedRun, Outcome, check
 from chaos.verdict.verify import Verdict
 
 
-def _sent_poison(run: JudgedRun) -> bool:
+def _sent_poison(run: FinishedRun) -> bool:
     """Whether the plan has a fault that sends records which must be refused."""
     return any(FAULTS[name].poisons for name in run.faults)
 
 
-def _deployed(run: JudgedRun) -> bool:
+def _deployed(run: FinishedRun) -> bool:
     """Whether a deployment was struck."""
     return any(run.history.of("deployed"))
 
 
-def _took_something(run: JudgedRun) -> bool:
+def _took_something(run: FinishedRun) -> bool:
     """Whether a fault took something from the job that it might have to name."""
     return any(run.history.of("named"))
 
@@ -60,7 +60,7 @@ def exactly_once(verdict: Verdict) -> Check:
 
 
 @check("poison", order=5, when=_sent_poison)
-def poison(poisoned: Sequence[Poisoned], output: Output) -> Check:
+def poison(poisoned: Sequence[PoisonedRecord], output: Output) -> Check:
     """Every record that was sent to be refused is a dead letter, with the reason it must have."""
     by_place = {(int(i[1]), int(i[2])): line for i, line in output.dead if i[3] == "null"}
     missing = [

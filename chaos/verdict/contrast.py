@@ -29,7 +29,7 @@ class Change(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class WindowPlace:
     """A window: extent and key, not its number, which a new origin would shift.
 
     Attributes:
@@ -50,7 +50,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Pair:
+class WindowPair:
     """One window in both outputs.
 
     Attributes:
@@ -58,7 +58,7 @@ class Pair:
         before, after: its lines, revision by revision; none: the output lacks it.
     """
 
-    place: Place
+    place: WindowPlace
     before: tuple[str, ...]
     after: tuple[str, ...]
 
@@ -71,9 +71,9 @@ class Pair:
             return Change.added
         return Change.changed if self.after else Change.gone
 
-    def turned(self) -> Pair:
+    def turned(self) -> WindowPair:
         """The same with its sides changed."""
-        return Pair(self.place, self.after, self.before)
+        return WindowPair(self.place, self.after, self.before)
 
     @property
     def differing(self) -> list[tuple[str, object, object]]:
@@ -94,10 +94,10 @@ class Contrast:
 
     before: str
     after: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[WindowPair, ...]
 
     @property
-    def differing(self) -> list[Pair]:
+    def differing(self) -> list[WindowPair]:
         """The windows that are not the same."""
         return [pair for pair in self.pairs if pair.change is not Change.same]
 
@@ -143,7 +143,7 @@ def contrast(before: Lines, after: Lines, *, names: tuple[str, str]) -> Contrast
     """
     old, new = _by_place(before), _by_place(after)
     pairs = [
-        Pair(place, tuple(old.get(place, ())), tuple(new.get(place, ())))
+        WindowPair(place, tuple(old.get(place, ())), tuple(new.get(place, ())))
         for place in sorted({*old, *new}, key=lambda p: (p.query, p.start_us, p.end_us, p.key))
     ]
     return Contrast(*names, tuple(pairs))
@@ -158,12 +158,12 @@ def instant(us: int) -> str:
     return at.isoformat(" ").removesuffix("+00:00").removesuffix(":00")
 
 
-def _by_place(lines: Lines) -> dict[Place, list[str]]:
-    found: dict[Place, list[tuple[int, str]]] = defaultdict(list)
+def _by_place(lines: Lines) -> dict[WindowPlace, list[str]]:
+    found: dict[WindowPlace, list[tuple[int, str]]] = defaultdict(list)
     for _, line in lines:
         row = json.loads(line)
         key = json.dumps(row["key"], ensure_ascii=False)
-        place = Place(row["query"], row["window_start"], row["window_end"], key)
+        place = WindowPlace(row["query"], row["window_start"], row["window_end"], key)
         found[place].append((row["revision"], line))
     return {place: [line for _, line in sorted(revised)] for place, revised in found.items()}
 

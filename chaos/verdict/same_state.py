@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chaos.verdict.check import Check, JudgedRun, Outcome, check
+from chaos.verdict.check import Check, FinishedRun, Outcome, check
 
 State = Mapping[tuple[str, str], list[Any]]
 """By part (a lane or a shard) and table, the rows."""
@@ -21,7 +21,7 @@ class StateError(RuntimeError):
     exit_code = 1
 
 
-def _can_be_compared(run: JudgedRun) -> bool:
+def _can_be_compared(run: FinishedRun) -> bool:
     """Whether the log still has what a clean run would read."""
     return run.states is not None or not run.taken
 

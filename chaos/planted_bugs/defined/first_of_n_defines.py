@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_n, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_n, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.assign.defined import DefinedAssigner
@@ -26,4 +26,6 @@ class FirstAssigner(DefinedAssigner):
         return super()._definers(replace(scan, numbers=scan.numbers - 1))
 
 
-GUILTY = guilty(planted("first_of_n_defines", FirstAssigner), "deterministic", lair=lair(by_n))
+BUG = planted_bug(
+    planted("first_of_n_defines", FirstAssigner), "deterministic", shows_in=some_query(by_n)
+)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import defined, lair, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import defined, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
 from windowing.engine.windows.assign.sliding import Span
@@ -24,8 +24,8 @@ class PunctualAssigner(DefinedAssigner):
         return super()._tables(scan, spans) | {DEFINERS: super()._tables(scan, spans[:1])[DEFINERS]}
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("late_record_defines_none", PunctualAssigner),
     "deterministic",
-    lair=lair(defined, updates),
+    shows_in=some_query(defined, updates),
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.progress.reached import Progress
@@ -26,8 +26,8 @@ class PurgingEmitter(SlidingEmitter):
         return np.minimum(wids.ended_by(self._grid, after.of(units)), ENDED - 1)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("window_forgotten_at_its_end", PurgingEmitter),
     "deterministic",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

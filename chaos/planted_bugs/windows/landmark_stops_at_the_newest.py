@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import landmark, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.progress.reached import Progress
@@ -30,6 +30,8 @@ class ShortEmitter(LandmarkEmitter):
         return first, np.minimum(last, newest)
 
 
-GUILTY = guilty(
-    planted("landmark_stops_at_the_newest", ShortEmitter), "deterministic", lair=lair(landmark)
+BUG = planted_bug(
+    planted("landmark_stops_at_the_newest", ShortEmitter),
+    "deterministic",
+    shows_in=some_query(landmark),
 )

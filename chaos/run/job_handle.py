@@ -13,7 +13,7 @@ from windowing.model import Pipeline
 
 
 @dataclass
-class Target:
+class JobHandle:
     """One run of a pipeline on the stack.
 
     Attributes:
@@ -69,7 +69,7 @@ class Target:
         """End it by order, and wait until it is gone."""
         runs.stop(self.endpoints, self.pipeline)
 
-    def dead(self) -> str | None:
+    def failure(self) -> str | None:
         """Why the job will do nothing more; None while it may."""
         try:
             # Whoever submitted it last: a deployment may have done so.

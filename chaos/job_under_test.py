@@ -15,19 +15,19 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from chaos.control.reach import LocalReach
+from chaos.control.node_control import LocalNodeControl
 from chaos.errors import FaultDidNotApply
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
-from chaos.plan import CheckName, Expected, Plan, Recovery, Step, least_after
+from chaos.plan import CheckName, Expected, Plan, PlannedFault, Recovery, least_after
 from chaos.reports.report import write_report
 from chaos.reports.report_folder import claim
+from chaos.run.commit_watcher import JobFailed
+from chaos.run.fault_run import FaultRun
+from chaos.run.job_handle import JobHandle
 from chaos.run.judgement import judge
-from chaos.run.runner import Report, commit_here
-from chaos.run.siege import Siege
-from chaos.run.site import Site
-from chaos.run.target import Target
-from chaos.run.watch import JobFailed
+from chaos.run.runner import RunReport, commit_here
+from chaos.run.stack_under_test import StackUnderTest
 from chaos.verdict.catalogue import all_checks
 from chaos.verdict.check import Check, Outcome
 from chaos.verdict.verify import Verdict
@@ -52,13 +52,13 @@ def striking() -> tuple[str, ...]:
     )
 
 
-class OrdealError(RuntimeError):
+class JobUnderTestError(RuntimeError):
     """What was asked for cannot be done to this job."""
 
     exit_code = 1
 
 
-class Ordeal:
+class JobUnderTest:
     """One run of a pipeline on a stack, with topics and tables of its own.
 
     Args:
@@ -102,10 +102,10 @@ class Ordeal:
         run = f"ordeal-{datetime.fromtimestamp(self._began_s, UTC):%Y%m%d-%H%M%S-%f}"
         self.pipeline = own_pipeline(file, run, topic=run)
         endpoints = stack.endpoints(layout=layout, only=["kafka", "spark"])
-        site = Site(
+        under_test = StackUnderTest(
             look=lambda: endpoints,
             seen=endpoints,
-            reach=LocalReach(layout),
+            nodes=LocalNodeControl(layout),
             restart=lambda component: _restart(component, layout),
         )
         # It grows by each fault that strikes.
@@ -123,10 +123,10 @@ class Ordeal:
         history = History(path=report / "history.jsonl")
         commit = commit_here()
         history.note(0.0, "start", plan=name, seed=seed, commit=commit, run=run)
-        self._siege = Siege(
+        self._fault_run = FaultRun(
             plan,
-            Target(self.pipeline, file, endpoints, run, max_offsets),
-            site,
+            JobHandle(self.pipeline, file, endpoints, run, max_offsets),
+            under_test,
             history,
             self._began_s,
             random.Random(seed),
@@ -140,7 +140,7 @@ class Ordeal:
         Raises:
             BrokerError: no broker answers.
         """
-        self._siege.begin()
+        self._fault_run.begin()
 
     def strike(
         self, fault: str, *, hold_s: float | None = None, expect: Expected | None = None
@@ -157,26 +157,28 @@ class Ordeal:
             commit of that batch.
 
         Raises:
-            OrdealError: this fault needs a plan.
+            JobUnderTestError: this fault needs a plan.
             FaultDidNotApply: it took no effect, so that nothing would be proved.
             JobFailed: the job gave up, or stood still; the report says why.
         """
-        siege, number = self._siege, len(self._siege.plan.faults)
+        fault_run, number = self._fault_run, len(self._fault_run.plan.faults)
         step = _step(fault, hold_s, expect)
-        siege.plan = siege.plan.model_copy(update={"faults": (*siege.plan.faults, step)})
+        fault_run.plan = fault_run.plan.model_copy(
+            update={"faults": (*fault_run.plan.faults, step)}
+        )
         try:
-            came_back = siege.strike(number, step)
+            came_back = fault_run.strike(number, step)
         except JobFailed as error:
             self._give_up(f"the job failed: {error}")
             raise
-        for entry in siege.history.of("no_effect", "unsupported"):
+        for entry in fault_run.history.of("no_effect", "unsupported"):
             if entry["fault"] == number:
                 raise FaultDidNotApply(entry["why"])
         if not came_back:
             self._give_up("broken off")
             msg = f"the job has committed nothing for {_GIVE_UP_US / 1e6:.0f} s"
             raise JobFailed(msg)
-        recovered = (e for e in siege.history.of("recovered") if e["fault"] == number)
+        recovered = (e for e in fault_run.history.of("recovered") if e["fault"] == number)
         return float(next(recovered)["seconds"])
 
     def finish(self) -> Verdict:
@@ -189,17 +191,17 @@ class Ordeal:
             JobFailed: the job gave up, or stood still.
         """
         try:
-            state = self._siege.bring_to_end()
+            state = self._fault_run.bring_to_end()
         except JobFailed as error:
             self._give_up(f"the job failed: {error}")
             raise
         if state != "done":
             self._give_up(state)
             raise JobFailed(state)
-        self._siege.close(state)
-        siege = self._siege
-        endpoints = siege.site.look()
-        judged = judge(siege, endpoints.kafka_bootstrap)
+        self._fault_run.close(state)
+        fault_run = self._fault_run
+        endpoints = fault_run.stack.look()
+        judged = judge(fault_run, endpoints.kafka_bootstrap)
         self._write(judged.checks)
         if judged.verdict is None:
             msg = f"the job has written nothing that could be compared: {self.report}"
@@ -213,38 +215,38 @@ class Ordeal:
 
     def stop(self) -> None:
         """End the job; what it wrote stays."""
-        self._siege.job.stop()
+        self._fault_run.job.stop()
 
     def _give_up(self, state: str) -> None:
         """Stop the job, and report what can be said of it."""
-        siege = self._siege
-        siege.close(state)
-        bootstrap = siege.site.look().kafka_bootstrap
-        judged = judge(siege, bootstrap)
+        fault_run = self._fault_run
+        fault_run.close(state)
+        bootstrap = fault_run.stack.look().kafka_bootstrap
+        judged = judge(fault_run, bootstrap)
         failed = Check("deterministic", Outcome.failed, f"the run was given up: {state}")
         self._write((*judged.checks, failed))
 
     def _write(self, found: Sequence[Check]) -> None:
         began = datetime.fromtimestamp(self._began_s, UTC).isoformat(timespec="seconds")
-        plan, history = self._siege.plan, self._siege.history
-        report = Report(
+        plan, history = self._fault_run.plan, self._fault_run.history
+        report = RunReport(
             plan, self._seed, self._command, commit_here(), began, history, tuple(found)
         )
         write_report(report, self._folder)
 
 
-def _step(fault: str, hold_s: float | None, expect: Expected | None) -> Step:
+def _step(fault: str, hold_s: float | None, expect: Expected | None) -> PlannedFault:
     if fault not in (usable := striking()):
         msg = f"{fault} cannot strike a job outside a plan: use {', '.join(usable)}"
-        raise OrdealError(msg)
+        raise JobUnderTestError(msg)
     given: dict[str, object] = {"fault": fault, "after": least_after(fault), "expect": expect}
     if hold_s is not None:
         given["hold"] = f"{round(hold_s * 1e6)} us"
     try:
-        return Step.model_validate(given)
+        return PlannedFault.model_validate(given)
     except ValidationError as error:
         msg = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise OrdealError(msg) from None
+        raise JobUnderTestError(msg) from None
 
 
 def _restart(component: str, layout: Layout) -> None:

@@ -32,7 +32,7 @@ STOPPED_S: Final = 60.0
 _POLL_S: Final = 0.05
 
 
-class Reach(Protocol):
+class NodeControl(Protocol):
     """Ways to find and to hurt the daemons of a stack, and what they have started."""
 
     def daemon(self, name: str) -> ProcessId:
@@ -42,7 +42,7 @@ class Reach(Protocol):
             FaultDidNotApply: it does not run.
         """
 
-    def offspring(self, name: str) -> list[ClusterProcess]:
+    def children(self, name: str) -> list[ClusterProcess]:
         """What a Spark worker has started and what runs of it; nothing where it does not run."""
 
     def kill(self, process: ProcessId) -> str:
@@ -75,7 +75,7 @@ class Reach(Protocol):
     def is_paused(self, process: ProcessId) -> bool:
         """Whether this very process is paused."""
 
-    def cut_off(self, name: str) -> str:
+    def disconnect(self, name: str) -> str:
         """Take a daemon from the network.
 
         Raises:
@@ -83,7 +83,7 @@ class Reach(Protocol):
             Unsupported: it has no network of its own.
         """
 
-    def join(self, name: str) -> str:
+    def reconnect(self, name: str) -> str:
         """Put a daemon back on the network, under the names that it had."""
 
     def lose_packets(self, name: str, share: float) -> str:
@@ -94,15 +94,15 @@ class Reach(Protocol):
             Unsupported: it has no network of its own, or the kernel lacks what that takes.
         """
 
-    def keep_packets(self, name: str) -> int:
+    def restore_packets(self, name: str) -> int:
         """Let everything through again; gives how many packets were dropped."""
 
-    def refuses_mounts(self, folder: Path) -> str:
+    def mount_refusal(self, folder: Path) -> str:
         """Why the job would not see a file system mounted below a folder; empty if it would."""
 
 
 @dataclass(frozen=True)
-class LocalReach:
+class LocalNodeControl:
     """Signals to processes of this machine.
 
     Attributes:
@@ -118,7 +118,7 @@ class LocalReach:
         except InfraError as error:
             raise FaultDidNotApply(str(error)) from error
 
-    def offspring(self, name: str) -> list[ClusterProcess]:
+    def children(self, name: str) -> list[ClusterProcess]:
         """What is below the daemon in the tree of processes."""
         try:
             return cluster_processes([stack.process_of(name, layout=self.layout)])
@@ -168,11 +168,11 @@ class LocalReach:
         except psutil.NoSuchProcess:
             return False
 
-    def cut_off(self, name: str) -> str:
+    def disconnect(self, name: str) -> str:
         """Not here."""
         raise _shared_network(name)
 
-    def join(self, name: str) -> str:
+    def reconnect(self, name: str) -> str:
         """It has never left."""
         return f"{name} was never cut off"
 
@@ -180,11 +180,11 @@ class LocalReach:
         """Not here."""
         raise _shared_network(name)
 
-    def keep_packets(self, name: str) -> int:
+    def restore_packets(self, name: str) -> int:
         """None was dropped."""
         return 0
 
-    def refuses_mounts(self, folder: Path) -> str:
+    def mount_refusal(self, folder: Path) -> str:
         """The job runs beside us, and sees what we mount, if we may."""
         return mount_refusal()
 

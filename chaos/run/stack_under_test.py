@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from chaos.control.reach import LocalReach, Reach
+from chaos.control.node_control import LocalNodeControl, NodeControl
 from infra import stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
@@ -22,7 +22,7 @@ News = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Site:
+class StackUnderTest:
     """A running stack, and the means to hurt it.
 
     Attributes:
@@ -35,13 +35,13 @@ class Site:
 
     look: Callable[[], Endpoints]
     seen: Endpoints
-    reach: Reach
+    nodes: NodeControl
     restart: Callable[[str], None]
     proxy: Proxy | None = None
 
 
 @contextmanager
-def site(
+def stack_under_test(
     kind: StackKind,
     layout: Layout,
     news: News,
@@ -49,7 +49,7 @@ def site(
     components: Collection[str],
     proxied: bool,
     brokers: int = 1,
-) -> Iterator[Site]:
+) -> Iterator[StackUnderTest]:
     """Start a stack, and stop it in the end.
 
     Args:
@@ -82,7 +82,7 @@ def site(
 @contextmanager
 def _local(
     layout: Layout, news: News, components: Collection[str], proxied: bool
-) -> Iterator[Site]:
+) -> Iterator[StackUnderTest]:
     def told(component: str, message: str, seconds: float) -> None:
         news(f"{component}: {message} ({seconds:.0f} s)")
 
@@ -92,10 +92,10 @@ def _local(
     try:
         endpoints = stack.up(told, only=components, layout=layout)
         with _proxy(endpoints, proxied) as proxy:
-            yield Site(
+            yield StackUnderTest(
                 look=lambda: stack.endpoints(layout=layout, only=components, check=False),
                 seen=_through(endpoints, proxy, endpoints.kafka_bootstrap),
-                reach=LocalReach(layout),
+                nodes=LocalNodeControl(layout),
                 restart=restart,
                 proxy=proxy,
             )
@@ -104,19 +104,21 @@ def _local(
 
 
 @contextmanager
-def _containers(layout: Layout, news: News, proxied: bool, brokers: int) -> Iterator[Site]:
+def _containers(
+    layout: Layout, news: News, proxied: bool, brokers: int
+) -> Iterator[StackUnderTest]:
     # Only who asks for containers needs the client of an engine.
-    from chaos.control.containers import ContainerReach  # noqa: PLC0415
+    from chaos.control.containers import ContainerNodeControl  # noqa: PLC0415
     from infra.containers.stack import ContainerStack  # noqa: PLC0415
 
     with (
         ContainerStack(layout, news, brokers=brokers) as running,
         _proxy(running.endpoints, proxied) as proxy,
     ):
-        yield Site(
+        yield StackUnderTest(
             look=lambda: running.endpoints,
             seen=_through(running.endpoints, proxy, running.inside),
-            reach=ContainerReach(running),
+            nodes=ContainerNodeControl(running),
             restart=running.restart,
             proxy=proxy,
         )

@@ -22,14 +22,14 @@ class JobFailed(RuntimeError):
 
 
 @dataclass
-class Watch:
+class CommitWatcher:
     """What the checkpoint says, as it grows.
 
     Attributes:
         checkpoint: Spark's.
         history: where batches are noted.
         began_s: when the run began, in seconds since 1970; the history counts from it.
-        dead: asks whether the job has given up: why, or None.
+        job_error: asks whether the job has given up: why, or None.
         batches: how many batches are committed.
         offsets: how many offsets they hold, over all partitions.
     """
@@ -37,7 +37,7 @@ class Watch:
     checkpoint: Path
     history: History
     began_s: float
-    dead: Callable[[], str | None]
+    job_error: Callable[[], str | None]
     batches: int = 0
     offsets: int = 0
     _seen: dict[Path, int] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Watch:
                 return False
             if now_s - asked_s > _ASK_S:
                 asked_s = now_s
-                if (why := self.dead()) is not None:
+                if (why := self.job_error()) is not None:
                     raise JobFailed(why)
             time.sleep(_POLL_S)
 
