@@ -1,6 +1,6 @@
-"""Faults on a running system: inject, heal, and evidence that they took effect.
+"""Faults of a running system: inject, heal, and evidence that they took effect.
 
-A fault without evidence proves nothing: the caller's verdict is then *unknown*, never a pass.
+A fault without evidence proves nothing: the verdict is then *unknown*, never a pass.
 """
 
 from chaos.control.node_control import LocalNodeControl, NodeControl

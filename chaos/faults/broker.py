@@ -1,4 +1,4 @@
-"""Faults of a Kafka broker, drawn from all: killed and started again, paused and let go."""
+"""Faults of a Kafka broker, drawn at random: killed and restarted, paused and resumed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from infra.process import ProcessId
 
 
 def draw_broker(context: FaultContext) -> tuple[str, int]:
-    """Draw a broker: the name of its daemon, and its port."""
+    """Draw a broker; return the name of its daemon and its port."""
     return context.rng.choice(list(context.endpoints.brokers.items()))
 
 
 def still_answers(port: int) -> bool:
-    """Whether the broker there answers requests."""
+    """Whether the broker on a port answers requests."""
     try:
         kafka.check(port)
     except NotReady:
@@ -36,16 +36,16 @@ def still_answers(port: int) -> bool:
 )
 @dataclass
 class KillBroker:
-    """SIGKILL a broker, and start it again later.
+    """SIGKILL of a broker, which is restarted later.
 
     Attributes:
-        hold_s: how long it is away, in seconds.
+        hold_s: downtime in seconds.
     """
 
     hold_s: float = 5.0
 
     def inject(self, context: FaultContext) -> str:
-        """Kill it, and see that nothing answers any more."""
+        """Kill a broker, and check that nothing answers on its port."""
         name, port = draw_broker(context)
         gone = context.nodes.kill(context.nodes.daemon(name))
         if answers(port):
@@ -54,7 +54,7 @@ class KillBroker:
         return f"the broker, {gone}, nothing answers on its port"
 
     def heal(self, context: FaultContext) -> str:
-        """Start it again, and wait until it answers."""
+        """Restart the broker, and wait until it answers."""
         context.restart("kafka")
         return "the broker answers again"
 
@@ -62,17 +62,17 @@ class KillBroker:
 @fault("pause_broker", takes=("hold",), back_s=7, ends="cure")
 @dataclass
 class PauseBroker:
-    """SIGSTOP a broker: it holds its connections and answers nobody.
+    """SIGSTOP of a broker, which keeps its connections and answers no requests.
 
     Attributes:
-        hold_s: how long, in seconds.
+        hold_s: length of the pause in seconds.
     """
 
     hold_s: float = 10.0
     _paused: ProcessId | None = field(default=None, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Pause it, and see that a request stays unanswered."""
+        """Pause a broker, and check that a request stays unanswered."""
         name, port = draw_broker(context)
         self._paused = context.nodes.daemon(name)
         stopped = context.nodes.pause(self._paused)
@@ -82,7 +82,7 @@ class PauseBroker:
         return f"the broker, {stopped}, and a request stays unanswered"
 
     def heal(self, context: FaultContext) -> str:
-        """Let it go on, and wait until it answers."""
+        """Resume the broker, and wait until it answers."""
         if self._paused is None:
             return "nothing was paused"
         evidence = context.nodes.resume(self._paused)

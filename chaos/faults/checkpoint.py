@@ -1,4 +1,4 @@
-"""Faults of the checkpoint."""
+"""Fault of the commit log in the checkpoint."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _DONE_AGAIN_S = 600.0
 )
 @dataclass
 class LoseLastCommit:
-    """Take away the commit of the last batch while the job is stopped, and submit it again.
+    """Loss of the last batch's commit while the job is stopped.
 
-    The job must run that batch again from the state before it, and its tables must take no row of
-    it twice.
+    The job must rerun that batch from the state before it, and its tables must not take any of its
+    rows twice.
     """
 
     hold_s: float = 0.0
     _lost: Path | None = field(default=None, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Stop the job and delete the newest entry of its commit log."""
+        """Stop the job, and delete the newest entry of its commit log."""
         context.stop_job()
         commits = [
             path for path in (context.checkpoint / "commits").glob("*") if path.name.isdigit()
@@ -46,10 +46,10 @@ class LoseLastCommit:
         return f"commits/{lost.name} is deleted"
 
     def heal(self, context: FaultContext) -> str:
-        """Submit the job again, and see the batch committed a second time.
+        """Resubmit the job, and wait until the batch is committed a second time.
 
         Raises:
-            FaultDidNotApply: the batch was not run again.
+            FaultDidNotApply: the batch was not rerun.
         """
         context.submit_job()
         lost = self._lost

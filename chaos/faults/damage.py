@@ -1,7 +1,7 @@
-"""Faults of what a checkpoint has written: a file is lost, or holds something else.
+"""Faults of checkpoint files: a file is deleted or corrupted.
 
-The job is stopped, the file is damaged, the job is submitted again, and must say which file it
-misses; or it has what it needs from elsewhere, and loses nothing. Then the file is put back.
+The job is stopped, the file damaged, and the job resubmitted. It must either name the damaged file
+in its error, or recover its content from elsewhere and lose nothing. Then the file is restored.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _SURVIVES_BATCHES = 2
 
 
 def _keeps_records(pipeline: Pipeline) -> bool:
-    """Whether the state holds more than sums: single records, or open sessions."""
+    """Whether the state holds single records or open sessions, not just sums."""
     keeping = (Ends.DRAWN, Ends.ROWS)
     return any(query.window.traits.ends in keeping for query in pipeline.queries)
 
 
 @dataclass
 class _DamagedFile:
-    """Delete or corrupt the newest file of a kind that a restart needs.
+    """Damage to the newest file of a kind that a restart needs.
 
     Attributes:
-        what: a delta of the state, a snapshot of it, or the plan of the last committed batch.
-        how: away, or with the bits of some bytes in its middle turned over.
+        what: a delta or a snapshot of the state, or the plan of the last committed batch.
+        how: delete the file, or flip the bits of a few bytes in its middle.
     """
 
     what: ClassVar[What]
@@ -50,7 +50,7 @@ class _DamagedFile:
     _backup: Backup | None = field(default=None, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Stop the job, damage the file, submit the job, and hear what it says."""
+        """Stop the job, damage the file, resubmit the job, and record its error."""
         context.stop_job()
         victim = _victim(self.what, context)
         if self.how == "delete":
@@ -58,7 +58,7 @@ class _DamagedFile:
             self._backup.delete()
         else:
             self._backup = Backup([victim])
-            _turn_over(victim)
+            _flip_bits(victim)
         context.submit_job()
         said = await_job_error(context)
         context.losses.append(ReportedLoss((victim.name,), said))
@@ -67,7 +67,7 @@ class _DamagedFile:
         return f"{victim.relative_to(context.checkpoint)} {done}; {told}"
 
     def heal(self, context: FaultContext) -> str:
-        """Put the file back, and submit the job."""
+        """Restore the file, and resubmit the job."""
         if self._backup is None:
             context.submit_job()
             return "job submitted again"
@@ -87,7 +87,7 @@ class _DamagedFile:
 )
 @dataclass
 class DeleteStateDelta(_DamagedFile):
-    """Delete a delta of the state."""
+    """Deletion of a state delta."""
 
     what = "delta"
     how = "delete"
@@ -96,7 +96,7 @@ class DeleteStateDelta(_DamagedFile):
 @fault("corrupt_state_delta", back_s=70, ends="cure")
 @dataclass
 class CorruptStateDelta(_DamagedFile):
-    """Corrupt a delta of the state."""
+    """Corruption of a state delta."""
 
     what = "delta"
     how = "corrupt"
@@ -105,7 +105,7 @@ class CorruptStateDelta(_DamagedFile):
 @fault("delete_state_snapshot", back_s=5, ends="cure")
 @dataclass
 class DeleteStateSnapshot(_DamagedFile):
-    """Delete a snapshot of the state."""
+    """Deletion of a state snapshot."""
 
     what = "snapshot"
     how = "delete"
@@ -114,7 +114,7 @@ class DeleteStateSnapshot(_DamagedFile):
 @fault("corrupt_state_snapshot", back_s=7, ends="cure")
 @dataclass
 class CorruptStateSnapshot(_DamagedFile):
-    """Corrupt a snapshot of the state."""
+    """Corruption of a state snapshot."""
 
     what = "snapshot"
     how = "corrupt"
@@ -123,7 +123,7 @@ class CorruptStateSnapshot(_DamagedFile):
 @fault("delete_offsets", back_s=72, ends="cure")
 @dataclass
 class DeleteOffsets(_DamagedFile):
-    """Delete the plan of the last batch."""
+    """Deletion of the last batch's plan."""
 
     what = "offsets"
     how = "delete"
@@ -132,7 +132,7 @@ class DeleteOffsets(_DamagedFile):
 @fault("corrupt_offsets", back_s=81, ends="cure")
 @dataclass
 class CorruptOffsets(_DamagedFile):
-    """Corrupt the plan of the last batch."""
+    """Corruption of the last batch's plan."""
 
     what = "offsets"
     how = "corrupt"
@@ -141,20 +141,20 @@ class CorruptOffsets(_DamagedFile):
 @fault("rewind_offsets", back_s=100, ends="cure", least_after=2, one_topic=True)
 @dataclass
 class RewindOffsets:
-    """Set the offsets of the last batch back, so that the next one reads records a second time."""
+    """Rewind of the last batch's offsets, so that the next batch rereads records."""
 
     hold_s: float = 0.0
     _backup: Backup | None = field(default=None, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Stop the job, change its offset log, submit the job, and hear what it says."""
+        """Stop the job, change its offset log, resubmit the job, and record its error."""
         context.stop_job()
         batches, now = committed_offsets(context.checkpoint)
         if batches < 2:
             msg = f"{batches} batches are committed: with two or more, one can be rewound"
             raise FaultDidNotApply(msg)
         plans = context.checkpoint / "offsets"
-        # A batch that is planned already would keep its own beginning.
+        # A batch that is already planned would keep its own start offsets.
         later = [path for path in plans.iterdir() if _number(path) >= batches]
         last = plans / str(batches - 1)
         self._backup = Backup([last, _sum_of(last), *later])
@@ -176,21 +176,21 @@ class RewindOffsets:
         return f"partition {lane} is set back from {now[lane]} to {first}; the job stopped"
 
     def heal(self, context: FaultContext) -> str:
-        """Put the offset log back as it was, and submit the job."""
+        """Restore the offset log, and resubmit the job."""
         if self._backup is not None:
             for path in (context.checkpoint / "offsets").iterdir():
                 if _number(path) > self._backup.newest:
-                    path.unlink()  # planned from the wrong place, and never carried out
+                    path.unlink()  # planned from the wrong offsets, and never run
             self._backup.restore()
         context.submit_job()
         return "offset log put back, job submitted again"
 
 
 class Backup:
-    """Copies of files, beside the checkpoint.
+    """Backup copies of files, kept beside the originals.
 
     Args:
-        files: what to copy; those that are not there are passed over.
+        files: what to copy; missing files are skipped.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
@@ -200,16 +200,16 @@ class Backup:
 
     @property
     def newest(self) -> int:
-        """The largest number that is the name of a file."""
+        """The highest batch number among the files."""
         return max(_number(path) for path in self._files)
 
     def delete(self) -> None:
-        """Delete the files; the copies stay."""
+        """Delete the files, but not the copies."""
         for path in self._files:
             path.unlink()
 
     def restore(self) -> None:
-        """Put the copies back in their places."""
+        """Move the copies back."""
         for path in self._files:
             _aside(path).replace(path)
 
@@ -220,10 +220,10 @@ class Backup:
 
 
 def await_job_error(context: FaultContext) -> str | None:
-    """What the job says as it gives up; None where it goes on and commits batches instead.
+    """Wait for the error with which the job gives up; return None if it commits batches instead.
 
     Raises:
-        FaultDidNotApply: it does neither.
+        FaultDidNotApply: the job does neither.
     """
     commits = context.checkpoint / "commits"
     enough = newest(commits) + _SURVIVES_BATCHES
@@ -238,15 +238,15 @@ def await_job_error(context: FaultContext) -> str | None:
 
 
 def _victim(what: What, context: FaultContext) -> Path:
-    """The file to be damaged; drawn where several would do.
+    """Choose the file to damage, at random if there are several candidates.
 
     Raises:
-        FaultDidNotApply: there is none.
+        FaultDidNotApply: there is no such file.
     """
     batches, _ = committed_offsets(context.checkpoint)
     if batches and what == "offsets":
         return context.checkpoint / "offsets" / str(batches - 1)
-    # State has the version after its batch, and the commit names the attempt whose files count.
+    # State version = batch + 1; the commit names the attempt whose files count.
     commit = context.checkpoint / "commits" / str(batches - 1)
     named = commit.read_text(encoding="utf-8") if batches else ""
     pattern = f"{batches}_*.changelog" if what == "delta" else "*_*.zip"
@@ -269,7 +269,7 @@ def _version(path: Path) -> int:
 
 
 def _sum_of(path: Path) -> Path:
-    """The file with Hadoop's checksum of a file."""
+    """Return the path of a file's Hadoop checksum."""
     return path.with_name(f".{path.name}.crc")
 
 
@@ -278,13 +278,13 @@ def _aside(path: Path) -> Path:
 
 
 def _number(path: Path) -> int:
-    """The batch that a file of the offset log is of; -1 for one that is of none."""
+    """Return the batch number of a file in the offset log; -1 if it belongs to no batch."""
     name = path.name.removeprefix(".").removesuffix(".crc")
     return int(name) if name.isdigit() else -1
 
 
-def _turn_over(path: Path) -> None:
-    """Turn the bits of a stretch in the middle of a file over."""
+def _flip_bits(path: Path) -> None:
+    """Flip the bits of 16 bytes in the middle of a file."""
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     for at in range(middle, min(middle + 16, len(data))):

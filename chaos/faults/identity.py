@@ -1,7 +1,7 @@
-"""Faults of identity: checkpoint, tables, topic or driver are not the ones that belong together.
+"""Faults of identity: checkpoint, tables, topic and driver no longer belong together.
 
-None of them breaks anything that Spark would notice. The job must go on with the right answer, or
-give up and name what does not fit; which of the two, the plan says.
+Spark would notice none of them. The job must either go on and produce the right result, or give up
+and name what does not fit; the plan says which of the two it expects.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from windowing.model import Pipeline
 _GOES_ON_S = 300.0
 _LATER_BATCHES = 2
 _OTHER_CUTS = 0.6
-"""Of the offsets per batch: with the same number the old checkpoint would cut the same batches."""
+"""Fraction of the offsets per batch; with the same number, the old checkpoint would cut the same
+batches again."""
 
 
 @fault(
@@ -45,15 +46,16 @@ _OTHER_CUTS = 0.6
 )
 @dataclass
 class RestoreOldCheckpoint:
-    """Put a checkpoint back from a copy that is some batches old, and let it cut other batches."""
+    """Restore of a checkpoint that is some batches old and then cuts other batches."""
 
     hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Stop, copy, go on for some batches, stop, put the copy back, and hear what the job says.
+        """Copy the checkpoint, run some batches, restore the copy, and record the job's error.
 
         Raises:
-            FaultDidNotApply: the job did not go on in between, or does neither of the two.
+            FaultDidNotApply: the job committed nothing in between, or afterwards neither gives up
+                nor goes on.
         """
         context.stop_job()
         commits, copy = (
@@ -82,7 +84,7 @@ class RestoreOldCheckpoint:
         return f"the checkpoint of after batch {old} is in place of that of after batch {last}"
 
     def heal(self, context: FaultContext) -> str:
-        """There is nothing to heal: the job has gone on, or the run is over."""
+        """Do nothing: the job has gone on, or the run is over."""
         return "nothing to put back"
 
 
@@ -95,14 +97,14 @@ class RestoreOldCheckpoint:
 )
 @dataclass
 class LoseTable:
-    """Take a table away while the job is stopped; submit it, and hear what it says."""
+    """Loss of a table while the job is stopped."""
 
     hold_s: float = 0.0
     _lost: Path | None = field(default=None, init=False)
     _aside: Path | None = field(default=None, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Stop the job, move a table away, drawn from all of them, and submit the job.
+        """Stop the job, move away a table drawn at random, and resubmit the job.
 
         Raises:
             FaultDidNotApply: the job has no tables.
@@ -122,10 +124,10 @@ class LoseTable:
         return f"table {self._lost.name} is gone"
 
     def heal(self, context: FaultContext) -> str:
-        """Put the table back, and submit the job."""
+        """Put the table back, and resubmit the job."""
         if self._lost is not None and self._aside is not None:
             if self._lost.exists():
-                shutil.rmtree(self._lost)  # the job made it in place of the one that we took
+                shutil.rmtree(self._lost)  # the job created it in place of the lost one
             self._aside.rename(self._lost)
         context.submit_job()
         return "table put back, job submitted again"
@@ -134,15 +136,15 @@ class LoseTable:
 @fault("recreate_topic", back_s=60, ends="run", identity=True, one_topic=True)
 @dataclass
 class RecreateTopic:
-    """Delete the topic, make it again under its name, and fill it beyond what the job has read."""
+    """Recreation of the topic under the same name, filled beyond what the job has read."""
 
     hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Stop the job, make the topic again with the values in another order, submit the job.
+        """Stop the job, recreate the topic with its values in another order, resubmit the job.
 
         Raises:
-            FaultDidNotApply: the topic is the same, or too short to hide that it is another.
+            FaultDidNotApply: the topic is still the same, or too short to pass for the old one.
         """
         bootstrap, topic = context.endpoints.kafka_bootstrap, context.topic
         context.stop_job()
@@ -169,12 +171,12 @@ class RecreateTopic:
         return f"topic {topic} had id {before} and has {after}"
 
     def heal(self, context: FaultContext) -> str:
-        """There is no cure."""
+        """Do nothing: there is no cure."""
         return "the run ends here"
 
 
 def _compacted_already(pipeline: Pipeline) -> Iterator[str]:
-    """What is allowed can do no harm."""
+    """Reject a pipeline that allows compaction: the fault would do no harm."""
     if pipeline.source.compacted:
         yield ("compact_topic is allowed here, as the pipeline says compacted: true: take it out")
 
@@ -189,12 +191,12 @@ def _compacted_already(pipeline: Pipeline) -> Iterator[str]:
 )
 @dataclass
 class CompactTopic:
-    """Let the broker compact the topic; submit the job, and hear what it says."""
+    """Compaction of the topic, switched on at the broker."""
 
     hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Stop the job, change how the topic is cleaned, submit the job."""
+        """Stop the job, change the topic's cleanup policy, resubmit the job, record its error."""
         context.stop_job()
         clean_by(context.endpoints.kafka_bootstrap, context.topic, "compact")
         context.submit_job()
@@ -203,7 +205,7 @@ class CompactTopic:
         return f"{context.topic} has cleanup.policy=compact"
 
     def heal(self, context: FaultContext) -> str:
-        """Let the topic keep all, and submit the job."""
+        """Switch compaction off again, and resubmit the job."""
         clean_by(context.endpoints.kafka_bootstrap, context.topic, "delete")
         context.submit_job()
         return "cleanup.policy=delete, job submitted again"
@@ -212,16 +214,16 @@ class CompactTopic:
 @fault("second_driver", back_s=6, identity=True)
 @dataclass
 class SecondDriver:
-    """Start a second driver of the run beside the one that the cluster runs."""
+    """A second driver of the same run beside the cluster's."""
 
     hold_s: float = 0.0
     patience_s: float = 120.0
 
     def inject(self, context: FaultContext) -> str:
-        """Start it as a process of this machine, and see how it ends and what it says.
+        """Start a driver as a local process, wait for its end, and record its error.
 
         Raises:
-            FaultDidNotApply: the run has no driver to be second to.
+            FaultDidNotApply: no driver owns the run.
         """
         folder = context.checkpoint.parent
         refused, owner = folder / REFUSED_FILE, folder / OWNER_FILE
@@ -246,12 +248,12 @@ class SecondDriver:
         return f"process {process.pid} ran for {took_s:.1f} s beside driver {first['pid']}"
 
     def heal(self, context: FaultContext) -> str:
-        """There is nothing to heal: the first driver must have gone on."""
+        """Do nothing: the first driver must have gone on."""
         return "the first driver goes on"
 
 
 def _command(context: FaultContext) -> Sequence[str]:
-    """The job's own program, as the cluster starts it."""
+    """Return the command of the job's own program, as the cluster starts it."""
     folder = context.checkpoint.parent
     (file,) = folder.glob("*.y*ml")
     args = ["--run", folder.name, "--bootstrap", context.endpoints.kafka_bootstrap]

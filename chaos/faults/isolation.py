@@ -1,4 +1,4 @@
-"""Faults of a part's own network: taken from it, or losing packets. They need containers."""
+"""Faults that isolate a node: disconnected, frozen, or losing packets. Most need containers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from infra.process import ProcessId
 )
 @dataclass
 class DisconnectBroker:
-    """Take a broker from the network: it runs on and hears nobody.
+    """Disconnection of a broker from the network; it keeps running.
 
     Attributes:
-        hold_s: how long, in seconds.
+        hold_s: duration in seconds.
     """
 
     hold_s: float = 10.0
     _daemon: str = field(default="", init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Take it away, and see that a request stays unanswered."""
+        """Disconnect a broker, and check that a request stays unanswered."""
         self._daemon, port = draw_broker(context)
         cut = context.nodes.disconnect(self._daemon)
         if still_answers(port):
@@ -41,7 +41,7 @@ class DisconnectBroker:
         return f"the broker, {cut}, and a request stays unanswered"
 
     def heal(self, context: FaultContext) -> str:
-        """Put it back, and wait until it answers."""
+        """Reconnect the broker, and wait until it answers."""
         if not self._daemon:
             return "nothing was cut off"
         joined = context.nodes.reconnect(self._daemon)
@@ -52,25 +52,25 @@ class DisconnectBroker:
 @fault("disconnect_spark_worker", takes=("hold",), back_s=71, ends="cure", contained=True)
 @dataclass
 class DisconnectSparkWorker:
-    """Take a worker with all that it runs from the network, as a machine whose cable is pulled.
+    """Disconnection of a worker and its processes, as if its network cable were pulled.
 
-    Its executors, and a driver on it, run on and reach neither broker nor master; only the shared
-    folder of checkpoints and tables is still theirs, so that a zombie could do harm.
+    Its executors, and a driver on it, keep running but reach neither broker nor master. They still
+    have the shared folder of checkpoints and tables, so a zombie could do harm.
 
     Attributes:
-        hold_s: how long, in seconds; the master gives a worker up after a minute of silence.
+        hold_s: duration in seconds; the master gives up a worker after a minute of silence.
     """
 
     hold_s: float = 75.0
     _daemon: str = field(default="", init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Take one away, drawn from those that have work."""
+        """Disconnect a busy worker drawn at random."""
         self._daemon, _, children = busy_worker(context)
         return f"{self._daemon} with {children} processes, {context.nodes.disconnect(self._daemon)}"
 
     def heal(self, context: FaultContext) -> str:
-        """Put it back."""
+        """Reconnect the worker."""
         if not self._daemon:
             return "nothing was cut off"
         joined = context.nodes.reconnect(self._daemon)
@@ -81,22 +81,22 @@ class DisconnectSparkWorker:
 @fault("pause_spark_worker", takes=("hold",), back_s=25, ends="cure")
 @dataclass
 class PauseSparkWorker:
-    """Freeze a worker; in a container, with all that it runs, as a machine that hangs.
+    """Freeze of a worker; in a container, together with all its processes, like a hung machine.
 
     Attributes:
-        hold_s: how long, in seconds.
+        hold_s: duration in seconds.
     """
 
     hold_s: float = 25.0
     _paused: ProcessId | None = field(default=None, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Freeze one, drawn from those that have work."""
+        """Freeze a busy worker drawn at random."""
         daemon, self._paused, children = busy_worker(context)
         return f"{daemon} with {children} processes, {context.nodes.pause(self._paused)}"
 
     def heal(self, context: FaultContext) -> str:
-        """Let it go on."""
+        """Resume the worker."""
         if self._paused is None:
             return "nothing was paused"
         resumed = context.nodes.resume(self._paused)
@@ -107,11 +107,11 @@ class PauseSparkWorker:
 @fault("lose_packets", takes=("hold",), back_s=10, ends="cure", contained=True)
 @dataclass
 class LosePackets:
-    """Drop a share of the packets that come in for a broker.
+    """Loss of a share of a broker's incoming packets.
 
     Attributes:
-        share: of all of them, between 0 and 1.
-        hold_s: how long, in seconds.
+        share: between 0 and 1.
+        hold_s: duration in seconds.
     """
 
     share: float = 0.2
@@ -119,17 +119,17 @@ class LosePackets:
     _daemon: str = field(default="", init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Begin to drop them."""
+        """Start dropping packets."""
         daemon, _ = draw_broker(context)
         losing = context.nodes.lose_packets(daemon, self.share)
         self._daemon = daemon
         return f"the broker, {losing}"
 
     def heal(self, context: FaultContext) -> str:
-        """Let everything through again, and see that something was dropped.
+        """Stop dropping packets, and check that some were dropped.
 
         Raises:
-            FaultDidNotApply: nothing was.
+            FaultDidNotApply: no packet was dropped.
         """
         if not self._daemon:
             return "nothing was dropped"

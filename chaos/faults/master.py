@@ -1,4 +1,4 @@
-"""A fault of the cluster's head: the master is killed, and started again later."""
+"""A fault of the Spark master: it is killed and restarted later."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _KNOWN_AGAIN_S = 120.0
 @fault("kill_spark_master", takes=("hold",), back_s=5, ends="cure")
 @dataclass
 class KillSparkMaster:
-    """SIGKILL the master: jobs run on without it, and it must know them when it is back.
+    """SIGKILL of the master: jobs run on, and the restarted master must recognize them.
 
-    A master that did not would end the driver, or let it live and let a twin be submitted.
+    Otherwise it would kill the driver, or let it live and allow a twin to be submitted.
 
     Attributes:
-        hold_s: how long there is no master, in seconds.
+        hold_s: downtime of the master in seconds.
     """
 
     hold_s: float = 5.0
     _before: list[str] = field(default_factory=list, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Kill it, and see that nothing answers any more."""
+        """Kill the master, and check that nothing answers on its port."""
         self._before = living_drivers(context)
         gone = context.nodes.kill(context.nodes.daemon("spark-master"))
         port = port_of(context.endpoints.spark_rest)
@@ -39,10 +39,10 @@ class KillSparkMaster:
         return f"the master, {gone}, nothing answers on its port"
 
     def heal(self, context: FaultContext) -> str:
-        """Start it again; see that it knows the same drivers, and that no twin runs.
+        """Restart the master; check that it knows the same drivers and that no twin runs.
 
         Raises:
-            FaultDidNotApply: it does not: what follows would show nothing.
+            FaultDidNotApply: a driver is missing or has a twin, so the rest would prove nothing.
         """
         context.restart("spark")
         await_that(lambda: living_drivers(context) == self._before, _KNOWN_AGAIN_S)

@@ -1,4 +1,4 @@
-"""A fault of whoever keeps the topic: it is given a partition while a job reads it."""
+"""A fault of topic administration: a partition is added while a job reads the topic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ACCEPT_S = 300.0
 
 
 def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
-    """A pipeline may name its lanes, or need all records of a value in one."""
+    """Say why a pipeline cannot take another lane: it names its lanes, or groups values by lane."""
     disorder = pipeline.source.disorder
     names_lanes = isinstance(disorder, Heartbeat) or (
         isinstance(disorder, OrderedPer) and disorder.members is not None
@@ -43,18 +43,18 @@ def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
 @fault("add_partition", back_s=153, ends="cure", one_topic=True, misfits=_accepts_none)
 @dataclass
 class AddPartition:
-    """Give the topic a partition, and records to it; the cure is that somebody accepts it.
+    """A new partition of the topic, with records; the cure is to accept it.
 
     Attributes:
-        records: how many records go to it: copies of another partition's first ones, so that some
-            of them are late there.
+        records: number of records in it: copies of another partition's first ones, so that some
+            of them are late.
     """
 
     hold_s: float = 0.0
     records: int = 200
 
     def inject(self, context: FaultContext) -> str:
-        """Add it, fill it, and hear what the job says.
+        """Add the partition, fill it, and record the job's error.
 
         Raises:
             FaultDidNotApply: the job does not give up.
@@ -71,10 +71,10 @@ class AddPartition:
         return f"{topic}/{number} was added, with {sent} records"
 
     def heal(self, context: FaultContext) -> str:
-        """Let it join the run, by the command that the error names, and submit the run again.
+        """Accept the partition with the command that the error names, and resubmit the run.
 
         Raises:
-            FaultDidNotApply: it is not accepted.
+            FaultDidNotApply: the command fails.
         """
         folder = context.checkpoint.parent
         (file,) = folder.glob("*.y*ml")

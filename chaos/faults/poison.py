@@ -1,8 +1,8 @@
-"""Records that must be refused, made for any pipeline out of a good record of its own.
+"""Records that a pipeline must reject, derived from one of its own good records.
 
-Each is bad in one way, and beside the good one in every other, so that a reader that takes it by
-mistake gets a wrong result and not a far-off one. What the definition would take, or would refuse
-for another reason, is no poison of this pipeline and is left out.
+Each is bad in exactly one way and otherwise like the good record, so that accepting it by mistake
+gives a subtly wrong result. A candidate that the definition accepts, or rejects for another
+reason, is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.model.source import Source
 from windowing.semantics.values import ValueReader
 
 HUGE_BYTES: Final = 10_000_000
-"""How large the largest of `extremes` are, about."""
+"""Approximate size of the largest values of `extremes`."""
 
 _FAR_US: Final = 400 * 86_400_000_000
 _UNKNOWN: Final = "slackwater_poison"
@@ -30,12 +30,12 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class PoisonValue:
-    """A record that must end as a dead letter.
+    """The value of a record that must become a dead letter.
 
     Attributes:
         what: what is wrong with it, in words.
-        reason: what its dead letter must say.
-        value: its bytes.
+        reason: the reason that its dead letter must give.
+        value: the bytes.
     """
 
     what: str
@@ -44,22 +44,22 @@ class PoisonValue:
 
 
 def poisons(pipeline: Pipeline, good: Mapping[str, Any]) -> list[PoisonValue]:
-    """One record of each kind that this pipeline must refuse.
+    """Make one record of each kind that this pipeline must reject.
 
     Args:
-        pipeline: of one source.
-        good: a record that it takes, by field.
+        pipeline: a pipeline with one source.
+        good: a record that it accepts, by field.
     """
     return _refused(pipeline, _candidates(pipeline, good))
 
 
 def extremes(pipeline: Pipeline, good: Mapping[str, Any]) -> list[PoisonValue]:
-    """Records too large, too deep or too far away; arguments as of `poisons`."""
+    """Make records too large, too deeply nested or too far away in time; see `poisons`."""
     return _refused(pipeline, _extremes(pipeline.source, good))
 
 
 def _refused(pipeline: Pipeline, candidates: Iterator[PoisonValue]) -> list[PoisonValue]:
-    """Those that are refused for their reason, one of each kind."""
+    """Select the candidates that are rejected for their own reason, one of each kind."""
     reader, now_us = ValueReader(pipeline), _now_us()
     found: dict[str, PoisonValue] = {}
     for one in candidates:
@@ -110,14 +110,14 @@ def _times_out_of_range(source: Source) -> Iterator[tuple[str, int]]:
 
 
 def _at(source: Source, good: Mapping[str, Any], what: str, reason: str, ts_us: int) -> PoisonValue:
-    """A record at another time; one that cannot be spelled is spelled so that nobody takes it."""
+    """Make a record at another time; a time that cannot be written becomes an invalid text."""
     rule = source.event_time
     time_ = _iso(ts_us) if rule.unit == "iso" else -(-ts_us // _PER_UNIT[rule.unit])
     return PoisonValue(what, reason, _spelled({**good, rule.field: time_}))
 
 
 def _iso(ts_us: int) -> str:
-    """A time as text; the calendar has the years 1 to 9999, and what lies beyond is no time."""
+    """Write a time as ISO text; one outside the years 1 to 9999 becomes an invalid text."""
     try:
         return (_EPOCH + timedelta(microseconds=ts_us)).isoformat()
     except OverflowError:

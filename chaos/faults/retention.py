@@ -1,4 +1,4 @@
-"""A fault of the log: records are gone before the job has read them."""
+"""A fault of the log: records are deleted before the job has read them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from jobs.runs import committed_offsets
 @fault("delete_records", back_s=60, ends="run", one_topic=True)
 @dataclass
 class DeleteRecords:
-    """Delete records that the job has not read, as retention does to a job that stood too long.
+    """Deletion of records that the job has not read, as retention does if a job stops too long.
 
-    They cannot be had again, so the run is over with it. The job must say which are gone, and what
-    it has written up to there must be right.
+    They cannot be restored, so the run ends with this fault. The job must say which records are
+    missing, and what it has written up to that point must be right.
     """
 
     hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Stop the job, delete half of what it has not read of one partition, start it again."""
+        """Stop the job, delete half of a partition's unread records, and resubmit the job."""
         bootstrap = context.endpoints.kafka_bootstrap
         context.stop_job()
         context.log = list(read_topic(bootstrap, context.topic))
@@ -48,5 +48,5 @@ class DeleteRecords:
         return f"offsets {first} to {until - 1} of partition {lane} are deleted"
 
     def heal(self, context: FaultContext) -> str:
-        """There is no cure."""
+        """Do nothing: there is no cure."""
         return "the run ends here"

@@ -1,4 +1,4 @@
-"""No fault but an everyday one: brokers are restarted in turn while the job runs."""
+"""A routine operation: a rolling restart of the brokers while the job runs."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from infra.ports import answers
 @fault("roll_brokers", takes=("hold",), back_s=2, ends="cure")
 @dataclass
 class RollBrokers:
-    """Stop each broker in good order and start it again, one after another, as upgrades do.
+    """Rolling restart of the brokers, each shut down cleanly, as in an upgrade.
 
-    Where each topic has replicas, one of them leads all the time; an only broker is missed.
+    If topics have replicas, one of them leads at any time; a single broker is unavailable.
 
     Attributes:
-        hold_s: how long to wait once all have had their turn, in seconds.
+        hold_s: time to wait after the last restart, in seconds.
     """
 
     hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Restart them all, each when the one before is in sync again.
+        """Restart the brokers, each once the one before is in sync again.
 
         Raises:
-            FaultDidNotApply: one does not stop.
+            FaultDidNotApply: a broker does not stop.
         """
         brokers = context.endpoints.brokers
         for name, port in brokers.items():
@@ -40,6 +40,6 @@ class RollBrokers:
         return f"{count} stopped and started again"
 
     def heal(self, context: FaultContext) -> str:
-        """Start what still stands still."""
+        """Start whatever is still stopped."""
         context.restart("kafka")
         return "every broker answers"

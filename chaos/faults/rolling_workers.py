@@ -1,4 +1,4 @@
-"""No fault but an everyday one: Spark workers are restarted in turn while the job runs."""
+"""A routine operation: a rolling restart of the Spark workers while the job runs."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from chaos.faults.kind import fault
 @fault("roll_spark_workers", takes=("hold",), back_s=41, ends="cure")
 @dataclass
 class RollSparkWorkers:
-    """Stop each worker in good order and start it again, one after another, as upgrades do.
+    """Rolling restart of the Spark workers, each shut down cleanly, as in an upgrade.
 
-    Its executors go with it, and a driver on it: Spark takes a driver that ends with its worker in
-    good order for killed on purpose, and does not start it again, supervised or not. So the run is
-    submitted again, as the retry of its Airflow task does.
+    A worker's executors, and a driver on it, end with it. Spark treats a driver that ends with a
+    clean shutdown of its worker as killed on purpose, and does not restart it even under
+    supervision. So the run is resubmitted, as the retry of its Airflow task does.
 
     Attributes:
-        hold_s: how long to wait once all have had their turn, in seconds.
+        hold_s: time to wait after the last restart, in seconds.
     """
 
     hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Restart them all; see that the master misses each, and knows it again.
+        """Restart the workers; check that the master notices each stop and each return.
 
         Raises:
-            FaultDidNotApply: one does not stop, or the master takes no notice.
+            FaultDidNotApply: a worker does not stop, or the master does not notice.
         """
         for daemon in WORKERS:
             stopped = context.nodes.stop(context.nodes.daemon(daemon))
@@ -40,7 +40,7 @@ class RollSparkWorkers:
         return f"{len(WORKERS)} workers stopped and started in turn; the master missed each"
 
     def heal(self, context: FaultContext) -> str:
-        """Start what still stands still, and the run again if no driver is left."""
+        """Start whatever is still stopped, and resubmit the run if no driver is left."""
         context.restart("spark")
         if living_drivers(context):
             return "all workers run, and so does the driver"
@@ -49,7 +49,7 @@ class RollSparkWorkers:
 
 
 def _await(context: FaultContext, workers: int, what: str) -> None:
-    """Wait until the master counts so many workers."""
+    """Wait until the master counts this many workers."""
     if not await_that(lambda: alive_workers(context) == workers, NOTICED_S):
         msg = f"{what}, but the master does not count {workers} workers after {NOTICED_S:.0f} s"
         raise FaultDidNotApply(msg)

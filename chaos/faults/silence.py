@@ -17,7 +17,7 @@ _CAUGHT_UP_S = 300.0
 
 
 def _has_one_partition(pipeline: Pipeline) -> Iterator[str]:
-    """With one partition no other could go on."""
+    """Reject a topic with one partition: no other could go on."""
     if pipeline.source.partitions == 1:
         yield (
             "silent_partition lets the other partitions go on, and there is one only: take it out"
@@ -41,13 +41,13 @@ def _has_others(pipeline: Pipeline) -> bool:
 )
 @dataclass
 class SilentPartition:
-    """Send records to all partitions but one for a while.
+    """Silence of one partition, while the others receive records.
 
-    The stream's progress is that of its slowest lane: it must wait, and no window may be sent that
-    the silent lane could still change.
+    The progress of a stream is that of its slowest lane: it must wait, and emit no window that the
+    silent lane could still change.
 
     Attributes:
-        hold_s: how long the partition is silent at the least, in seconds.
+        hold_s: minimum length of the silence in seconds.
     """
 
     hold_s: float = 10.0
@@ -56,7 +56,7 @@ class SilentPartition:
     _batches: int = field(default=0, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Wait until the job has read everything, then send what was held back for the others."""
+        """Wait until the job has read everything, then release the other partitions' records."""
         ends = end_offsets(context.endpoints.kafka_bootstrap, context.topic)
         if not await_that(lambda: _caught_up(context, ends), _CAUGHT_UP_S):
             msg = f"the job has not read the whole log within {_CAUGHT_UP_S:.0f} s"
@@ -70,10 +70,10 @@ class SilentPartition:
         return f"partition {self._silent} is silent, {sum(sent.values())} records go to the others"
 
     def heal(self, context: FaultContext) -> str:
-        """See that the others were read and the silent one was not; then send what is left.
+        """Check that only the other partitions were read, then send the remaining records.
 
         Raises:
-            FaultDidNotApply: the job read nothing meanwhile.
+            FaultDidNotApply: the job read nothing in the meantime.
         """
         if self._silent < 0:
             context.release(range(len(self._read)))

@@ -1,4 +1,4 @@
-"""Faults of the log: what a broken producer sends."""
+"""Faults of a producer: duplicate, invalid and huge records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from windowing.model import Pipeline
 from windowing.semantics.values import ValueReader
 
 Good = Mapping[str, Any]
-"""A record that the pipeline takes, by field."""
+"""A record that the pipeline accepts, by field."""
 
 
 @fault(
@@ -30,19 +30,19 @@ Good = Mapping[str, Any]
 )
 @dataclass
 class DuplicateSends:
-    """Send records again that the topic holds already, as a producer that was not idempotent did.
+    """Duplicates of records in the topic, as from a producer that is not idempotent.
 
-    They are records of the log now, each with an offset of its own, and count twice by definition.
+    They are now records of the log, each with its own offset, and count twice by definition.
 
     Attributes:
-        records: how many.
+        records: number of duplicates.
     """
 
     records: int = 200
     hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Send a run of neighbours again, from a place drawn at random in each partition."""
+        """Resend a run of consecutive records of each partition, from a random offset."""
         copies = []
         ends = end_offsets(context.endpoints.kafka_bootstrap, context.topic)
         share = max(1, self.records // len(ends))
@@ -57,7 +57,7 @@ class DuplicateSends:
         return f"{sum(sent.values())} records stand twice in the topic"
 
     def heal(self, context: FaultContext) -> str:
-        """There is nothing to heal: the log is what it is."""
+        """Do nothing: the duplicates are part of the log."""
         return "the log keeps them"
 
 
@@ -70,23 +70,23 @@ class DuplicateSends:
 )
 @dataclass
 class PoisonRecords:
-    """Send one record of each kind that must be refused."""
+    """One record of each kind that the pipeline must reject."""
 
     hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Append them to partitions drawn at random."""
+        """Append the records to partitions drawn at random."""
         return _send_poison(context, poisons)
 
     def heal(self, context: FaultContext) -> str:
-        """There is nothing to heal: they must end as dead letters."""
+        """Do nothing: the records must become dead letters."""
         return "the log keeps them"
 
 
 @fault("huge_records", back_s=6, poisons=True, one_topic=True)
 @dataclass
 class HugeRecords:
-    """Send values of ten megabytes, and times at the far ends of what can be written down."""
+    """Values of ten megabytes, and times at the far ends of what can be written."""
 
     hold_s: float = 0.0
 
@@ -96,14 +96,14 @@ class HugeRecords:
         return _send_poison(context, extremes)
 
     def heal(self, context: FaultContext) -> str:
-        """There is nothing to heal: they must end as dead letters."""
+        """Do nothing: the records must become dead letters."""
         return "the log keeps them"
 
 
 def _send_poison(
     context: FaultContext, kinds: Callable[[Pipeline, Good], list[PoisonValue]]
 ) -> str:
-    """Append poison to partitions drawn at random, beside the last good record of each."""
+    """Append poison to partitions drawn at random, derived from the last good record of each."""
     bootstrap = context.endpoints.kafka_bootstrap
     ends = end_offsets(bootstrap, context.topic)
     last = {lane: good for lane, end in ends.items() if (good := _last_good(context, lane, end))}
@@ -126,7 +126,7 @@ def _send_poison(
 
 
 def _send(context: FaultContext, rows: list[tuple[int, bytes]]) -> Counter[int]:
-    """Append values, and see the ends of the topic move by as much."""
+    """Append values, and check that the end offsets move accordingly."""
     bootstrap = context.endpoints.kafka_bootstrap
     before = end_offsets(bootstrap, context.topic)
     send_all(bootstrap, context.topic, ((partition, value, None) for partition, value in rows))
@@ -141,7 +141,7 @@ def _send(context: FaultContext, rows: list[tuple[int, bytes]]) -> Counter[int]:
 
 
 def _last_good(context: FaultContext, partition: int, end: int) -> Good | None:
-    """The last record of a partition that the pipeline takes, by field; None: it has none."""
+    """Return the last record of a partition that the pipeline accepts; None: there is none."""
     bootstrap, reader = context.endpoints.kafka_bootstrap, ValueReader(context.pipeline, partition)
     for record in reversed(records_from(bootstrap, context.topic, partition, max(0, end - 50), 50)):
         if control_of(record.headers) is None and not isinstance(
