@@ -1,6 +1,6 @@
-"""What happened, in order: one JSON object a line, appended as it happens, never changed.
+"""The history of a run: one JSON object per line, appended as things happen, never changed.
 
-The checks, the report and whoever wonders later read this and nothing else of the run.
+The checks and the report read it, and nothing else of the run itself.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ EntryKind = Literal[
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that happened.
+    """An event of a run.
 
     Attributes:
-        at_s: when, in seconds since the run began.
-        kind: what.
-        facts: the rest, by kind.
+        at_s: time in seconds since the start of the run.
+        kind: kind of event.
+        facts: further fields, depending on the kind.
     """
 
     at_s: float
@@ -50,11 +50,11 @@ class Entry:
 
 @dataclass
 class History:
-    """The entries of a run, in the order in which they were noted.
+    """The entries of a run, in the order in which they were recorded.
 
     Attributes:
-        entries: oldest first; what was found in files carries the time of the file.
-        path: where they are written as they come; None: nowhere.
+        entries: oldest first; an entry derived from a file has the file's time.
+        path: file to which entries are appended; None: none.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -70,12 +70,12 @@ class History:
         return entry
 
     def of(self, *kinds: EntryKind) -> Iterator[Entry]:
-        """The entries of some kinds, oldest first."""
+        """Iterate over the entries of some kinds, oldest first."""
         return (entry for entry in self.entries if entry.kind in kinds)
 
 
 def read_history(path: str | Path) -> History:
-    """Read a file of history.
+    """Read a history file.
 
     Raises:
         ValueError: a line is not an entry.

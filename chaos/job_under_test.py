@@ -1,7 +1,7 @@
-"""A user's own job on a stack: fed with a log of their own, hurt, and judged by the definition.
+"""A user's own job on a stack, fed with their own log, put through faults, and verified.
 
-What plans do, step by step: made for tests (`chaos.pytest_plugin`), and usable without them. The
-report is that of `slackwater chaos run`, of a plan that is written while it is carried out.
+It does what a plan does, step by step, for tests (`chaos.pytest_plugin`) or other programs. The
+report is that of `slackwater chaos run`, for a plan that grows with each fault.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GIVE_UP_US: Final = 300_000_000
 
 
 def striking() -> tuple[str, ...]:
-    """The faults that need nothing but a running job, by name."""
+    """Return the names of the faults that need nothing but a running job."""
     return tuple(
         name
         for name, kind in FAULTS.items()
@@ -53,30 +53,29 @@ def striking() -> tuple[str, ...]:
 
 
 class JobUnderTestError(RuntimeError):
-    """What was asked for cannot be done to this job."""
+    """A fault that cannot be injected into this job."""
 
     exit_code = 1
 
 
 class JobUnderTest:
-    """One run of a pipeline on a stack, with topics and tables of its own.
+    """One run of a pipeline on a stack, with its own topics and tables.
 
     Args:
         file: the pipeline file.
-        events: its log: EVENTS.jsonl as `slackwater run` takes it, whose offsets give way to the
-            broker's; or a value a line. Records that are to be late must be late by the file's
-            order.
-        layout: of a running stack with Kafka and Spark.
-        report: a folder for the report, new or one of reports.
-        max_offsets: offsets per batch; few enough that the job lives long enough to be hurt.
-        seed: draws victims.
-        name: for the report.
-        command: what runs it again, for the report.
-        checks: what is judged at the end; None: all that there are.
+        events: its log: EVENTS.jsonl as `slackwater run` takes it, whose offsets are replaced by
+            the broker's; or one value per line. Late records must be late in the file's order.
+        layout: layout of a running stack with Kafka and Spark.
+        report: a folder for the report, either new or already used for reports.
+        max_offsets: offsets per batch; small enough that the job outlives the faults.
+        seed: seed of the victims.
+        name: name of the plan in the report.
+        command: the command that repeats the run, for the report.
+        checks: the checks at the end; None: all of them.
 
     Raises:
         PipelineError: the pipeline file breaks a rule.
-        EventsFileError: the events are no log of this pipeline.
+        EventsFileError: the events are not a log of this pipeline.
         ReportFolderError: the folder holds something else.
     """
 
@@ -108,7 +107,7 @@ class JobUnderTest:
             nodes=LocalNodeControl(layout),
             restart=lambda component: _restart(component, layout),
         )
-        # It grows by each fault that strikes.
+        # Each fault that is injected is added to the plan.
         plan = Plan.model_construct(
             name=name,
             pipeline=str(file),
@@ -145,21 +144,21 @@ class JobUnderTest:
     def strike(
         self, fault: str, *, hold_s: float | None = None, expect: Expected | None = None
     ) -> float:
-        """Hurt the job after its next batch, and wait until it has begun and committed another.
+        """Inject a fault after the next batch, and wait for a batch begun and committed after it.
 
         Args:
             fault: its name, as in plans.
-            hold_s: how long it lasts, where somebody has to end it.
-            expect: what a fault of identity must come to.
+            hold_s: its duration in seconds, if it needs healing.
+            expect: the expected outcome of an identity fault.
 
         Returns:
-            seconds from the end of the fault (for what heals by itself: from its beginning) to the
-            commit of that batch.
+            seconds from the end of the fault (from its start, if the system recovers by itself) to
+            the commit of that batch.
 
         Raises:
             JobUnderTestError: this fault needs a plan.
-            FaultDidNotApply: it took no effect, so that nothing would be proved.
-            JobFailed: the job gave up, or stood still; the report says why.
+            FaultDidNotApply: the fault had no effect and so would prove nothing.
+            JobFailed: the job gave up or made no progress; the report says why.
         """
         fault_run, number = self._fault_run, len(self._fault_run.plan.faults)
         step = _step(fault, hold_s, expect)
@@ -182,13 +181,13 @@ class JobUnderTest:
         return float(next(recovered)["seconds"])
 
     def finish(self) -> Verdict:
-        """Send the ends, wait until all is committed, stop the job, and judge; writes the report.
+        """Send the ends, wait until all is committed, stop the job, and write the report.
 
         Returns:
-            the comparison with the definition; the other checks stand in the report.
+            the comparison with the definition; the other checks are in the report.
 
         Raises:
-            JobFailed: the job gave up, or stood still.
+            JobFailed: the job gave up, or made no progress.
         """
         try:
             state = self._fault_run.bring_to_end()
@@ -210,15 +209,15 @@ class JobUnderTest:
 
     @property
     def report(self) -> Path:
-        """The page, once there is one."""
+        """The path of the report page, which need not exist yet."""
         return self._folder / "report.html"
 
     def stop(self) -> None:
-        """End the job; what it wrote stays."""
+        """Stop the job, and keep what it wrote."""
         self._fault_run.job.stop()
 
     def _give_up(self, state: str) -> None:
-        """Stop the job, and report what can be said of it."""
+        """Stop the job, and report what can be said about it."""
         fault_run = self._fault_run
         fault_run.close(state)
         bootstrap = fault_run.stack.look().kafka_bootstrap

@@ -1,4 +1,4 @@
-"""The faults of a plan, one after another, on a running job; what happens goes to the history."""
+"""Inject the faults of a plan into a running job, one after another, and record a history."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from jobs.runs import committed_offsets
 
 @dataclass
 class FaultRun:
-    """The faults of a plan, one after another, on a running job.
+    """A run of a plan: its faults, injected one after another into a running job.
 
     Attributes:
-        plan: which faults.
-        job: on which job.
-        stack: the stack that it runs on.
-        history: where all is noted.
-        began_s: when the run began, in seconds since 1970.
+        plan: the plan.
+        job: the job under test.
+        stack: the stack that the job runs on.
+        history: records everything that happens.
+        began_s: start of the run, in seconds since 1970.
         rng: draws victims and moments.
-        news: told what happens.
-        part: what is sent, and when.
-        drained: when the job had taken in all but the log's ends; None before.
+        news: receives progress messages.
+        part: the records to send, in parts.
+        drained: when the job had read everything but the `end` records; None until then.
     """
 
     plan: Plan
@@ -72,11 +72,11 @@ class FaultRun:
 
     @property
     def poison(self) -> list[PoisonedRecord]:
-        """What was sent to be refused."""
+        """The records sent so far that the job must reject."""
         return self.context.poison
 
     def run(self) -> None:
-        """Send the workload, strike, send the ends, wait for the last batch, stop the job."""
+        """Send the workload, inject all faults, send the ends, await the last batch, stop."""
         self.begin()
         state = "broken off"
         try:
@@ -98,14 +98,14 @@ class FaultRun:
         self.job.submit()
 
     def close(self, state: str) -> None:
-        """Stop the job, and note how the run ended."""
+        """Stop the job, and record how the run ended."""
         self.job.stop()
         self.watcher.look()
         self.history.note(self.watcher.now(), "end", state=state)
         self.news(f"job stopped, {self.watcher.batches} batches: {state}")
 
     def bring_to_end(self) -> str:
-        """Send what is left of the log, and wait until all of it is committed."""
+        """Send the rest of the log, wait until it is all committed, and return the final state."""
         if any(FAULTS[step.fault].ends == "run" for step in self.plan.faults):
             return "over with its last fault"
         if not self._finish(self._total()):
@@ -118,18 +118,18 @@ class FaultRun:
         return "done" if self._finish(total) else "not done in time"
 
     def _finish(self, total: int) -> bool:
-        """Wait until all is committed, as long as there is progress."""
+        """Wait until `total` offsets are committed; return False if the job makes no progress."""
         while self.watcher.offsets < total:
             if not self._await_batches(self.watcher.batches + 1):
                 return False
         return True
 
     def _committed(self) -> dict[int, int]:
-        """Per lane, the next offset."""
+        """Return the next offset of each lane."""
         return committed_offsets(self.job.checkpoint, self.job.accepted.source)[1]
 
     def _total(self) -> int:
-        """How many records the topic has."""
+        """Return the number of records in the topic."""
         return self._sent + sum(self.context.sent.values())
 
     def _strike_all(self) -> bool:
@@ -139,10 +139,10 @@ class FaultRun:
         return all(self.strike(number, step) for number, step in enumerate(steps))
 
     def strike(self, number: int, step: PlannedFault) -> bool:
-        """Wait for a fault's batches, and carry it out; false where the job does not come back.
+        """Wait for the batches before a fault, and run it; return whether the job recovers.
 
         Args:
-            number: of the fault in this run, from 0.
+            number: index of the fault in this run, from 0.
             step: the fault.
 
         Raises:
@@ -157,7 +157,7 @@ class FaultRun:
         return True
 
     def _await_batches(self, target: int) -> bool:
-        """Wait until so many batches are committed; false where the job stands still."""
+        """Wait until `target` batches are committed; return False if the job makes no progress."""
         while (before := self.watcher.batches) < target:
             if not self.watcher.until(partial(self._more_than, before), self._give_up_s):
                 about = {"fault": -1, "name": "before any fault"}
@@ -173,7 +173,7 @@ class FaultRun:
         return float(self.plan.give_up_us / 1e6)
 
     def _strike(self, number: int, step: PlannedFault) -> bool:
-        """One fault, from injection to recovery; false where the job does not come back."""
+        """Run a fault from injection to recovery; return False if the job does not recover."""
         hold_s = None if step.hold_us is None else step.hold_us / 1e6
         attack = fault_named(step.fault, hold_s=hold_s, records=step.records)
         about: dict[str, object] = {"fault": number, "name": step.fault}
@@ -187,7 +187,7 @@ class FaultRun:
     def _carry_out(
         self, attack: Fault, about: dict[str, object], expected: Expected | None
     ) -> float:
-        """Inject, hold, heal, and note what was seen; gives when the cure began."""
+        """Inject, hold and heal a fault, recording what happens; return when healing began."""
         at_s, batches = self.watcher.now(), self.watcher.batches
         named, deployed = len(self.context.losses), len(self.context.deployments)
         number, name = int(str(about["fault"])) + 1, about["name"]

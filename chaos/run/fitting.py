@@ -1,7 +1,7 @@
-"""Whether a plan can be carried out at all: on this pipeline, with these records, on such a stack.
+"""Check that a plan can run at all, on its pipeline, with its records, on a kind of stack.
 
-Asked before anything is started, so that a plan that cannot work costs a second and not an hour.
-Every problem is one sentence with the plan's file and line, the rule, and what to do.
+This happens before anything starts, so that an impossible plan costs a second and not an hour.
+Every problem is one sentence with the plan's file and line, the rule, and the remedy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from windowing.model.file.yaml_lines import line_of
 from windowing.semantics.values import ValueReader
 
 _SAMPLE = 2_000
-"""Records that show what the others are like; spread evenly over all."""
+"""Number of records in a sample, spread evenly over all records."""
 
 Bootstrap = Callable[[], str]
 
@@ -36,17 +36,17 @@ Bootstrap = Callable[[], str]
 def make_order(
     file: Path, folder: Path, *, seed: int, kind: StackKind, bootstrap: Bootstrap
 ) -> PreparedPlan:
-    """Read a plan, see that it fits its pipeline, its records and the stack, and make its order.
+    """Read a plan, and check that it fits its pipeline, its records and the stack.
 
     Args:
-        file: the plan's.
+        file: the plan file.
         folder: for its report; need not exist yet.
         seed: for a generator of records.
-        kind: of the stack.
-        bootstrap: gives the broker of a topic that is copied; called only for one.
+        kind: kind of the stack.
+        bootstrap: returns the broker of a topic to copy; called only if there is one.
 
     Raises:
-        PipelineError: the plan or the pipeline breaks a rule, or they do not fit; all is named.
+        PipelineError: the plan or the pipeline breaks a rule, or they do not fit; lists everything.
     """
     plan, pipeline, problems = fitting_faults(file, kind)
     origin = Origin(plan.workload, pipeline, file.parent, seed, bootstrap)
@@ -68,13 +68,13 @@ def make_order(
 
 
 def fitting_faults(file: Path, kind: StackKind) -> tuple[Plan, Pipeline, Problems]:
-    """Read a plan and its pipeline, and see that every fault can work on it; arguments as above.
+    """Read a plan and its pipeline, and check that every fault can work on it.
 
     Returns:
-        the plan, its pipeline, and a place for what else is found.
+        the plan, its pipeline, and a collector for further problems.
 
     Raises:
-        PipelineError: as of `make_order`.
+        PipelineError: the plan or the pipeline breaks a rule, or a fault cannot work.
     """
     plan, lines = load_plan_with_lines(file)
     pipeline = _pipeline(plan, file, lines)
@@ -101,27 +101,27 @@ def _pipeline(plan: Plan, file: Path, lines: Mapping[Place, int]) -> Pipeline:
 
 
 def _named(plan: Plan) -> Place:
-    """The key of the workload that says where records come from."""
+    """Return the path of the workload's key that says where records come from."""
     given = plan.workload.model_dump()
     names = ("flights", "events", "topic", "python")
     return ("workload", next(name for name in names if given[name] is not None))
 
 
 class Problems:
-    """What was found so far, by its place in the plan."""
+    """Collects problems by their place in a plan."""
 
     def __init__(self, file: Path, lines: Mapping[Place, int]) -> None:
         self._file, self._lines = file, dict(lines)
         self._found: list[Problem] = []
 
     def add(self, place: Place, why: str | None) -> None:
-        """Take note of a problem; None is none."""
+        """Add a problem, unless `why` is None."""
         if why is not None:
             line, field = line_of(place, self._lines), ".".join(map(str, place))
             self._found.append(Problem(str(self._file), line, field, why))
 
     def settle(self) -> None:
-        """Raise what was found, if anything was."""
+        """Raise the collected problems, if there are any."""
         if self._found:
             raise PipelineError(self._found)
 
@@ -130,7 +130,7 @@ class Problems:
 
 
 def _misfits(step: PlannedFault, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
-    """Why a fault cannot work; nothing where it can."""
+    """Yield the reasons why a fault cannot work."""
     fault, about = step.fault, FAULTS[step.fault]
     if about.contained and kind != "containers":
         yield f"{fault} needs parts with a network of their own: run it with --stack containers"
@@ -146,13 +146,13 @@ def _misfits(step: PlannedFault, pipeline: Pipeline, kind: StackKind) -> Iterato
 def _of_several_brokers(plan: Plan, kind: StackKind) -> Iterator[str]:
     if kind != "containers":
         yield (
-            f"{plan.brokers} brokers take containers, there is one among processes: run it with "
+            f"{plan.brokers} brokers require containers, local processes have one: run it with "
             "--stack containers"
         )
     for step in plan.faults:
         if FAULTS[step.fault].proxied:
             yield (
-                f"{step.fault} takes a proxy, which stands before an only broker, and here are "
+                f"{step.fault} needs a proxy, which supports a single broker, and there are "
                 f"{plan.brokers}: take one of them out"
             )
 
@@ -169,7 +169,7 @@ def _not_of_flights(pipeline: Pipeline) -> str:
 
 
 def _unfit(records: Sequence[WorkloadRecord], pipeline: Pipeline) -> str | None:
-    """Why records are not this pipeline's: more than half would be dead letters."""
+    """Say why records do not belong to a pipeline: more than half would be dead letters."""
     data = [record for record in records if record.control is None]
     if not data:
         return "no record in it: give some"

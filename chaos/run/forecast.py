@@ -1,4 +1,4 @@
-"""What a plan would do, and how long that takes about; nothing is started."""
+"""What a plan would do, and about how long it would take, without starting anything."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _JUDGE_S: Final = 25
 
 
 def forecast(order: PreparedPlan) -> Iterator[str]:
-    """Say what would happen, a line each.
+    """Describe what a plan would do, line by line.
 
     Args:
         order: a plan that fits its pipeline.
@@ -43,11 +43,11 @@ def forecast(order: PreparedPlan) -> Iterator[str]:
 
 
 def seconds(plan: Plan, records: int) -> float:
-    """How long a plan takes about, on two cores that nobody else uses.
+    """Estimate the duration of a plan in seconds, on two otherwise idle cores.
 
     Args:
         plan: the plan.
-        records: sent before the job starts.
+        records: number of records sent before the job starts.
     """
     faults = plan.rounds * sum(_hold_s(step) + FAULTS[step.fault].back_s for step in plan.faults)
     batches = -(-records // plan.workload.max_offsets)

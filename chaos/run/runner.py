@@ -1,7 +1,7 @@
-"""Runs plans on a stack: workload, faults, history, checks.
+"""Run plans on a stack: workload, faults, history, checks.
 
-The job is a real one under supervision, the faults are real, and the judge sees the log, the tables
-and the files of the checkpoint only. Victims and moments are drawn from the seed.
+The job is real and supervised, the faults are real, and the judge sees only the log, the tables
+and the files of the checkpoint. Victims and moments are drawn from the seed.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from windowing.model import Pipeline, load_pipeline
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run came to.
+    """The report of a run.
 
     Attributes:
-        plan: what was run.
-        seed: what victims and moments were drawn from.
-        command: runs it again.
-        commit: of the checkout, or empty.
-        began: when, ISO 8601.
-        history: all that happened.
-        checks: in the order of the plan, after that of the evidence.
+        plan: the plan.
+        seed: the seed of victims and moments.
+        command: the command that repeats the run.
+        commit: the commit of the checkout, or empty.
+        began: start time, ISO 8601.
+        history: everything that happened.
+        checks: `took effect` first, the others in the order of the plan.
     """
 
     plan: Plan
@@ -55,19 +55,19 @@ class RunReport:
 
     @property
     def outcome(self) -> Outcome:
-        """Failed if a check failed, else unknown if one is unknown, else passed."""
+        """The worst outcome of the checks."""
         return merged(self.checks)
 
 
 @dataclass(frozen=True)
 class PreparedPlan:
-    """A plan to be run.
+    """A plan that is ready to run.
 
     Attributes:
         plan: the plan.
-        file: where it stands; the pipeline is found from there.
-        folder: an existing folder of its own, gets `history.jsonl`.
-        records: what is sent, without the ends of partitions.
+        file: the plan file; the pipeline's path is relative to it.
+        folder: an existing folder for `history.jsonl`.
+        records: the records to send, without the ends of partitions.
     """
 
     plan: Plan
@@ -90,21 +90,21 @@ def run_plans(
     kind: StackKind = "local",
     done: Callable[[PreparedPlan, RunReport], None] = lambda order, report: None,
 ) -> list[RunReport]:
-    """Run plans one after another on one stack of their own, and stop the stack.
+    """Run plans one after another on a stack of their own, and stop the stack.
 
-    Each has a job, topics and tables of its own. If one of them needs Airflow, several brokers
-    or a proxy before the only one, the stack has them for all.
+    Each plan has its own job, topics and tables. If any of them needs Airflow, several brokers or
+    a proxied broker, the stack provides them for all.
 
     Args:
         orders: the plans, at least one.
-        seed: of victims and moments.
-        layout: where the stack's state lies; another's stack there is used, and stopped.
-        news: told what happens.
-        kind: of processes on this machine, or of containers.
-        done: told of each report as soon as it is there.
+        seed: seed of victims and moments.
+        layout: where the stack's state lives; a stack already running there is used, and stopped.
+        news: receives progress messages.
+        kind: local processes or containers.
+        done: called with each report as soon as it is available.
 
     Raises:
-        InfraError: the stack does not start, or does not get well between two plans.
+        InfraError: the stack does not start, or does not become healthy between two plans.
         PipelineError: a pipeline file breaks a rule.
     """
     stamp = f"chaos-{datetime.now(UTC):%Y%m%d-%H%M%S}"
@@ -123,7 +123,7 @@ def run_plans(
         for order, name, pipeline in zip(orders, names, pipelines, strict=True):
             if reports:
                 for component in sorted(wanted):
-                    place.restart(component)  # what the plan before has left dead
+                    place.restart(component)  # the plan before may have left it dead
             reports.append(_run(order, pipeline, name, place, seed=seed, news=news, kind=kind))
             done(order, reports[-1])
     return reports
@@ -139,7 +139,7 @@ def _run(
     news: News,
     kind: StackKind,
 ) -> RunReport:
-    """Run one plan on the stack that is there."""
+    """Run one plan on a running stack."""
     began_s, plan = time.time(), order.plan
     history_file = order.folder / "history.jsonl"
     history_file.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ def _own_pipeline(order: PreparedPlan, name: str) -> Pipeline:
 
 @contextmanager
 def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout) -> Iterator[Layout]:
-    """A layout whose Airflow knows these pipelines, and no others, as long as they are broken."""
+    """Provide a layout whose Airflow knows exactly these pipelines."""
     with tempfile.TemporaryDirectory(prefix="slackwater-pipelines-") as place:
         Path(place).chmod(0o755)  # in a container, Airflow is another user
         for pipeline in pipelines:
@@ -174,7 +174,7 @@ def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout) -> Iterator[L
 
 
 def commit_here() -> str:
-    """The commit of the checkout; empty where there is no git."""
+    """Return the commit of the checkout; empty without git."""
     try:
         told = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"],

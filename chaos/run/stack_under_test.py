@@ -1,4 +1,4 @@
-"""The stack that a plan is run on: of processes on this machine, or of containers."""
+"""The stack that a plan runs on: local processes or containers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ StackKind = Literal["local", "containers"]
 KINDS: tuple[StackKind, ...] = get_args(StackKind)
 
 News = Callable[[str], None]
-"""Told in a few words what happens, for whoever waits."""
+"""Receives short progress messages for the user."""
 
 
 @dataclass(frozen=True)
 class StackUnderTest:
-    """A running stack, and the means to hurt it.
+    """A running stack, and the means to inject faults into it.
 
     Attributes:
-        look: gives the stack's addresses as this process sees them now.
-        seen: its addresses as the job sees them: its broker may stand behind a proxy.
-        reach: how its parts are reached.
-        restart: starts the dead daemons of a component again, and waits until they are well.
-        proxy: between the job and its broker; None where no fault needs one.
+        look: returns the stack's addresses as this process sees them now.
+        seen: the addresses as the job sees them, perhaps with a proxied broker.
+        nodes: controls the nodes of the stack.
+        restart: restarts the dead daemons of a component, and waits until they are healthy.
+        proxy: the proxy between the job and its broker; None if no fault needs one.
     """
 
     look: Callable[[], Endpoints]
@@ -50,26 +50,26 @@ def stack_under_test(
     proxied: bool,
     brokers: int = 1,
 ) -> Iterator[StackUnderTest]:
-    """Start a stack, and stop it in the end.
+    """Start a stack, and stop it at the end.
 
     Args:
-        kind: of processes, or of containers.
-        layout: where its state lies; another's stack there is used, and stopped.
-        news: told what happens.
-        components: which parts; in containers there are Kafka and Spark, wanted or not.
-        proxied: whether the job must reach the broker through a proxy; of several it cannot.
-        brokers: how many; more than one in containers only.
+        kind: local processes or containers.
+        layout: where its state lives; a stack already running there is used, and stopped.
+        news: receives progress messages.
+        components: which components to start; containers always run Kafka and Spark.
+        proxied: whether the job must reach the broker through a proxy; needs a single broker.
+        brokers: number of brokers; more than one only in containers.
 
     Raises:
-        InfraError: it does not start, or cannot have so many brokers.
+        InfraError: the stack does not start, or does not support this number of brokers.
     """
     if brokers > 1 and kind == "local":
         msg = (
-            f"brokers: {brokers} takes containers, there is one among processes: --stack containers"
+            f"brokers: {brokers} requires containers, local processes have one: --stack containers"
         )
         raise InfraError(msg)
     if brokers > 1 and proxied:
-        msg = f"a proxy stands before the only broker, and here are {brokers}: run the plans apart"
+        msg = f"a proxy needs a single broker, and there are {brokers}: run the plans separately"
         raise InfraError(msg)
     if kind == "local":
         started = _local(layout, news, components, proxied)
@@ -107,7 +107,7 @@ def _local(
 def _containers(
     layout: Layout, news: News, proxied: bool, brokers: int
 ) -> Iterator[StackUnderTest]:
-    # Only who asks for containers needs the client of an engine.
+    # The Docker client is needed for containers only.
     from chaos.control.containers import ContainerNodeControl  # noqa: PLC0415
     from infra.containers.stack import ContainerStack  # noqa: PLC0415
 
@@ -129,5 +129,5 @@ def _proxy(endpoints: Endpoints, wanted: bool) -> AbstractContextManager[Proxy |
 
 
 def _through(endpoints: Endpoints, proxy: Proxy | None, direct: str) -> Endpoints:
-    """The stack as the job sees it: its broker behind the proxy, or by its own address."""
+    """Return the stack's addresses as the job sees them: the proxy's, or the broker's own."""
     return replace(endpoints, kafka_bootstrap=endpoints.kafka_proxy if proxy else direct)

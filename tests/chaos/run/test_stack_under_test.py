@@ -13,8 +13,8 @@ from infra.layout import Layout
 @pytest.mark.parametrize(
     ("kind", "proxied", "rule"),
     [
-        ("local", False, "brokers: 3 takes containers"),
-        ("containers", True, "a proxy stands before the only broker, and here are 3"),
+        ("local", False, "brokers: 3 requires containers"),
+        ("containers", True, "a proxy needs a single broker, and there are 3"),
     ],
 )
 def test_three_brokers_take_containers_and_no_proxy(

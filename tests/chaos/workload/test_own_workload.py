@@ -213,7 +213,12 @@ def test_flights_of_a_join_come_in_the_order_of_their_arrival() -> None:
         ("kill_executor", "disconnect_broker", 5, "run it with --stack containers"),
         ("kill_executor", "lose_packets", 5, "run it with --stack containers"),
         ("kill_executor", "add_partition", 5, "the generator names every lane"),
-        ("name: shop", "name: shop\nbrokers: 3", 2, "3 brokers take containers, there is one"),
+        (
+            "name: shop",
+            "name: shop\nbrokers: 3",
+            2,
+            "3 brokers require containers, local processes have one",
+        ),
     ],
 )
 def test_a_plan_that_cannot_work_is_refused(
@@ -248,7 +253,7 @@ def test_faults_of_airflow_need_the_stack_of_processes(shop: Path) -> None:
 def test_three_brokers_have_no_proxy_before_them(shop: Path) -> None:
     plan = PLAN.replace("name: shop", "name: shop\nbrokers: 3")
     said = refused(shop, plan.replace("kill_executor", "cut_network"), kind="containers")
-    assert "cut_network takes a proxy" in said
+    assert "cut_network needs a proxy" in said
 
 
 def test_records_of_another_pipeline_are_refused_with_what_is_wrong(shop: Path) -> None:
