@@ -13,11 +13,11 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import by_n, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.defined import DefinedAssigner
+from windowing.engine.windows.by_record import AtRecordsLanePart
 from windowing.engine.windows.part import Scan
 
 
-class FirstAssigner(DefinedAssigner):
+class FirstLanePart(AtRecordsLanePart):
     """Sees each record with the number of the one before it."""
 
     def _definers(self, scan: Scan) -> Flags:
@@ -27,5 +27,5 @@ class FirstAssigner(DefinedAssigner):
 
 
 BUG = planted_bug(
-    planted("first_of_n_defines", FirstAssigner), "deterministic", shows_in=some_query(by_n)
+    planted("first_of_n_defines", FirstLanePart), "deterministic", shows_in=some_query(by_n)
 )

@@ -13,12 +13,12 @@ from dataclasses import replace
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import by_rank, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
-from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart
 from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.sliding import Span
 
 
-class RankingAssigner(DefinedAssigner):
+class RankingLanePart(AtRecordsLanePart):
     """Ranks all that counts anywhere."""
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
@@ -27,7 +27,7 @@ class RankingAssigner(DefinedAssigner):
 
 
 BUG = planted_bug(
-    planted("late_records_are_ranked", RankingAssigner),
+    planted("late_records_are_ranked", RankingLanePart),
     "deterministic",
     shows_in=some_query(by_rank),
 )

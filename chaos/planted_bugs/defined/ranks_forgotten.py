@@ -13,13 +13,12 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import by_rank, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.defined import DEFINERS
-from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.engine.windows.by_record import DEFINERS, AtRecordsShardPart
 from windowing.engine.windows.part import Tables
 from windowing.model.lengths import INT64_MIN
 
 
-class ForgetfulEmitter(DefinedEmitter):
+class ForgetfulShardPart(AtRecordsShardPart):
     """Lets the count go with the positions."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
@@ -28,5 +27,5 @@ class ForgetfulEmitter(DefinedEmitter):
 
 
 BUG = planted_bug(
-    planted("ranks_forgotten", ForgetfulEmitter), "deterministic", shows_in=some_query(by_rank)
+    planted("ranks_forgotten", ForgetfulShardPart), "deterministic", shows_in=some_query(by_rank)
 )

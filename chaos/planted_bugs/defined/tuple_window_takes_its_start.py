@@ -13,12 +13,12 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import defined, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.defined import DefinedAssigner
-from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.by_record import AtRecordsLanePart
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import Span
 
 
-class ClosedAssigner(DefinedAssigner):
+class ClosedLanePart(AtRecordsLanePart):
     """Counts a record one position longer."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -27,7 +27,7 @@ class ClosedAssigner(DefinedAssigner):
 
 
 BUG = planted_bug(
-    planted("tuple_window_takes_its_start", ClosedAssigner),
+    planted("tuple_window_takes_its_start", ClosedLanePart),
     "deterministic",
     shows_in=some_query(defined),
 )

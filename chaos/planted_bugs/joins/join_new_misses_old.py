@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.engine.windows.join import JoinShardPart, _Moved
 
 
-class BatchEmitter(JoinEmitter):
+class BatchShardPart(JoinShardPart):
     """Probes the new ones."""
 
     def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
@@ -23,5 +23,5 @@ class BatchEmitter(JoinEmitter):
 
 
 BUG = planted_bug(
-    planted("join_new_misses_old", BatchEmitter), "deterministic", shows_in=some_query(join)
+    planted("join_new_misses_old", BatchShardPart), "deterministic", shows_in=some_query(join)
 )

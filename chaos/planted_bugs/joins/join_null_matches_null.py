@@ -12,7 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 from windowing.model.file.pipeline import Pipeline, Query
 
 _NULL = "\x00null"
@@ -23,7 +23,7 @@ def of_equal_keys(pipeline: Pipeline, _: Query) -> bool:
     return pipeline.join is not None and bool(pipeline.join.equal)
 
 
-class NullEmitter(JoinEmitter):
+class NullShardPart(JoinShardPart):
     """Gives null a name while it looks for partners."""
 
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
@@ -35,7 +35,7 @@ class NullEmitter(JoinEmitter):
 
 
 BUG = planted_bug(
-    planted("join_null_matches_null", NullEmitter),
+    planted("join_null_matches_null", NullShardPart),
     "deterministic",
     shows_in=some_query(join, of_equal_keys),
 )

@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.engine.windows.join import JoinShardPart, _Moved
 
 
-class SymmetricEmitter(JoinEmitter):
+class SymmetricShardPart(JoinShardPart):
     """Probes from both sides."""
 
     def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
@@ -24,5 +24,5 @@ class SymmetricEmitter(JoinEmitter):
 
 
 BUG = planted_bug(
-    planted("join_pairs_twice", SymmetricEmitter), "exactly once", shows_in=some_query(join)
+    planted("join_pairs_twice", SymmetricShardPart), "exactly once", shows_in=some_query(join)
 )

@@ -12,7 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operator import Side
 
@@ -23,7 +23,7 @@ def of_two_lengths(pipeline: Pipeline, _: Query) -> bool:
     return sides is not None and sides.left.window_us != sides.right.window_us
 
 
-class CrossedEmitter(JoinEmitter):
+class CrossedShardPart(JoinShardPart):
     """Takes left for right."""
 
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
@@ -37,7 +37,7 @@ class CrossedEmitter(JoinEmitter):
 
 
 BUG = planted_bug(
-    planted("join_reach_of_the_other_side", CrossedEmitter),
+    planted("join_reach_of_the_other_side", CrossedShardPart),
     "deterministic",
     shows_in=some_query(join, of_two_lengths),
 )

@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 
 
-class LongEmitter(JoinEmitter):
+class LongShardPart(JoinShardPart):
     """Looks one microsecond further ahead."""
 
     def _bounds(self) -> list[pl.Expr]:
@@ -30,5 +30,5 @@ class LongEmitter(JoinEmitter):
 
 
 BUG = planted_bug(
-    planted("join_reach_one_long", LongEmitter), "deterministic", shows_in=some_query(join)
+    planted("join_reach_one_long", LongShardPart), "deterministic", shows_in=some_query(join)
 )

@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 
 
-class ShortEmitter(JoinEmitter):
+class ShortShardPart(JoinShardPart):
     """Looks one microsecond less far back."""
 
     def _bounds(self) -> list[pl.Expr]:
@@ -30,5 +30,5 @@ class ShortEmitter(JoinEmitter):
 
 
 BUG = planted_bug(
-    planted("join_reach_one_short", ShortEmitter), "deterministic", shows_in=some_query(join)
+    planted("join_reach_one_short", ShortShardPart), "deterministic", shows_in=some_query(join)
 )

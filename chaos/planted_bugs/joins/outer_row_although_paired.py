@@ -12,11 +12,11 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import outer, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.engine.windows.join import JoinShardPart, _Moved
 from windowing.model.operator import Side
 
 
-class ForgetfulEmitter(JoinEmitter):
+class ForgetfulShardPart(JoinShardPart):
     """Knows the new pairs only."""
 
     def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
@@ -28,7 +28,7 @@ class ForgetfulEmitter(JoinEmitter):
 
 
 BUG = planted_bug(
-    planted("outer_row_although_paired", ForgetfulEmitter),
+    planted("outer_row_although_paired", ForgetfulShardPart),
     "deterministic",
     shows_in=some_query(outer),
 )

@@ -12,11 +12,11 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import outer, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 from windowing.model.operator import Side
 
 
-class HastyEmitter(JoinEmitter):
+class HastyShardPart(JoinShardPart):
     """Waits one microsecond less."""
 
     def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
@@ -27,7 +27,7 @@ class HastyEmitter(JoinEmitter):
 
 
 BUG = planted_bug(
-    planted("outer_row_too_early", HastyEmitter),
+    planted("outer_row_too_early", HastyShardPart),
     "deterministic",
     "closing",
     shows_in=some_query(outer),

@@ -14,11 +14,11 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import ranked_rows, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Ints
-from windowing.engine.windows.emission.ranked import RankedEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.rows import RankedShardPart
 
 
-class FreshEmitter(RankedEmitter):
+class FreshShardPart(RankedShardPart):
     """Has numbered nothing before."""
 
     def _numbered_before(self, tables: Tables, rows: pl.DataFrame) -> Ints:
@@ -27,7 +27,7 @@ class FreshEmitter(RankedEmitter):
 
 
 BUG = planted_bug(
-    planted("ranked_again_from_zero", FreshEmitter),
+    planted("ranked_again_from_zero", FreshShardPart),
     "deterministic",
     shows_in=some_query(ranked_rows),
 )

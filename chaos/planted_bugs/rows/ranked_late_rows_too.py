@@ -15,12 +15,12 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import ranked_rows, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import NOTHING_YET, Flags
-from windowing.engine.windows.assign.ranked import RankedAssigner
-from windowing.engine.windows.assign.sliding import Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.rows import RankedLanePart
+from windowing.engine.windows.sliding import Span
 
 
-class WelcomingAssigner(RankedAssigner):
+class WelcomingLanePart(RankedLanePart):
     """Finds nothing late."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -30,7 +30,7 @@ class WelcomingAssigner(RankedAssigner):
 
 
 BUG = planted_bug(
-    planted("ranked_late_rows_too", WelcomingAssigner),
+    planted("ranked_late_rows_too", WelcomingLanePart),
     "deterministic",
     "conservation",
     "dead letters",

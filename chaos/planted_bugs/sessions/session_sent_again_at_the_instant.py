@@ -15,10 +15,10 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import NOTHING_YET
-from windowing.engine.windows.emission.sessions import SessionEmitter
+from windowing.engine.windows.session import SessionShardPart
 
 
-class InclusiveEmitter(SessionEmitter):
+class InclusiveShardPart(SessionShardPart):
     """Begins a moment early."""
 
     def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
@@ -28,7 +28,7 @@ class InclusiveEmitter(SessionEmitter):
 
 
 BUG = planted_bug(
-    planted("session_sent_again_at_the_instant", InclusiveEmitter),
+    planted("session_sent_again_at_the_instant", InclusiveShardPart),
     "exactly once",
     "closing",
     shows_in=some_query(session, updates),

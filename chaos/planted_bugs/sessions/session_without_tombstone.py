@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.sessions import SessionEmitter
+from windowing.engine.windows.session import SessionShardPart
 
 
-class SilentEmitter(SessionEmitter):
+class SilentShardPart(SessionShardPart):
     """Merges, and says nothing of it."""
 
     def _tombstones(
@@ -25,7 +25,7 @@ class SilentEmitter(SessionEmitter):
 
 
 BUG = planted_bug(
-    planted("session_without_tombstone", SilentEmitter),
+    planted("session_without_tombstone", SilentShardPart),
     "deterministic",
     shows_in=some_query(session, updates),
 )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.session_course import Sent, _Session, _tombstone
+from windowing.engine.windows.session_course import Sent, _Session, _tombstone
 
 
 def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
@@ -24,7 +24,7 @@ def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
 BUG = planted_bug(
     planted(
         "tombstone_names_itself",
-        names={"windowing.engine.windows.emission.session_course:_tombstone": selfish},
+        names={"windowing.engine.windows.session_course:_tombstone": selfish},
     ),
     "deterministic",
     shows_in=some_query(session, updates),

@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import discarding, sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.sliding import _EVER, SlidingEmitter
+from windowing.engine.windows.sliding import _EVER, SlidingShardPart
 
 
-class KeepingEmitter(SlidingEmitter):
+class KeepingShardPart(SlidingShardPart):
     """Shows all that there ever was."""
 
     def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
@@ -23,7 +23,7 @@ class KeepingEmitter(SlidingEmitter):
 
 
 BUG = planted_bug(
-    planted("discarding_shows_all", KeepingEmitter),
+    planted("discarding_shows_all", KeepingShardPart),
     "deterministic",
     shows_in=some_query(sliding, updates, discarding),
 )

@@ -13,23 +13,23 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import landmark, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.landmark import LandmarkEmitter
-from windowing.engine.windows.emission.sliding import column
+from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import PARTIALS
+from windowing.engine.windows.stamps import per_row
 
 
-class PurgingEmitter(LandmarkEmitter):
+class PurgingShardPart(LandmarkShardPart):
     """Lets go of slices by where they begin."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         partials = tables[PARTIALS]
-        behind = pl.col("w_first") > column(self._gone(partials, after))
+        behind = pl.col("w_first") > per_row(self._gone(partials, after))
         return super().retained({PARTIALS: partials.filter(behind)}, after)
 
 
 BUG = planted_bug(
-    planted("landmark_prefix_lost", PurgingEmitter),
+    planted("landmark_prefix_lost", PurgingShardPart),
     "deterministic",
     shows_in=some_query(landmark),
 )

@@ -13,11 +13,11 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import SlidingLanePart, Span
 
 
-class ClosedAssigner(SlidingAssigner):
+class ClosedLanePart(SlidingLanePart):
     """Sees each record a little earlier."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -25,5 +25,5 @@ class ClosedAssigner(SlidingAssigner):
 
 
 BUG = planted_bug(
-    planted("window_takes_its_end", ClosedAssigner), "deterministic", shows_in=some_query(sliding)
+    planted("window_takes_its_end", ClosedLanePart), "deterministic", shows_in=some_query(sliding)
 )
