@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import field_column
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.input.decode import column
 from windowing.engine.progress.reached import Progress
 from windowing.engine.state import StateStore
 from windowing.engine.windows.chains import LAST
@@ -56,7 +56,7 @@ class EarlyRows:
     def __init__(self, query: Query, part: ShowsOpenWindows) -> None:
         self._query, self._policy, self._part = query, query.early, part
         self._sessions = part if isinstance(part, MovesOpenWindows) else None
-        self._names = {name: column(name) for name in dict.fromkeys(query.key)}
+        self._names = {name: field_column(name) for name in dict.fromkeys(query.key)}
         self._name = _PREFIX + query.name
 
     def rows(

@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import field_column
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.input.decode import column
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
 from windowing.engine.parcel import METRIC_SCHEMA, Parcel, split
@@ -208,7 +208,7 @@ class Lane:
     def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
         """Tell each shard of the keys of its own that have moved."""
         if clock.key is not None and course.moved is not None:
-            for number, part in split(course.moved, [column(clock.key)], len(parcels)):
+            for number, part in split(course.moved, [field_column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(part)
 
     def _scan(self, query: Query, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:

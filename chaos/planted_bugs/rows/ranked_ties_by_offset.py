@@ -14,7 +14,6 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, ranked_rows, several_lanes
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
-from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
 from windowing.engine.windows.part import Tables
@@ -37,7 +36,7 @@ class OffsetShardPart(RankedShardPart):
         )
         partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))
         held = [tables[PARTIALS]] if PARTIALS in tables else []
-        return Accumulators.concat([*held, partials])
+        return self._schema.concat([*held, partials])
 
 
 GUILTY = guilty(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from windowing.engine.input.decode import column
+from windowing.engine.columns import field_column
 from windowing.engine.input.values import BadValue, ValueRules, misfit, parse_object
 from windowing.model.file.pipeline import Query
 from windowing.model.lengths import spell_us
@@ -117,7 +117,7 @@ def late_columns(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
         query: for which.
         data: the columns of the records.
     """
-    own = column(query.window.attribute)
+    own = field_column(query.window.attribute)
     return {
         "field": pl.lit(_late_field(query), dtype=pl.String),
         "value": pl.col(own if own in data.columns else "ts_us").cast(pl.String),

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from windowing.engine.input.decode import column
+from windowing.engine.columns import field_column
 from windowing.engine.input.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
@@ -190,7 +190,7 @@ def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | N
     Raises:
         ArrivalOrder: it counts rows, and two lanes have records of one unit.
     """
-    key = None if clock.key is None else column(clock.key)
+    key = None if clock.key is None else field_column(clock.key)
     if clock.attribute == ROW_NUM:
         return RowProgress.of_lanes(lanes, key, keys, str(clock.key))
     return StreamProgress(lanes, key, keys)
@@ -204,10 +204,10 @@ class _AttributeClock:
     """
 
     def __init__(self, clock: ClockId, disorder: Disorder, lane: str, *, timed: bool) -> None:
-        self._key = None if clock.key is None else column(clock.key)
+        self._key = None if clock.key is None else field_column(clock.key)
         self._generator = generator_of(disorder, lane)
         self._by_record = isinstance(disorder, OrderedPer) and self._key is not None
-        self._other = None if timed else column(clock.attribute)
+        self._other = None if timed else field_column(clock.attribute)
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         """Run over a chunk."""
@@ -268,7 +268,7 @@ class _RowClock:
     """Numbers the data records of a lane from 0, for each key apart where there is one."""
 
     def __init__(self, clock: ClockId) -> None:
-        self._key = None if clock.key is None else column(clock.key)
+        self._key = None if clock.key is None else field_column(clock.key)
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         """Run over a chunk. The progress of a unit is the number that its next record will have."""

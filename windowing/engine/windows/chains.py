@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from windowing.engine.input.decode import column
+from windowing.engine.columns import field_column
 from windowing.engine.wids import ENDED
 from windowing.model import Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
@@ -33,7 +33,7 @@ def with_gap(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
     gap: pl.Expr = pl.lit(window.range_, dtype=pl.Int64)
     if window.gaps:
         known = dict(window.gaps)
-        key = pl.col(column(query.key[0]))
+        key = pl.col(field_column(query.key[0]))
         gap = key.replace_strict(known, default=window.range_, return_dtype=pl.Int64)
     return pieces.with_columns(gap.alias(GAP))
 

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.columns import field_column
 from windowing.engine.frames import to_bytes
-from windowing.engine.input.decode import column
 from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Flags, Ints
@@ -50,7 +50,7 @@ _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 
 def equal_columns(source: JoinedSource) -> list[str]:
     """The columns that both sides' tables have, for what must be equal."""
-    return [column(name) for name in source.join.equal]
+    return [field_column(name) for name in source.join.equal]
 
 
 class JoinLanePart:
@@ -99,14 +99,14 @@ class JoinLanePart:
         tables[own] = pl.DataFrame(
             [
                 *(
-                    records[column(name)].alias(equal)
+                    records[field_column(name)].alias(equal)
                     for name, equal in zip(join.key_fields(own), self._equal, strict=True)
                 ),
                 pl.Series("at", scan.values[taken]),
                 pl.Series("instant", instant[taken]),
                 pl.Series("late", late[taken]),
                 records["offset"],
-                *(records[column(name)].alias(f"{own}.{name}") for name in join.needed(own)),
+                *(records[field_column(name)].alias(f"{own}.{name}") for name in join.needed(own)),
             ]
         )
         return dict(tables.items())

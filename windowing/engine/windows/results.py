@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from windowing.engine.aggregates import Accumulators, AggregateOverflow
-from windowing.engine.input.decode import column
+from windowing.engine.columns import field_column
 from windowing.model import Pipeline, Query
 from windowing.model.run_errors import ResultOverflow
 
@@ -21,7 +21,7 @@ class Results:
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query = query
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._names = {column(name): name for name in query.key}
+        self._names = {field_column(name): name for name in query.key}
 
     def of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
         """Merge over lanes and compute the results.
@@ -35,7 +35,7 @@ class Results:
         """
         by = [*self._names, "window_id", "revision", *more]
         offsets = pl.struct("partition", "first", "last").sort_by("partition").alias("offsets")
-        merged = self._accumulators.merge(parts, by, offsets, among=["partition", "first", "last"])
+        merged = self._accumulators.merge(parts, by, offsets)
         try:
             values = self._accumulators.results(merged)
         except AggregateOverflow as error:

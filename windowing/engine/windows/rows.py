@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates import StateSchema
 from windowing.engine.progress.reached import Progress, RowProgress, looked_up
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
 from windowing.engine.windows.keys import key_columns, unit_columns
@@ -72,7 +72,7 @@ class RankedShardPart:
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
-        self._window = query.window
+        self._window, self._schema = query.window, StateSchema.of(query, pipeline.source)
         self._keys, self._unit = key_columns(query), unit_columns(query)
         self._numbered = _numbered_shard(query, pipeline)
 
@@ -137,7 +137,7 @@ class RankedShardPart:
         )
         partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))
         held = [tables[PARTIALS]] if PARTIALS in tables else []
-        return Accumulators.concat([*held, partials])
+        return self._schema.concat([*held, partials])
 
     def _numbered_before(self, tables: Tables, rows: pl.DataFrame) -> Ints:
         """Of each row's unit, how many rows were numbered and merged in earlier batches."""

@@ -101,10 +101,7 @@ class SessionLanePart(SlidingLanePart):
         pieces = with_gap(self._query, self._accumulators.concat(parts))
         named = [*self._keys, "release", CHAIN]
         pieces = chained(pieces, [*self._keys, "release"])
-        among = [GAP, FIRST, LAST]
-        return {
-            PIECES: self._accumulators.merge(pieces, named, *merged_ends(), among=among).drop(CHAIN)
-        }
+        return {PIECES: self._accumulators.merge(pieces, named, *merged_ends()).drop(CHAIN)}
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
         ends = with_gap(self._query, table).select(due=end())["due"].to_numpy()
@@ -236,8 +233,7 @@ class SessionShardPart:
         needed = pl.max_horizontal(until, "release").max().over(CHAIN) > pl.col("after")
         kept = chained(pieces.filter(needed), [*self._keys, "release", "partition"])
         named = [*self._keys, "release", "partition", CHAIN]
-        among = [GAP, "after", FIRST, LAST]
-        merged = self._accumulators.merge(kept, named, *merged_ends(), among=among).drop(CHAIN)
+        merged = self._accumulators.merge(kept, named, *merged_ends()).drop(CHAIN)
         return {PIECES: merged.sort(*named[:-1], FIRST)}
 
     def _chained(self, tables: Tables) -> pl.DataFrame:

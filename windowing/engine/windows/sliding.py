@@ -41,8 +41,6 @@ LATE = pl.col("release") != ON_TIME
 RETRACTS = "retracts"
 # Before all instants, that of records on time too, which is the smallest number there is.
 _EVER = pl.lit(None, dtype=pl.Int64)
-# Columns that say where a partial state counts, and are no part of it.
-_PLACE = ("w_first", "w_last", "release", "instant", "epoch", "before", "after")
 
 
 @dataclass(frozen=True)
@@ -198,7 +196,7 @@ class SlidingShardPart:
         parts = [part for part in parts if len(part)]
         if not parts:
             return pl.DataFrame()
-        joined = Accumulators.concat(parts)
+        joined = self._accumulators.concat(parts)
         if self._query.accumulation != "retracting":
             return self._results.of(joined)
         # Also where nothing is taken back: frames of all shards are put together.
@@ -212,7 +210,7 @@ class SlidingShardPart:
         ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
         first = pl.max_horizontal("w_first", per_row(ended + 1))
         still = on_time.with_columns(w_first=first).filter(pl.col("w_first") <= pl.col("w_last"))
-        parts = self._merge(self._expanded(still), [*self._group, "partition"])
+        parts = self._accumulators.merge(self._expanded(still), [*self._group, "partition"])
         return self._results.of(parts.with_columns(revision=pl.lit(0, dtype=pl.Int64)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
@@ -267,8 +265,8 @@ class SlidingShardPart:
         due = self._due(tables, before, after)
         if (due["w_last"] > due["w_first"]).any():
             # Slices that enter the same of these windows are merged once, not once per window.
-            due = self._merge(due, [*self._keys, "w_first", "w_last", "partition"])
-        merged = self._merge(self._expanded(due), [*self._group, "partition"])
+            due = self._accumulators.merge(due, [*self._keys, "w_first", "w_last", "partition"])
+        merged = self._accumulators.merge(self._expanded(due), [*self._group, "partition"])
         return merged.with_columns(revision=pl.lit(0, dtype=pl.Int64))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -284,12 +282,12 @@ class SlidingShardPart:
             return epochs
         on_time = self._on_time_at(tables, epochs.select(self._group).unique())
         shown_before = on_time.with_columns(instant=pl.lit(ON_TIME, dtype=pl.Int64))
-        held = Accumulators.concat([part for part in (late, shown_before) if len(part)])
+        held = self._accumulators.concat([part for part in (late, shown_before) if len(part)])
         due, named = self._sent(epochs), [*self._group, "revision", RETRACTS, "partition"]
         shown = due.join(held, on=self._group, how="inner", nulls_equal=True)
         new = pl.col("previous").is_null() | (pl.col("instant") > pl.col("previous"))
         shown = shown.filter((pl.col("instant") <= pl.col("epoch")) & new).drop("previous")
-        return self._merge(shown, [name for name in named if name in shown.columns])
+        return self._accumulators.merge(shown, [name for name in named if name in shown.columns])
 
     def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
         """The rows that epochs send; each shows what has its instant in (`previous`, `epoch`]."""
@@ -367,7 +365,3 @@ class SlidingShardPart:
             raise TooManyWindows(msg)
         ids = pl.int_ranges("w_first", pl.col("w_last") + 1, dtype=pl.Int64)
         return partials.with_columns(window_id=ids).explode("window_id")
-
-    def _merge(self, partials: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-        among = sorted({*_PLACE} & {*partials.columns} - {*by})
-        return self._accumulators.merge(partials, by, among=among)
