@@ -72,7 +72,7 @@ def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int
 
 
 def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
-    from chaos.readers.reader import read_output
+    from chaos.readers.catalogue import read_output
     from jobs.tools.dead_letters import letters_of, of_lines
 
     found, spec = chosen(stack_for(file), file, run)

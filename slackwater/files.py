@@ -120,10 +120,10 @@ def verify(
     With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
     run wrote is judged by the run's own copy of the file.
     """
+    from chaos.readers.catalogue import read_output
     from chaos.readers.log import behind
     from chaos.readers.output import read_files, read_tables
     from chaos.readers.postgres import read_postgres
-    from chaos.readers.reader import read_output
     from chaos.verdict.verify import verify as compare
     from chaos.verdict.verify import with_records
     from slackwater.judged import judged

@@ -36,7 +36,7 @@ class StreamRetention(SlidingLanePart):
         _, _, release = super()._waiting(progress_us, first, last_late)
         stood = np.full_like(progress_us, self._lane.stood_us)
         kept = wids.lowered(np.minimum(stood, progress_us), self._query.retention_us or 0)
-        first_late = np.maximum(first, wids.slide_of(self._query.window, kept))
+        first_late = np.maximum(first, self._numbering.open_from(kept))
         return first_late <= last_late, first_late, release
 
 

@@ -21,7 +21,7 @@ class FullShardPart(SlidingShardPart):
     """Waits for the first full window."""
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
-        rows, window = super().rows(tables, before, after), self._grid
+        rows, window = super().rows(tables, before, after), self._query.window
         if not len(rows) or window.range_ is None:
             return rows
         return rows.filter((pl.col("window_id") + 1) * window.slide >= window.range_)

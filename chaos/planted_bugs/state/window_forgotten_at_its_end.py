@@ -13,7 +13,6 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine import wids
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Ints
 from windowing.engine.windows.sliding import SlidingShardPart
@@ -23,7 +22,7 @@ class PurgingShardPart(SlidingShardPart):
     """Keeps what is open."""
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
-        return np.minimum(wids.ended_by(self._grid, after.of(units)), ENDED - 1)
+        return np.minimum(self._numbering.ended_by(after.of(units)), ENDED - 1)
 
 
 GUILTY = guilty(

@@ -26,7 +26,7 @@ class SweepingLanePart(SlidingLanePart):
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         _, spans = super()._spans(scan)
-        return self._outside(scan.values), spans
+        return self._numbering.outside(scan.values), spans
 
 
 GUILTY = guilty(

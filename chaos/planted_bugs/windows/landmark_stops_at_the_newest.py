@@ -13,7 +13,6 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, landmark
 from chaos.planted_bugs.planted import planted
-from windowing.engine import wids
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import Ints
 from windowing.engine.windows.landmark import LandmarkShardPart
@@ -26,7 +25,7 @@ class ShortShardPart(LandmarkShardPart):
         self, units: pl.DataFrame, before: Progress, after: Progress
     ) -> tuple[Ints, Ints]:
         first, last = super()._ended_between(units, before, after)
-        newest = wids.slide_of(self._grid, after.newest(units))
+        newest = self._numbering.open_from(after.newest(units))
         return first, np.minimum(last, newest)
 
 

@@ -23,7 +23,7 @@ class KeepingLanePart(SlidingLanePart):
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
         _, _, release = super()._waiting(progress_us, first, last_late)
         kept = wids.lowered(progress_us, (self._query.retention_us or 0) + 1)
-        first_late = np.maximum(first, wids.slide_of(self._grid, kept))
+        first_late = np.maximum(first, self._numbering.open_from(kept))
         return first_late <= last_late, first_late, release
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
+from windowing.engine import wids
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
 from windowing.engine.windows.sliding import SlidingLanePart, Span
@@ -31,8 +32,9 @@ class StartLanePart(SlidingLanePart):
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         outside, (on_time, *late) = super()._spans(scan)
-        slide, rest = self._grid.slide, (self._grid.range_ or 0) % self._grid.slide
-        within = (scan.values - self._grid.origin) % slide
+        grid = wids.grid(self._query.window)
+        slide, rest = grid.slide, (grid.range_ or 0) % grid.slide
+        within = (scan.values - grid.origin) % slide
         right, wrong = within >= slide - rest, within >= rest
         shifted = on_time.last + wrong.astype(np.int64) - right
         return outside, [replace(on_time, last=np.maximum(shifted, on_time.first)), *late]

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import ON_TIME, Flags, Ints
+from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.intervals import indexed
 from windowing.engine.windows.keys import unit_columns
 from windowing.engine.windows.part import Scan, Tables
@@ -52,9 +52,6 @@ class AtRecordsLanePart(SlidingLanePart):
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         super().__init__(query, pipeline)
         self._unit = unit_columns(query)
-
-    def _outside(self, values: Ints) -> Flags:
-        return np.zeros(len(values), dtype=bool)
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
         parts = []

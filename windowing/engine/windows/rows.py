@@ -128,11 +128,12 @@ class RankedShardPart:
         """The partial states of all rows that have a number, those of earlier batches merged."""
         rows = self._passed(tables, after).sort(*self._unit, "at", "partition", "first")
         rank = pl.int_range(pl.len(), dtype=pl.Int64)
+        grid = wids.grid(self._window)
         number = rows.select(number=rank.over(self._unit) if self._unit else rank)["number"]
         numbers = number.to_numpy() + self._numbered_before(tables, rows)
         partials = rows.drop("at").with_columns(
-            w_first=pl.Series(wids.first_window(self._window, numbers)),
-            w_last=pl.Series(wids.last_window(wids.grid(self._window), numbers)),
+            w_first=pl.Series(grid.first(numbers)),
+            w_last=pl.Series(grid.last(numbers)),
             release=pl.lit(ON_TIME, dtype=pl.Int64),
         )
         partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))

@@ -24,7 +24,7 @@ from windowing.engine.aggregates import Accumulators
 from windowing.engine.frames import to_bytes
 from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
+from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.intervals import content
 from windowing.engine.windows.keys import key_columns, route
 from windowing.engine.windows.part import Assigned, Scan, Tables
@@ -73,11 +73,14 @@ class SlidingLanePart:
     Args:
         query: with a sliding or landmark window, over an attribute or over row numbers.
         pipeline: its pipeline.
+        numbering: of the windows; None: that of the window language.
     """
 
-    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+    def __init__(
+        self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
+    ) -> None:
         self._query, self._shards = query, pipeline.shards
-        self._grid = wids.grid(query.window)
+        self._numbering = numbering or wids.grid(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys, self._route = key_columns(query), route(query, pipeline.source)
 
@@ -101,10 +104,10 @@ class SlidingLanePart:
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         """Which records are in no window, and the windows of the others: on time, and waiting."""
         query = self._query
-        first = wids.first_window(query.window, scan.values)
-        last = wids.last_window(self._grid, scan.values)
-        outside = self._outside(scan.values) | (last < first)
-        open_from = wids.slide_of(self._grid, scan.progress_us)
+        first = self._numbering.first(scan.values)
+        last = self._numbering.last(scan.values)
+        outside = self._numbering.outside(scan.values) | (last < first)
+        open_from = self._numbering.open_from(scan.progress_us)
         late = ~outside & (open_from > first)
         if query.late.mode == "consistent":
             accepts_from = np.where(late, last + 1, first)
@@ -118,18 +121,12 @@ class SlidingLanePart:
             spans.append(Span(waits & late, first_late, last_late, release))
         return outside, spans
 
-    def _outside(self, values: Ints) -> Flags:
-        """Which records lie before all windows."""
-        if self._query.window.align == "start":
-            return np.zeros(len(values), dtype=bool)
-        return values < self._grid.origin
-
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
         """Which records wait for a late epoch, from which window on, and the epoch's instant."""
         query = self._query
         assert query.retention_us is not None  # noqa: S101 - `update` was checked to have both
         assert query.late.every_us is not None  # noqa: S101
-        kept_from = wids.slide_of(self._grid, wids.lowered(progress_us, query.retention_us))
+        kept_from = self._numbering.open_from(wids.lowered(progress_us, query.retention_us))
         first_late = np.maximum(first, kept_from)
         release = wids.release_us(progress_us, query.late.every_us)
         return first_late <= last_late, first_late, release
@@ -164,7 +161,7 @@ class SlidingLanePart:
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
         """The progress at which each row of a table may first ask for something."""
-        ends = wids.end_us(self._grid, table["w_first"].to_numpy())
+        ends = self._numbering.ends(table["w_first"].to_numpy())
         due: Ints = np.maximum(ends, table["release"].to_numpy())
         return due
 
@@ -175,10 +172,13 @@ class SlidingShardPart:
     Args:
         query: with a sliding window.
         pipeline: its pipeline.
+        numbering: of the windows; None: that of the window language.
     """
 
-    def __init__(self, query: Query, pipeline: Pipeline) -> None:
-        self._query, self._grid = query, wids.grid(query.window)
+    def __init__(
+        self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
+    ) -> None:
+        self._query, self._numbering = query, numbering or wids.grid(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results(query, pipeline)
         self._keys = key_columns(query)
@@ -207,7 +207,7 @@ class SlidingShardPart:
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """What open windows hold of records on time, as rows whose revision says nothing."""
         on_time = tables[PARTIALS].filter(~LATE)
-        ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
+        ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         first = pl.max_horizontal("w_first", per_row(ended + 1))
         still = on_time.with_columns(w_first=first).filter(pl.col("w_first") <= pl.col("w_last"))
         parts = self._accumulators.merge(self._expanded(still), [*self._group, "partition"])
@@ -241,14 +241,14 @@ class SlidingShardPart:
             # Late records of a window come before end + retention and wait one epoch at the most.
             behind_us = min((self._query.retention_us or 0) + (late.every_us or 0), ENDED)
         past_us = wids.lowered(after.of(units), behind_us)
-        return np.minimum(wids.ended_by(self._grid, past_us), ENDED - 1)
+        return np.minimum(self._numbering.ended_by(past_us), ENDED - 1)
 
     def _ended_between(
         self, units: pl.DataFrame, before: Progress, after: Progress
     ) -> tuple[Ints, Ints]:
         """First and last window of each row's unit that end while progress moves."""
-        first = np.minimum(wids.ended_by(self._grid, before.of(units)), ENDED - 1) + 1
-        return first, wids.ended_by(self._grid, after.of(units))
+        first = np.minimum(self._numbering.ended_by(before.of(units)), ENDED - 1) + 1
+        return first, self._numbering.ended_by(after.of(units))
 
     def _due(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """The partials on time of windows that end while progress moves, clipped to those."""
@@ -322,16 +322,16 @@ class SlidingShardPart:
         """The late epoch at which each late partial is released to a window."""
         every_us = self._query.late.every_us
         assert every_us is not None  # noqa: S101 - late partials exist under `update` only
-        ends = wids.end_us(self._grid, late[window_id].to_numpy())
+        ends = self._numbering.ends(late[window_id].to_numpy())
         releases = np.maximum(wids.release_us(ends, every_us), late["release"].to_numpy())
         return pl.Series("instant", releases)
 
     def _next_end_us(self, on_time: pl.DataFrame, after: Progress) -> int:
         """The earliest end of a window that is open and holds any of these."""
-        ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
+        ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         open_ = on_time["w_last"].to_numpy() > ended
         first = np.maximum(on_time["w_first"].to_numpy(), ended + 1)[open_]
-        return int(wids.end_us(self._grid, first).min(initial=ENDED))
+        return int(self._numbering.ends(first).min(initial=ENDED))
 
     def _next_boundary_us(self, waiting: pl.DataFrame) -> int:
         """An instant no later than any at which these late ones, not shown yet, ask for a row."""
