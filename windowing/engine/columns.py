@@ -40,11 +40,12 @@ CHAIN: Final = "chain"
 
 # When something is shown, and the progress between which that lies.
 INSTANT: Final = "instant"
+IS_LATE: Final = "late"
 BEFORE: Final = "before"
 AFTER: Final = "after"
 
 # Of tables of keys: what was promised for each.
-BOUND: Final = "bound"
+KEY_BOUND: Final = "bound"
 
 # Of the rows that a shard emits.
 WINDOW_ID: Final = "window_id"

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from windowing.engine.columns import field_column
+from windowing.engine.columns import KIND, OFFSET, PARTITION, field_column
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.input.pack import BAD, DATA, END
@@ -110,12 +110,12 @@ class Lane:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         state = self._load(store)
-        chunk = pl.concat(chunks).sort("offset")
+        chunk = pl.concat(chunks).sort(OFFSET)
         fresh = self._fresh(chunk, state)
         rows = self._sorted_out(fresh, state.ended)
         courses = {clock: self._run(clock, rows, state, store) for clock in self._clock_ids}
         if len(fresh):
-            state.last_offset = int(fresh["offset"][-1])
+            state.last_offset = int(fresh[OFFSET][-1])
         store.put(_KEY, STATE.encode(state))
         parcels = [
             Parcel(self._partition, {clock.name: c.reached for clock, c in courses.items()})
@@ -151,18 +151,18 @@ class Lane:
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         """The rows that the lane has not seen, each offset once."""
-        fresh = chunk.filter(pl.col("offset") > state.last_offset)
-        fresh = fresh.unique("offset", keep="first", maintain_order=True)
+        fresh = chunk.filter(pl.col(OFFSET) > state.last_offset)
+        fresh = fresh.unique(OFFSET, keep="first", maintain_order=True)
         if self.redelivered == "error" and len(fresh) < len(chunk):
-            again = pl.col("offset").is_duplicated() | (pl.col("offset") <= state.last_offset)
-            first = chunk.filter(again)["offset"][0]
+            again = pl.col(OFFSET).is_duplicated() | (pl.col(OFFSET) <= state.last_offset)
+            first = chunk.filter(again)[OFFSET][0]
             msg = (
                 f"lane {self._name} got offset {first} again (its last was {state.last_offset}): "
                 "source and checkpoint disagree; start a new run to replay"
             )
             raise RedeliveredOffset(msg)
         if self._source.dense:
-            self._refuse_holes(fresh["offset"].to_numpy(), state.last_offset)
+            self._refuse_holes(fresh[OFFSET].to_numpy(), state.last_offset)
         return fresh
 
     def _refuse_holes(self, offsets: Ints, last_offset: int) -> None:
@@ -179,20 +179,20 @@ class Lane:
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
         """Tell records from control records, bad values, and what came after the end."""
-        kind = chunk["kind"].to_numpy()
+        kind = chunk[KIND].to_numpy()
         after_end = np.full(len(chunk), ended)
         if not ended and (kind == END).any():
             after_end[int(np.argmax(kind == END)) + 1 :] = True
         is_data = (kind == DATA) & ~after_end
         bad = (kind == BAD) | ((kind == DATA) & after_end)
         dead = chunk.filter(pl.Series(bad)).select(
-            partition=pl.lit(self._partition, dtype=pl.Int32),
-            offset="offset",
+            pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION),
+            OFFSET,
             query=pl.lit(None, dtype=pl.String),
             **read_columns(pl.Series(after_end[bad])),
         )
         # With the windowing attribute and the offset it makes a record's place among all others.
-        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
+        here = pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION)
         records = chunk.filter(pl.Series(is_data)).with_columns(here)
         return Rows(chunk, records, is_data, after_end, dead)
 
@@ -225,7 +225,7 @@ class Lane:
     def _metrics(
         self, rows: Rows, reached: Reached, parts: Mapping[str, Assigned], redelivered: int
     ) -> pl.DataFrame:
-        offsets, progress_us = rows.all["offset"], reached.progress_us
+        offsets, progress_us = rows.all[OFFSET], reached.progress_us
         bad = len(rows.dead)
         counts = [
             {

@@ -19,6 +19,7 @@ import polars as pl
 
 from windowing.engine import tables
 from windowing.engine.aggregates import StateSchema
+from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.early import EarlyRows
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
@@ -252,10 +253,10 @@ class Shard:
         for parcel in parcels:
             if name in parcel.keys:
                 lane = pl.lit(parcel.partition, dtype=pl.Int32)
-                frames.append(from_bytes(parcel.keys[name]).with_columns(partition=lane))
+                frames.append(from_bytes(parcel.keys[name]).with_columns(lane.alias(PARTITION)))
         joined = pl.concat(frames, how="diagonal")
-        names = [column for column in joined.columns if column != "bound"]
-        keys = joined.group_by(names).agg(pl.col("bound").max()).sort(names)
+        names = [column for column in joined.columns if column != KEY_BOUND]
+        keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
         store.put(_KEYS + name, to_bytes(keys))
 
     def _emit(

@@ -14,7 +14,8 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session_of_rows
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.chains import GAP, chained
+from windowing.engine.columns import GAP
+from windowing.engine.windows.chains import chained
 from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 

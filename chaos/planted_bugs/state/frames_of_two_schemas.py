@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import keyed, lair, retracting, several_shards, updates
 from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine.columns import RETRACTS
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Emission, ShardState
@@ -31,8 +32,8 @@ class SparingShard(PlantedShard):
     ) -> None:
         super()._emit(store, state, before, after, emission)
         for query, rows in emission.results.items():
-            if "retracts" in rows.columns and not rows["retracts"].any():
-                emission.results[query] = rows.drop("retracts")
+            if RETRACTS in rows.columns and not rows[RETRACTS].any():
+                emission.results[query] = rows.drop(RETRACTS)
 
 
 GUILTY = guilty(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
-from windowing.engine.windows.chains import GAP, LAST
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import LanePart, ShardPart
@@ -67,7 +67,7 @@ def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that a shard's part made."""
     if query.window.traits.ends is Ends.DRAWN:
         # Their sum may leave 64 bits, as ends of other windows may.
-        ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
-        starts = rows["window_id"].to_list()
+        ends = zip(rows[AT_LAST].to_list(), rows[GAP].to_list(), strict=True)
+        starts = rows[WINDOW_ID].to_list()
         return [(start, sum(end)) for start, end in zip(starts, ends, strict=True)]
-    return [wids.bounds_of(query.window, wid) for wid in rows["window_id"]]
+    return [wids.bounds_of(query.window, wid) for wid in rows[WINDOW_ID]]
