@@ -13,11 +13,13 @@ import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
+from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
+from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import LanePart, ShardPart
-from windowing.engine.windows.rows import lane_of_rows, shard_of_rows
+from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
 from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
@@ -28,7 +30,7 @@ from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.traits import Ends
+from windowing.model.windows.traits import Ends, Order
 from windowing.model.windows.window import Window
 
 
@@ -37,30 +39,45 @@ class Parts:
     """How the engine evaluates one class of windows.
 
     Attributes:
-        lane: makes a lane's part of a query.
-        shard: makes a shard's part of a query.
+        lane: the class of a lane's part of a query.
+        shard: the class of a shard's part of a query.
+        evaluation: what the two do together, and why.
     """
 
     lane: Callable[[Query, Pipeline], LanePart]
     shard: Callable[[Query, Pipeline], ShardPart]
+    evaluation: Evaluation
 
 
-PARTS: dict[type[Window], Parts] = {
-    Sliding: Parts(SlidingLanePart, SlidingShardPart),
-    Landmark: Parts(SlidingLanePart, LandmarkShardPart),
-    RowWindow: Parts(lane_of_rows, shard_of_rows),
-    SlideByTuple: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    SlideByN: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    SlideByRank: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    Session: Parts(SessionLanePart, SessionShardPart),
-    Pairs: Parts(JoinLanePart, JoinShardPart),
+def _of_rows(window: Window) -> Parts:
+    if window.traits.order is Order.CANONICAL:
+        return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED)
+    # A row numbered by its lane is a record whose attribute is its number.
+    return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED)
+
+
+def _of_sessions(window: Window) -> Parts:
+    what = "rows of other keys" if window.traits.counts_arrivals else "time"
+    return Parts(SessionLanePart, SessionShardPart, evaluation.chained(what))
+
+
+PARTS: dict[type[Window], Parts | Callable[[Window], Parts]] = {
+    Sliding: Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES),
+    Landmark: Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE),
+    RowWindow: _of_rows,
+    SlideByTuple: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED),
+    SlideByN: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED),
+    SlideByRank: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED_BY_RANK),
+    Session: _of_sessions,
+    Pairs: Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED),
 }
 """The one place that knows which class of windows is evaluated how."""
 
 
-def parts_of(query: Query) -> Parts:
-    """How a query is evaluated."""
-    return PARTS[known_class(query.window)]
+def parts_of(window: Window) -> Parts:
+    """Give the parts that evaluate a window."""
+    found = PARTS[known_class(window)]
+    return found if isinstance(found, Parts) else found(window)
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
