@@ -8,7 +8,7 @@ What it says reaches every part of the platform, and the daemons that it starts,
     python: src                   # modules of your own, for `python:module:Class` in pipeline files
     state: .slackwater
     kafka: kafka.yml              # a cluster of your own (docs/kafka.md); else the local stack's
-    plugins:                      # faults, checks, sinks, readers of your own (docs/extending.md)
+    plugins:                      # faults, checks, sinks, windows of your own (docs/extending.md)
       faults: {slow_disk: mine.faults:SlowDisk}
 """
 
@@ -47,6 +47,10 @@ Sort = Literal[
     "generator_definitions",
     "aggregates",
     "expectations",
+    "windows",
+    "window_parts",
+    "window_definitions",
+    "window_draws",
 ]
 """What plug-ins may add."""
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windowing.engine.columns import field_column
 from windowing.engine.input.control import read_control
-from windowing.engine.input.decode import column
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import progress as spec
@@ -54,7 +54,9 @@ def test_bounds_are_those_of_the_definition(
         chunk = pl.DataFrame(
             [
                 pl.Series("ts_us", [ts_us for ts_us, _ in stream[start:stop]], dtype=pl.Int64),
-                pl.Series(column("k"), [key for _, key in stream[start:stop]], dtype=pl.String),
+                pl.Series(
+                    field_column("k"), [key for _, key in stream[start:stop]], dtype=pl.String
+                ),
             ]
         )
         bounds += generator.bounds(chunk, memory).tolist()
@@ -83,7 +85,7 @@ def test_heartbeats_are_read_as_the_definition_reads_them(
 
 
 def test_what_promises_no_order_has_no_generator() -> None:
-    with pytest.raises(ValueError, match="has no generator: a pipeline file cannot ask for it"):
+    with pytest.raises(ValueError, match="lane_generators has the name 'unordered'"):
         generator_of(spec.Unordered(), LANE)
 
 

@@ -14,17 +14,22 @@ import pytest
 from chaos.faults.catalogue import FAULTS
 from chaos.quality.expectation import EXPECTATIONS
 from chaos.readers.catalogue import READERS
+from chaos.simulator.draw.windows import DRAWS
 from chaos.verdict.catalogue import CHECKS
 from windowing.engine.progress.generator import LANE_GENERATORS
+from windowing.engine.windows.classes import PARTS
 from windowing.model.progress.disorder import GENERATORS
 from windowing.model.registry import PLUGINS_VARIABLE, Registry
-from windowing.semantics.generators import DEFINITIONS
+from windowing.model.windows.registry import WINDOWS
+from windowing.semantics import generators
+from windowing.semantics.windows import classes
 from windowing.spark.sinks import SINKS
 
 PACKAGE = Path(__file__).parent / "package"
 REGISTRIES: tuple[Registry[Any], ...] = (
     *(FAULTS, CHECKS, SINKS, READERS, EXPECTATIONS),
-    *(GENERATORS, LANE_GENERATORS, DEFINITIONS),
+    *(WINDOWS, PARTS, classes.DEFINITIONS, DRAWS),
+    *(GENERATORS, LANE_GENERATORS, generators.DEFINITIONS),
 )
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from chaos.simulator.simulate import simulate
 from windowing.engine.input.pack import RawRows
+from windowing.engine.plan import plan_of
+from windowing.explain.pipeline import explain
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
-from windowing.model.explain.pipeline import explain
 from windowing.model.registry import PLUGINS_VARIABLE, PluginError
 from windowing.model.rows import row_line
 from windowing.runtime.local import Output, run
@@ -77,7 +78,7 @@ def assert_is_defined(output: Output) -> None:
 
 def test_reading_a_pipeline_imports_neither(tidepool: Path) -> None:
     pipeline = parse_pipeline(TEXT)
-    assert "what the plug-in shuffled makes of its records" in "\n".join(explain(pipeline))
+    assert "what the plug-in shuffled makes of its records" in "\n".join(explain(plan_of(pipeline)))
     assert not [name for name in sys.modules if name.startswith("tidepool")]
 
 
@@ -150,7 +151,7 @@ def test_a_generator_without_an_engine_says_so(
     lone = {"generators": {"lone": "tidepool.generator:Shuffled"}}
     monkeypatch.setenv(PLUGINS_VARIABLE, json.dumps(lone))
     pipeline = parse_pipeline(TEXT.replace("shuffled: 3", "lone: 3"))
-    with pytest.raises(ValueError, match="lone"):
+    with pytest.raises(PluginError, match=r"lane_generators has the name 'lone'"):
         run(pipeline, batches())
 
 

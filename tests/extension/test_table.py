@@ -17,6 +17,7 @@ KINDS = {
     "a fault": {"faults"},
     "a check of a run": {"checks"},
     "a sink": {"sinks", "readers"},
+    "a window class": {"windows", "window_parts", "window_definitions", "window_draws"},
     "a generator of progress": {"generators", "lane_generators", "generator_definitions"},
     "an aggregate": {"aggregates"},
     "an expectation": {"expectations"},

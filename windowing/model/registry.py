@@ -22,6 +22,7 @@ GROUPS: Final = (
     *("faults", "checks", "sinks", "readers"),
     *("generators", "lane_generators", "generator_definitions"),
     *("aggregates", "expectations"),
+    *("windows", "window_parts", "window_definitions", "window_draws"),
 )
 """What plug-ins may add; the entry points' groups are these, behind `slackwater.`."""
 
@@ -85,6 +86,17 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     def __contains__(self, name: object) -> bool:
         return name in self._kinds or name in self._declared
 
+    def required(self, name: str) -> Kind:
+        """Give a kind whose plug-in was declared where a file that names it was read.
+
+        Raises:
+            PluginError: here it is not declared; or as of `[]`.
+        """
+        if name not in self:
+            msg = f"no plug-in slackwater.{self._group} has the name {name!r}: install its package"
+            raise PluginError(msg)
+        return self[name]
+
     def declares(self, name: str) -> bool:
         """Whether a plug-in has this name; it is not imported.
 
@@ -136,6 +148,12 @@ def declared_reference(group: str, name: str) -> str | None:
     """The `module:attribute` of a plug-in, which is not imported; None: there is none."""
     found = _declared_now(group).get(name)
     return None if found is None else found.value
+
+
+def declared_module(group: str, name: str) -> str | None:
+    """The module of a plug-in, which is not imported; None: none of the group has this name."""
+    point = _declared_now(group).get(name)
+    return None if point is None else point.module
 
 
 def _declared_now(group: str) -> Mapping[str, EntryPoint]:

@@ -61,7 +61,7 @@ def generator(disorder: Disorder, lane: str) -> Generator:
     Raises:
         PluginError: it is a plug-in's, which cannot be imported or refuses its settings.
     """
-    return DEFINITIONS[disorder.name](disorder.data, lane)
+    return DEFINITIONS.required(disorder.name)(disorder.data, lane)
 
 
 @generator_definition(Unordered.name)

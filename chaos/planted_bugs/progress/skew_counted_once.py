@@ -8,8 +8,8 @@ Where later bounds of the batch have overtaken it, its rows show it.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_generator
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress import Generator, generator_of
 from windowing.engine.progress.heartbeat import Heartbeat
@@ -31,11 +31,11 @@ def once(disorder: progress.Disorder, lane: str) -> Generator:
     return generator_of(disorder, lane)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("skew_counted_once", names={"windowing.engine.progress.clock:generator_of": once}),
     "progress",
     "conservation",
     "dead letters",
     "deterministic",
-    lair=by_generator(progress.Heartbeat),
+    shows_in=by_generator(progress.Heartbeat),
 )

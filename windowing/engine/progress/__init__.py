@@ -31,10 +31,7 @@ def generator_of(disorder: Disorder, lane: str) -> Generator:
     """The generator of one lane.
 
     Raises:
-        ValueError: a generator without an engine; the pipeline file's rules let none through.
-        PluginError: it is a plug-in's, which cannot be imported or refuses its settings.
+        PluginError: it has no half in the engine, which a plug-in may forget; or this cannot be
+            imported, or refuses its settings.
     """
-    if disorder.name not in LANE_GENERATORS:
-        msg = f"{disorder} has no generator: a pipeline file cannot ask for it"
-        raise ValueError(msg)
-    return LANE_GENERATORS[disorder.name](disorder.data, lane)
+    return LANE_GENERATORS.required(disorder.name)(disorder.data, lane)

@@ -13,7 +13,7 @@ from typing import Any
 
 from windowing.model.facts import Facts
 from windowing.model.progress.disorder import GENERATORS, Disorder
-from windowing.model.registry import PluginError, declared_reference
+from windowing.model.registry import PluginError, declared_module
 from windowing.model.user.user_source import sources
 
 _DIGITS = 16
@@ -51,7 +51,7 @@ class PluginGenerator(Disorder):
         Raises:
             PluginError: it cannot be imported, or its settings break a rule of its own.
         """
-        parse = GENERATORS[self.name]
+        parse = GENERATORS.required(self.name)
         try:
             return parse(json.loads(self.settings))
         # Whatever the user's code raises is a mistake in the file, or in that code.
@@ -77,8 +77,7 @@ class PluginGenerator(Disorder):
     def _code(self) -> str:
         """A digest of the source that decides its bounds."""
         groups = ("generators", "lane_generators")
-        declared = (declared_reference(group, self.name) for group in groups)
-        modules = {reference.partition(":")[0] for reference in declared if reference is not None}
+        modules = [name for group in groups if (name := declared_module(group, self.name))]
         try:
             found = json.dumps(sources(*modules), sort_keys=True)
         except OSError as error:
