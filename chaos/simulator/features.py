@@ -26,6 +26,7 @@ from windowing.model.progress.disorder import (
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.own import OwnWindow
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -106,7 +107,8 @@ def _query(pipeline: Pipeline, query: Query) -> Iterator[Feature]:
         yield from _join(pipeline.source)
         return
     source, window = pipeline.source, query.window
-    yield "class", _class(window)
+    if not isinstance(window, OwnWindow):
+        yield "class", _class(window)
     attribute = source.ordered_by(window.attribute)
     yield "axis", "time" if attribute == source.event_time.field else "number"
     yield "generator", _generator(source.generator_of(attribute))

@@ -31,6 +31,7 @@ from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.keys import key_columns
 from windowing.model import Pipeline, Query
 from windowing.model.progress.disorder import Disorder, Slack, SlackRows
+from windowing.model.windows.traits import Ends
 
 Kind = Literal["time", "rows", "punctuation"]
 Clock = Literal["event", "append"]
@@ -165,6 +166,9 @@ class Scale:
         self._queries = [flow.query for flow in plan_of(pipeline).timed]
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"
+            raise TuneError(msg)
+        if own := [q.name for q in self._queries if q.window.traits.ends is Ends.NUMBERED]:
+            msg = f"query {own[0]} has windows of a plug-in: only those of the language are weighed"
             raise TuneError(msg)
         self._silent = any(
             lane.is_empty() and partition not in recording.ended

@@ -14,7 +14,6 @@ from windowing.explain.lengths import speller
 from windowing.explain.pipeline import title
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.windows.by_record import example_step
-from windowing.model.windows.traits import Ends
 
 _SHOWN = 6
 _BAR, _RECORD = "#1f5f8b", "#d1495b"
@@ -33,7 +32,7 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
         WriteError: the file cannot be written.
     """
     format_of(path)
-    queries = [query for query in pipeline.queries if query.window.traits.ends is not Ends.DRAWN]
+    queries = [query for query in pipeline.queries if query.window.traits.pictured]
     if not queries:
         msg = f"{pipeline.name} has no windows to draw: sessions and pairs lie where records lie"
         raise PictureError(msg)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from windowing.model.windows.by_record import SlideByRank
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.own import OwnWindow
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -33,7 +34,7 @@ class Context:
 def context_of(window: Window) -> Context:
     """Give the context class of a window."""
     match window:
-        case Sliding():
+        case Sliding() | OwnWindow():
             return Context("CF", "context free: the record alone tells its windows")
         case Landmark():
             return Context(

@@ -145,6 +145,21 @@ PAIRED = Evaluation(
 )
 
 
+def numbered_by(kind: str) -> Evaluation:
+    """A user's windows, which a record's value names.
+
+    Args:
+        kind: the name of their class.
+    """
+    return Evaluation(
+        SLICES.way,
+        f"{kind} says which windows a value lies in, and where these end",
+        Keeps.PARTIALS,
+        "sets of windows that records share, as long as these can still change",
+        _unknown,
+    )
+
+
 def chained(what: str) -> Evaluation:
     """Sessions.
 
