@@ -136,8 +136,8 @@ def test_nobody_else_decides(name: str) -> None:
         for path in (ROOT / room).rglob("*.py")
         if re.search(rf"(?<!def )\b{name}\(", path.read_text(encoding="utf-8"))
     }
-    # Where they stand, `extents` of rows asks, too.
-    assert asking - {"windowing/engine/windows/classes.py"} == {"windowing/engine/plan.py"}
+    decides = "windowing/engine/windows/classes.py"
+    assert asking - {decides} == {"windowing/engine/plan.py"}
 
 
 def _held(engine: LocalEngine) -> int:

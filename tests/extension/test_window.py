@@ -80,7 +80,7 @@ def test_months_by_hand(tidepool: Path) -> None:
 
 def test_engine_and_definition_number_alike(tidepool: Path) -> None:
     (query,) = (pipeline := parse_pipeline(TEXT)).queries
-    lane, definition = parts_of(query).lane(query, pipeline), definition_of(query)
+    lane, definition = parts_of(query.window).lane(query, pipeline), definition_of(query)
     rng = random.Random(5)
     values = [EARLIEST, LATEST - 1, 0, -1, *(rng.randrange(EARLIEST, LATEST) for _ in range(500))]
     first = lane._numbering.first(np.array(values)).tolist()
@@ -137,6 +137,6 @@ def test_a_window_without_parts_cannot_run(tidepool: Path, monkeypatch: pytest.M
     monkeypatch.setenv("SLACKWATER_PLUGINS", '{"windows": {"moons": "tidepool.window:Moons"}}')
     (query,) = parse_pipeline(TEXT.replace("months", "moons")).queries
     with pytest.raises(PluginError, match=r"moons: no plug-in slackwater\.window_parts has"):
-        parts_of(query)
+        parts_of(query.window)
     with pytest.raises(PluginError, match=r"moons: no plug-in slackwater\.window_definitions has"):
         definition_of(query)

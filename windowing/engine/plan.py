@@ -87,7 +87,7 @@ def plan_flow(query: Query, pipeline: Pipeline) -> FlowPlan:
     """Decide how one query of a pipeline is run."""
     return FlowPlan(
         query=query,
-        parts=parts_of(query),
+        parts=parts_of(query.window),
         clock=clock_of(query, pipeline.source),
         row_clock=row_clock_of(query),
         # A file whose windows cannot be shown before they close is refused when it is read.

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.part import Tables
@@ -32,8 +32,8 @@ class CountingShardPart(SlidingShardPart):
         return counted.with_columns(revision=lower).drop("less")
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("late_only_window_is_full", CountingShardPart),
     "deterministic",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

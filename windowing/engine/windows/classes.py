@@ -43,8 +43,8 @@ class Parts:
     """How the engine evaluates one class of windows.
 
     Attributes:
-        lane: the class of a lane's part of a query, or what makes one.
-        shard: the class of a shard's part of a query, or what makes one.
+        lane: makes a lane's part of a query; of our classes, it is the class of the part.
+        shard: the same for a shard's part.
         extents: give start and end of the window of each row that a shard's part made.
         evaluation: what the two do together, and why.
     """
@@ -65,8 +65,8 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     """Register the decorated class as the numbering of a user's windows.
 
     Partial states, late epochs and rows are then as those of sliding windows. The class is given
-    what the package makes of the clauses (`windowing.model.windows.registry.window`). To have
-    other parts, add a function that gives them to `PARTS`; open windows must be shown by them
+    what the package makes of the clauses (`windowing.model.windows.registry.window`). Who needs
+    other parts adds these to `PARTS`; open windows must be shown by them
     (`windowing.engine.windows.part.ShowsOpenWindows`).
 
     Raises:
@@ -82,7 +82,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
             lambda query, pipeline: SlidingLanePart(query, pipeline, numbering(query)),
             lambda query, pipeline: SlidingShardPart(query, pipeline, numbering(query)),
             lambda query, rows: _extents_of(numbering(query), rows),
-            evaluation.numbered_by(kind),
+            evaluation.valued(kind),
         )
         PARTS.add(kind, lambda _: parts, f"{class_.__module__}.{class_.__name__}")
         return class_
@@ -90,21 +90,20 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     return register
 
 
-def parts_of(query: Query) -> Parts:
-    """Give the parts that evaluate a query.
+def parts_of(window: Window) -> Parts:
+    """Give the parts that evaluate a window.
 
     Raises:
-        PluginError: its windows are a plug-in's, which cannot be imported.
+        PluginError: it is of a plug-in's class, which cannot be imported.
     """
-    kind = query.window.kind
-    if kind not in PARTS:
-        raise missing_plugin("window_parts", kind)
-    return PARTS[kind](query.window)
+    if window.kind not in PARTS:
+        raise missing_plugin("window_parts", window.kind)
+    return PARTS[window.kind](window)
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that a shard's part made."""
-    return parts_of(query).extents(query, rows)
+    return parts_of(query.window).extents(query, rows)
 
 
 def _extents_of(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
@@ -131,7 +130,7 @@ def _landmark(_: Window) -> Parts:
     return Parts(SlidingLanePart, LandmarkShardPart, _numbered, evaluation.CUMULATIVE)
 
 
-def _rows(window: Window) -> Parts:
+def _of_rows(window: Window) -> Parts:
     if window.traits.order is Order.CANONICAL:
         return Parts(RankedLanePart, RankedShardPart, _numbered, evaluation.RANKED)
     # A row numbered by its lane is a record whose attribute is its number.
@@ -139,28 +138,28 @@ def _rows(window: Window) -> Parts:
 
 
 def _at_records(window: Window) -> Parts:
-    ranked = window.traits.order is Order.CANONICAL
-    how = evaluation.DEFINED_BY_RANK if ranked else evaluation.DEFINED
-    return Parts(AtRecordsLanePart, AtRecordsShardPart, _numbered, how)
+    by_rank = window.traits.order is Order.CANONICAL
+    why = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
+    return Parts(AtRecordsLanePart, AtRecordsShardPart, _numbered, why)
 
 
-def _session(window: Window) -> Parts:
+def _of_sessions(window: Window) -> Parts:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
     return Parts(SessionLanePart, SessionShardPart, _drawn, evaluation.chained(what))
 
 
-def _pairs(_: Window) -> Parts:
+def _paired(_: Window) -> Parts:
     return Parts(JoinLanePart, JoinShardPart, _drawn, evaluation.PAIRED)
 
 
-for _class, _parts in (
+for _class, _choose in (
     (Sliding, _sliding),
     (Landmark, _landmark),
-    (RowWindow, _rows),
+    (RowWindow, _of_rows),
     (SlideByTuple, _at_records),
     (SlideByN, _at_records),
     (SlideByRank, _at_records),
-    (Session, _session),
-    (Pairs, _pairs),
+    (Session, _of_sessions),
+    (Pairs, _paired),
 ):
-    PARTS.add(_class.kind, _parts, f"{__name__}.{_class.__name__}")
+    PARTS.add(_class.kind, _choose, f"{__name__}.{_class.__name__}")

@@ -145,14 +145,14 @@ PAIRED = Evaluation(
 )
 
 
-def numbered_by(kind: str) -> Evaluation:
-    """A user's windows, which a record's value names.
+def valued(kind: str) -> Evaluation:
+    """Windows of a user's class, which follow from values.
 
     Args:
-        kind: the name of their class.
+        kind: the name of the class.
     """
     return Evaluation(
-        SLICES.way,
+        "slices, pre-aggregated in the lane; a closing window merges its slices",
         f"{kind} says which windows a value lies in, and where these end",
         Keeps.PARTIALS,
         "sets of windows that records share, as long as these can still change",
