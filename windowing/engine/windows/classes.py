@@ -14,10 +14,10 @@ from typing import Any, Final, TypeVar
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
-from windowing.engine.windows.chains import GAP, LAST
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart
 from windowing.engine.windows.landmark import LandmarkShardPart
@@ -107,7 +107,7 @@ def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
 
 
 def _extents_of(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
-    return [numbering.bounds(wid) for wid in rows["window_id"]]
+    return [numbering.bounds(wid) for wid in rows[WINDOW_ID]]
 
 
 def _numbered(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
@@ -118,8 +118,8 @@ def _drawn(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end where each row brings its own."""
     del query
     # Their sum may leave 64 bits, as ends of other windows may.
-    ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
-    return [(start, sum(end)) for start, end in zip(rows["window_id"].to_list(), ends, strict=True)]
+    ends = zip(rows[AT_LAST].to_list(), rows[GAP].to_list(), strict=True)
+    return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
 
 
 def _sliding(_: Window) -> Parts:
