@@ -85,7 +85,7 @@ class JoinLanePart:
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         assert isinstance(pipeline.source, JoinedSource)  # noqa: S101 - only joins come here
-        self._query, self._source, self._shards = query, pipeline.source, pipeline.shards
+        self._query, self._source = query, pipeline.source
         self._equal = equal_columns(self._source)
 
     def assign(self, scan: Scan) -> Assigned:
@@ -144,7 +144,7 @@ class JoinLanePart:
         """Put each shard's part of the tables into its parcel; without equality, all into one."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():
-            for number, part in split(table, self._equal, self._shards):
+            for number, part in split(table, self._equal, len(parcels)):
                 queries = parcels[number].queries
                 addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
                 addition.due_us = min(addition.due_us, int(part[INSTANT].to_numpy().min()))
