@@ -57,8 +57,8 @@ class Wish:
         pipeline: its name.
         run: the run's name; None: the one that fits the file.
         origin: where a new run starts, as given; None: at the beginning of the log.
-        beside: a new run is to run beside the live one. replace: the jobs of other runs may be
-        stopped.
+        beside: a new run is to run beside the live one.
+        replace: the jobs of other runs may be stopped.
     """
 
     file: Path

@@ -91,8 +91,8 @@ class Facts:
 
     Attributes:
         driver: the driver's state at the master; None: there is no master, since the stack is down.
-        failure: why the job gave up, in its own words; None: it did not. order: to stop, if given
-        since it was submitted.
+        failure: why the job gave up, in its own words; None: it did not.
+        order: to stop, if given since it was submitted.
         available_now: it takes what is there, then ends.
         begun: how often a driver of this submission has reached our program; None: unknown, because
             an older version submitted it.
