@@ -8,7 +8,7 @@ Its settings reach every part of the platform, and its daemons, through the envi
     python: src                   # modules of your own, for `python:module:Class` in pipeline files
     state: .slackwater
     kafka: kafka.yml              # a cluster of your own (docs/kafka.md); else the local stack's
-    plugins:                      # faults, checks, sinks, readers of your own (docs/extending.md)
+    plugins:                      # faults, checks, sinks, windows of your own (docs/extending.md)
       faults: {slow_disk: mine.faults:SlowDisk}
 """
 
@@ -37,7 +37,16 @@ FILE = "slackwater.yml"
 """Marks the folder of a project."""
 
 
-Sort = Literal["faults", "checks", "sinks", "readers"]
+Sort = Literal[
+    "faults",
+    "checks",
+    "sinks",
+    "readers",
+    "windows",
+    "window_parts",
+    "window_definitions",
+    "window_draws",
+]
 """What plug-ins can add."""
 
 Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]

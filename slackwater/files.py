@@ -199,12 +199,13 @@ def explain(
     ] = None,
 ) -> None:
     """Explain what a pipeline means: lanes, windows, evaluation, state, late records."""
+    from windowing.engine.plan import plan_of
+    from windowing.explain.pipeline import explain as lines
     from windowing.model import load_pipeline
-    from windowing.model.explain.pipeline import explain as lines
 
     check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
-    for line in lines(spec):
+    for line in lines(plan_of(spec)):
         say(line)
     if picture is not None:
         from jobs.tools.window_picture import draw_windows

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final, get_args
 
-from chaos.simulator.case import Case, FailureKind, Step
+from chaos.simulator.case import Case, FailureKind, PlannedBatch
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.join import JoinedSource
@@ -26,6 +26,7 @@ from windowing.model.progress.disorder import (
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.own import OwnWindow
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -106,7 +107,8 @@ def _query(pipeline: Pipeline, query: Query) -> Iterator[Feature]:
         yield from _join(pipeline.source)
         return
     source, window = pipeline.source, query.window
-    yield "class", _class(window)
+    if not isinstance(window, OwnWindow):
+        yield "class", _class(window)
     attribute = source.ordered_by(window.attribute)
     yield "axis", "time" if attribute == source.event_time.field else "number"
     yield "generator", _generator(source.generator_of(attribute))
@@ -245,7 +247,7 @@ def _faults(case: Case) -> Iterator[Feature]:
         yield from (("fault", name) for name in _befalls(step))
 
 
-def _befalls(step: Step) -> Iterator[str]:
+def _befalls(step: PlannedBatch) -> Iterator[str]:
     there = {
         "chunks cut": step.pieces > 1,
         "chunk twice": step.twice > 0,

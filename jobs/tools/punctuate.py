@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from jobs.tools.recording import Event, Recording
+from windowing.engine.columns import field_column
 from windowing.engine.input.batches import Entry
-from windowing.engine.input.decode import column
+from windowing.engine.plan import plan_of
 from windowing.engine.wids import Ints, lowered
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
-from windowing.model.rules import by_event_time
 from windowing.model.windows.traits import Ends
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
@@ -45,10 +45,8 @@ def step_of(pipeline: Pipeline) -> int:
         PunctuateError: no window depends on event time.
     """
     step_us = 0
-    for query in pipeline.queries:
-        window = query.window
-        if not by_event_time(window, pipeline.source.event_time.field):
-            continue
+    for flow in plan_of(pipeline).timed:
+        window = flow.query.window
         gridded = window.traits.ends is Ends.SLIDES
         step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1
     if step_us == 0:
@@ -141,8 +139,8 @@ def _per_key(
     stops: dict[int, list[bytes]], lane: pl.DataFrame, promised: Ints, every_us: int, per: str
 ) -> None:
     offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
-    placed = lane.select(column(per), "believed").with_row_index("place")
-    for (key,), part in placed.group_by(column(per), maintain_order=True):
+    placed = lane.select(field_column(per), "believed").with_row_index("place")
+    for (key,), part in placed.group_by(field_column(per), maintain_order=True):
         places = part["place"].to_numpy()
         bounds = _limited(tightest_bounds(ts_us[places], every_us), part["believed"])
         for number in _rises(bounds, ts_us[places]):

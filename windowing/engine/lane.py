@@ -14,29 +14,25 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import KIND, OFFSET, PARTITION, field_column
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.input.decode import column
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
 from windowing.engine.parcel import METRIC_SCHEMA, Parcel, split
+from windowing.engine.plan import FlowPlan, Plan
 from windowing.engine.progress.clock import (
     ClockId,
     ClockState,
     Course,
     Rows,
     begin,
-    clock_of,
-    clocks_of,
     make_clock,
-    row_clock_of,
 )
 from windowing.engine.progress.reached import Reached
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.classes import parts_of
-from windowing.engine.windows.part import Assigned, Scan
-from windowing.model import Pipeline, Query
+from windowing.engine.windows.part import Assigned, LanePart, Scan
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
 
@@ -82,24 +78,27 @@ class Lane:
     """Steps one partition through its chunks.
 
     Args:
-        pipeline: the pipeline.
-        partition: the lane's number: the partition of its topic, but for joins.
+        plan: what is run.
+        partition: the lane's number: the partition of its topic, except for joins.
         redelivered: what an offset means that the lane has passed: an `error` where the engine
             never resends, or a counted no-op (`skip`).
+
+    Attributes:
+        parts: its part of each query, by the query's name.
     """
 
     def __init__(
-        self, pipeline: Pipeline, partition: int, redelivered: Literal["error", "skip"] = "skip"
+        self, plan: Plan, partition: int, redelivered: Literal["error", "skip"] = "skip"
     ) -> None:
-        self._pipeline, self._partition, self.redelivered = pipeline, partition, redelivered
+        self._plan, self._partition, self.redelivered = plan, partition, redelivered
+        self._pipeline = pipeline = plan.pipeline
         self._name = pipeline.source.lane(partition)
         self._source, _ = pipeline.source.place(partition)
-        self._clock_ids = clocks_of(pipeline)
         self._clocks = {
-            clock: make_clock(clock, pipeline.source, partition) for clock in self._clock_ids
+            clock: make_clock(clock, pipeline.source, partition) for clock in plan.clocks
         }
-        self._lane_parts = {
-            query.name: parts_of(query).lane(query, pipeline) for query in pipeline.queries
+        self.parts: dict[str, LanePart] = {
+            flow.name: flow.parts.lane(flow.query, pipeline) for flow in plan.flows
         }
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:
@@ -110,28 +109,28 @@ class Lane:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         state = self._load(store)
-        chunk = pl.concat(chunks).sort("offset")
+        chunk = pl.concat(chunks).sort(OFFSET)
         fresh = self._fresh(chunk, state)
         rows = self._sorted_out(fresh, state.ended)
-        courses = {clock: self._run(clock, rows, state, store) for clock in self._clock_ids}
+        courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
         if len(fresh):
-            state.last_offset = int(fresh["offset"][-1])
+            state.last_offset = int(fresh[OFFSET][-1])
         store.put(_KEY, STATE.encode(state))
         parcels = [
             Parcel(self._partition, {clock.name: c.reached for clock, c in courses.items()})
-            for _ in range(self._pipeline.shards)
+            for _ in range(self._plan.shards)
         ]
         for clock, course in courses.items():
             self._post_keys(clock, course, parcels)
         assigned = {}
-        for query in self._pipeline.queries:
-            part = self._lane_parts[query.name]
-            assigned[query.name] = found = part.assign(self._scan(query, rows, courses))
+        for flow in self._plan.flows:
+            part = self.parts[flow.name]
+            assigned[flow.name] = found = part.assign(self._scan(flow, rows, courses))
             part.post(found.tables, parcels)
         home = parcels[self._partition % len(parcels)]
-        dead = pl.concat([rows.dead, *(part.dead for part in assigned.values())])
+        dead = pl.concat([rows.dead, *(found.dead for found in assigned.values())])
         home.dead_letters = to_bytes(dead) if len(dead) else None
-        reached = courses[self._clock_ids[0]].reached
+        reached = courses[self._plan.clocks[0]].reached
         metrics = self._metrics(rows, reached, assigned, len(chunk) - len(fresh))
         home.metrics = to_bytes(metrics)
         return parcels
@@ -141,7 +140,7 @@ class Lane:
         fingerprint = self._pipeline.fingerprint
         if data is None:
             source, number = self._pipeline.source, self._partition
-            begins = {clock.name: begin(clock, source, number) for clock in self._clock_ids}
+            begins = {clock.name: begin(clock, source, number) for clock in self._plan.clocks}
             clocks = {name: ClockState(reached) for name, reached in begins.items()}
             return LaneState(fingerprint, clocks)
         state = STATE.decode(data, store)
@@ -151,18 +150,18 @@ class Lane:
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         """The rows that the lane has not seen, each offset once."""
-        fresh = chunk.filter(pl.col("offset") > state.last_offset)
-        fresh = fresh.unique("offset", keep="first", maintain_order=True)
+        fresh = chunk.filter(pl.col(OFFSET) > state.last_offset)
+        fresh = fresh.unique(OFFSET, keep="first", maintain_order=True)
         if self.redelivered == "error" and len(fresh) < len(chunk):
-            again = pl.col("offset").is_duplicated() | (pl.col("offset") <= state.last_offset)
-            first = chunk.filter(again)["offset"][0]
+            again = pl.col(OFFSET).is_duplicated() | (pl.col(OFFSET) <= state.last_offset)
+            first = chunk.filter(again)[OFFSET][0]
             msg = (
                 f"lane {self._name} got offset {first} again (its last was {state.last_offset}): "
                 "source and checkpoint disagree; start a new run to replay"
             )
             raise RedeliveredOffset(msg)
         if self._source.dense:
-            self._refuse_holes(fresh["offset"].to_numpy(), state.last_offset)
+            self._refuse_holes(fresh[OFFSET].to_numpy(), state.last_offset)
         return fresh
 
     def _refuse_holes(self, offsets: Ints, last_offset: int) -> None:
@@ -179,20 +178,20 @@ class Lane:
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
         """Tell records from control records, bad values, and what came after the end."""
-        kind = chunk["kind"].to_numpy()
+        kind = chunk[KIND].to_numpy()
         after_end = np.full(len(chunk), ended)
         if not ended and (kind == END).any():
             after_end[int(np.argmax(kind == END)) + 1 :] = True
         is_data = (kind == DATA) & ~after_end
         bad = (kind == BAD) | ((kind == DATA) & after_end)
         dead = chunk.filter(pl.Series(bad)).select(
-            partition=pl.lit(self._partition, dtype=pl.Int32),
-            offset="offset",
+            pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION),
+            OFFSET,
             query=pl.lit(None, dtype=pl.String),
             **read_columns(pl.Series(after_end[bad])),
         )
         # With the windowing attribute and the offset it makes a record's place among all others.
-        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
+        here = pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION)
         records = chunk.filter(pl.Series(is_data)).with_columns(here)
         return Rows(chunk, records, is_data, after_end, dead)
 
@@ -208,12 +207,12 @@ class Lane:
     def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
         """Tell each shard of the keys of its own that have moved."""
         if clock.key is not None and course.moved is not None:
-            for number, part in split(course.moved, [column(clock.key)], len(parcels)):
+            for number, part in split(course.moved, [field_column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(part)
 
-    def _scan(self, query: Query, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
-        """The chunk as a query's part sees it."""
-        course, by_rows = courses[clock_of(query, self._pipeline.source)], row_clock_of(query)
+    def _scan(self, flow: FlowPlan, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
+        """Give the chunk as a query's part sees it."""
+        course, by_rows = courses[flow.clock], flow.row_clock
         return Scan(
             partition=self._partition,
             data=rows.data,
@@ -225,7 +224,7 @@ class Lane:
     def _metrics(
         self, rows: Rows, reached: Reached, parts: Mapping[str, Assigned], redelivered: int
     ) -> pl.DataFrame:
-        offsets, progress_us = rows.all["offset"], reached.progress_us
+        offsets, progress_us = rows.all[OFFSET], reached.progress_us
         bad = len(rows.dead)
         counts = [
             {

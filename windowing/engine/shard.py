@@ -11,26 +11,26 @@ past retention is let go, once there are `compact_after` of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 import polars as pl
 
 from windowing.engine import tables
-from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates import StateSchema
+from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.early import EarlyRows
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.idle import IdleLanes, left_out
 from windowing.engine.parcel import Parcel
-from windowing.engine.progress.clock import ClockId, begin, clock_of, clocks_of, progress_of
+from windowing.engine.plan import Plan
+from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.engine.windows.classes import parts_of
-from windowing.engine.windows.part import ShowsOpenWindows, Tables
-from windowing.model import Pipeline
+from windowing.engine.windows.part import ShardPart, ShowsOpenWindows, Tables
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
 
@@ -79,36 +79,42 @@ class Shard:
     """Steps the windows of one shard's keys.
 
     Args:
-        pipeline: the pipeline.
+        plan: what is run.
         compact_after: so many deltas are merged into the base, at the next step that reads them
             anyway; four times as many at any step. What is emitted does not depend on it.
+
+    Attributes:
+        parts: its part of each query, by the query's name.
     """
 
-    def __init__(self, pipeline: Pipeline, compact_after: int = COMPACT_AFTER) -> None:
-        self._pipeline = pipeline
+    def __init__(self, plan: Plan, compact_after: int = COMPACT_AFTER) -> None:
+        self._plan, self._pipeline = plan, plan.pipeline
         self.compact_after = compact_after
-        self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
-        self._shard_parts = {
-            query.name: parts_of(query).shard(query, pipeline) for query in pipeline.queries
+        self._clocks = {flow.name: flow.clock for flow in plan.flows}
+        self.parts: dict[str, ShardPart] = {
+            flow.name: flow.parts.shard(flow.query, plan.pipeline) for flow in plan.flows
         }
-        source = pipeline.source
-        self._idle = (
-            None
-            if source.idle_timeout_us is None
-            else IdleLanes(source.idle_timeout_us, source.partitions)
-        )
+        source = plan.pipeline.source
+        self._schemas = {flow.name: StateSchema.of(flow.query, source) for flow in plan.flows}
+        idle_us = plan.idle_timeout_us
+        self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
-            query.name: EarlyRows(query, part)
-            for query in pipeline.queries
-            if query.early is not None or self._idle is not None
-            # Pipelines whose windows do not are refused when their file is read.
-            if isinstance(part := self._shard_parts[query.name], ShowsOpenWindows)
+            flow.name: EarlyRows(flow.query, self._part_shown(flow.name))
+            for flow in plan.flows
+            if flow.provisional
         }
         self._entries_max = {
-            query.name: query.entries_max
-            for query in pipeline.queries
-            if query.entries_max is not None
+            flow.name: flow.query.entries_max
+            for flow in plan.flows
+            if flow.query.entries_max is not None
         }
+
+    def _part_shown(self, query: str) -> ShowsOpenWindows:
+        """Give the part of a query whose open windows are shown."""
+        part = self.parts[query]
+        # A file that asks it of windows which cannot be shown is refused when it is read.
+        assert isinstance(part, ShowsOpenWindows)  # noqa: S101
+        return part
 
     def step(
         self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
@@ -145,7 +151,7 @@ class Shard:
         self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
         if state.deltas >= 4 * self.compact_after:
-            self._compact(store, state, tables.read(store, self._shard_parts), after)
+            self._compact(store, state, tables.read(store, self._schemas), after)
         store.put(_HEAD, STATE.encode(state))
         return emission
 
@@ -158,9 +164,9 @@ class Shard:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         after = self._progress(store, self._load(store))
-        held = self._retained(tables.read(store, self._shard_parts), after)
+        held = self._retained(tables.read(store, self._schemas), after)
         return {
-            query: {name: Accumulators.trimmed(frame) for name, frame in parts.items()}
+            query: {name: self._schemas[query].trimmed(frame) for name, frame in parts.items()}
             for query, parts in held.items()
         }
 
@@ -176,13 +182,18 @@ class Shard:
                 found[clock.attribute] = progress.highest
         return found
 
+    def _of(self, queries: Iterable[str]) -> dict[str, StateSchema]:
+        return {query: self._schemas[query] for query in queries}
+
     def _load(self, store: StateStore) -> ShardState:
         data = store.get(_HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
         numbers = range(source.partitions)
         if data is None:
-            clocks = clocks_of(self._pipeline)
-            begins = {c.name: [begin(c, source, number) for number in numbers] for c in clocks}
+            begins = {
+                clock.name: [begin(clock, source, number) for number in numbers]
+                for clock in self._plan.clocks
+            }
             return ShardState(fingerprint, begins)
         state = STATE.decode(data, store)
         check_fingerprint("a shard", state.fingerprint, self._pipeline)
@@ -221,7 +232,7 @@ class Shard:
     ) -> dict[ClockId, Progress]:
         """How far the units are, by each clock; without the silent lanes, if any are named."""
         found: dict[ClockId, Progress] = {}
-        for clock in clocks_of(self._pipeline):
+        for clock in self._plan.clocks:
             lanes = left_out(state.reached[clock.name], silent)
             stored = None if clock.key is None else store.get(_KEYS + clock.name)
             keys = None if stored is None else from_bytes(stored)
@@ -248,10 +259,10 @@ class Shard:
         for parcel in parcels:
             if name in parcel.keys:
                 lane = pl.lit(parcel.partition, dtype=pl.Int32)
-                frames.append(from_bytes(parcel.keys[name]).with_columns(partition=lane))
+                frames.append(from_bytes(parcel.keys[name]).with_columns(lane.alias(PARTITION)))
         joined = pl.concat(frames, how="diagonal")
-        names = [column for column in joined.columns if column != "bound"]
-        keys = joined.group_by(names).agg(pl.col("bound").max()).sort(names)
+        names = [column for column in joined.columns if column != KEY_BOUND]
+        keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
         store.put(_KEYS + name, to_bytes(keys))
 
     def _emit(
@@ -273,13 +284,13 @@ class Shard:
             return
         # Who reads much of the state may as well tidy it up.
         tidy = state.deltas >= self.compact_after
-        held = tables.read(store, self._shard_parts if tidy else due)
+        held = tables.read(store, self._schemas if tidy else self._of(due))
         for query in due:
             if query not in held:
                 # All of it was let go.
                 state.due_us[query] = ENDED
                 continue
-            part, clock = self._shard_parts[query], self._clocks[query]
+            part, clock = self.parts[query], self._clocks[query]
             rows = part.rows(held[query], before[clock], after[clock])
             if len(rows):
                 emission.results[query] = rows
@@ -296,7 +307,7 @@ class Shard:
         emission: Emission,
     ) -> None:
         """Emit the provisional rows that are due at this batch."""
-        for query, held in tables.read(store, self._early).items():
+        for query, held in tables.read(store, self._of(self._early)).items():
             clock = self._clocks[query]
             beyond = None if without_silent is None else without_silent[clock]
             rows = self._early[query].rows(store, held, after[clock], wall_us, beyond)
@@ -309,7 +320,7 @@ class Shard:
         """Refuse a batch that needs more state than a query may have; first make room."""
         if not self._entries_max or not self._too_many(store):
             return
-        self._compact(store, state, tables.read(store, self._shard_parts), after)
+        self._compact(store, state, tables.read(store, self._schemas), after)
         for query, entries in self._too_many(store).items():
             msg = (
                 f"query {query}: a shard would hold {entries} partial states, and retention allows "
@@ -320,7 +331,7 @@ class Shard:
 
     def _too_many(self, store: StateStore) -> dict[str, int]:
         """The queries that have more partial states than they may, and how many."""
-        held = tables.read(store, self._entries_max)
+        held = tables.read(store, self._of(self._entries_max))
         entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
@@ -339,8 +350,8 @@ class Shard:
         self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]
     ) -> dict[str, Tables]:
         return {
-            query: self._shard_parts[query].retained(part, after[self._clocks[query]])
-            for query, part in held.items()
+            query: self.parts[query].retained(state, after[self._clocks[query]])
+            for query, state in held.items()
         }
 
 

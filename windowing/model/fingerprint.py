@@ -36,6 +36,7 @@ from windowing.model.source import EventTime, Source
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.classes import known_class
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.own import OwnWindow
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -64,7 +65,7 @@ _CLASSES: dict[type[Window], str] = {
 def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
     """The fingerprint of a pipeline, `FORMAT:digest`.
 
-    It is the first to need the classes of the user's aggregates, and imports them.
+    It is the first to need the classes of the user's aggregates and windows, and imports them.
 
     Args:
         source: its source, as it is or was when it had fewer lanes.
@@ -73,6 +74,8 @@ def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
 
     Raises:
         UserAggregateError: a class cannot be used.
+        PluginError: a window's plug-in cannot be used.
+        WindowError: clauses that break a rule of a window's plug-in.
     """
     facts = {"format": FORMAT, **facts_of(source, shards, queries)}
     spelled = json.dumps(facts, sort_keys=True, separators=(",", ":"))
@@ -189,6 +192,23 @@ def _query(query: Query) -> Facts:
 
 
 def _window(window: Window) -> Facts:
+    return _own(window) if isinstance(window, OwnWindow) else _spelled(window)
+
+
+def _own(window: OwnWindow) -> Facts:
+    window.made()  # what its clauses break is said before anything is written
+    facts: Facts = {
+        "class": "own",
+        "kind": window.kind,
+        "over": window.attribute,
+        "of_each": window.pattr,
+        "clauses": dict(window.clauses),
+        "code": window.code(),
+    }
+    return _told(facts, {"of_each": None, "clauses": {}})
+
+
+def _spelled(window: Window) -> Facts:
     gaps = sorted(window.gaps, key=lambda gap: (type(gap[0]) is str, gap))
     facts: Facts = {
         "class": _CLASSES[known_class(window)],

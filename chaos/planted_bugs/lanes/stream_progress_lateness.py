@@ -14,14 +14,14 @@ from functools import partial
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, several_lanes, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import several_lanes, sliding, some_query
 from chaos.planted_bugs.lanes.watermark import WatchingLane, Watermark
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.lane import Lane, LaneState
+from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.state import StateStore
-from windowing.model.file.pipeline import Pipeline
 
 
 class GlobalLane(WatchingLane):
@@ -29,24 +29,24 @@ class GlobalLane(WatchingLane):
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         course = super()._run(clock, rows, state, store)
-        if clock != self._clock_ids[0]:
+        if clock != self._plan.clocks[0]:
             return course
         stood_us = self.watermark.stands_us
         self.tell(self._partition, course.reached.progress_us)
         return replace(course, progress_us=np.full_like(course.progress_us, stood_us))
 
 
-def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
+def lanes(plan: Plan) -> Callable[[int], Lane]:
     """Lanes that share a watermark."""
-    watermark = Watermark(partitions=pipeline.source.partitions)
-    return partial(GlobalLane, pipeline, watermark)
+    watermark = Watermark(partitions=plan.lanes)
+    return partial(GlobalLane, plan, watermark)
 
 
-GUILTY = guilty(
-    Parts("stream_progress_lateness", lanes=lanes),
+BUG = planted_bug(
+    EngineParts("stream_progress_lateness", lanes=lanes),
     "deterministic",
     "dead letters",
     "conservation",
     "repeatable",
-    lair=lair(sliding, several_lanes),
+    shows_in=some_query(sliding, several_lanes),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
+from windowing.engine.plan import Plan
 from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
@@ -24,20 +25,20 @@ def of_another_mode(pipeline: Pipeline, query: Query) -> bool:
 class SharingLane(PlantedLane):
     """Takes the mode of the first query for all."""
 
-    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
-        super().__init__(defect, pipeline, *args, **options)
-        mode = pipeline.queries[0].late.mode
-        for part in self._lane_parts.values():
+    def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
+        super().__init__(defect, plan, *args, **options)
+        mode = plan.flows[0].query.late.mode
+        for part in self.parts.values():
             if isinstance(part, SlidingLanePart):
                 query = part._query
                 late = query.late.model_copy(update={"mode": mode})
                 part._query = query.model_copy(update={"late": late})
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("queries_share_late", lane=SharingLane),
     "deterministic",
     "conservation",
     "dead letters",
-    lair=lair(sliding, of_another_mode),
+    shows_in=some_query(sliding, of_another_mode),
 )

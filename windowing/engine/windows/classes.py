@@ -1,34 +1,40 @@
 """The classes of windows that the engine has: for each, a lane's part and a shard's.
 
 A new class is a file in `windowing/engine/windows/` with both parts, and a line here. The two agree
-on the tables of partial states that travel between them; nobody else looks into those.
+on the tables of partial states that travel between them; nobody else looks into those. A user's
+class registers its own (`window_parts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
+from windowing.engine.wids import Numbering
+from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
-from windowing.engine.windows.chains import GAP, LAST
+from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import LanePart, ShardPart
-from windowing.engine.windows.rows import lane_of_rows, shard_of_rows
+from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
 from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
+from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
-from windowing.model.windows.classes import known_class
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.own import OwnWindow, missing_plugin
 from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.traits import Ends
+from windowing.model.windows.traits import Order
 from windowing.model.windows.window import Window
 
 
@@ -37,37 +43,123 @@ class Parts:
     """How the engine evaluates one class of windows.
 
     Attributes:
-        lane: makes a lane's part of a query.
-        shard: makes a shard's part of a query.
+        lane: makes a lane's part of a query; of our classes, it is the class of the part.
+        shard: the same for a shard's part.
+        extents: give start and end of the window of each row that a shard's part made.
+        evaluation: what the two do together, and why.
     """
 
     lane: Callable[[Query, Pipeline], LanePart]
     shard: Callable[[Query, Pipeline], ShardPart]
+    extents: Callable[[Query, pl.DataFrame], list[tuple[int, int]]]
+    evaluation: Evaluation
 
 
-PARTS: dict[type[Window], Parts] = {
-    Sliding: Parts(SlidingLanePart, SlidingShardPart),
-    Landmark: Parts(SlidingLanePart, LandmarkShardPart),
-    RowWindow: Parts(lane_of_rows, shard_of_rows),
-    SlideByTuple: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    SlideByN: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    SlideByRank: Parts(AtRecordsLanePart, AtRecordsShardPart),
-    Session: Parts(SessionLanePart, SessionShardPart),
-    Pairs: Parts(JoinLanePart, JoinShardPart),
-}
-"""The one place that knows which class of windows is evaluated how."""
+PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
+"""The one place that knows which class of windows is evaluated how, by kind."""
+
+_Class = TypeVar("_Class", bound=Callable[[Any], Numbering])
 
 
-def parts_of(query: Query) -> Parts:
-    """How a query is evaluated."""
-    return PARTS[known_class(query.window)]
+def window_parts(kind: str) -> Callable[[_Class], _Class]:
+    """Register the decorated class as the numbering of a user's windows.
+
+    Partial states, late epochs and rows are then as those of sliding windows. The class is given
+    what the package makes of the clauses (`windowing.model.windows.registry.window`). Who needs
+    other parts adds these to `PARTS`; open windows must be shown by them
+    (`windowing.engine.windows.part.ShowsOpenWindows`).
+
+    Raises:
+        PluginError: another has this kind.
+    """
+
+    def register(class_: _Class) -> _Class:
+        def numbering(query: Query) -> Numbering:
+            assert isinstance(query.window, OwnWindow)  # noqa: S101 - of no other kind
+            return class_(query.window.made())
+
+        parts = Parts(
+            lambda query, pipeline: SlidingLanePart(query, pipeline, numbering(query)),
+            lambda query, pipeline: SlidingShardPart(query, pipeline, numbering(query)),
+            lambda query, rows: _extents_of(numbering(query), rows),
+            evaluation.valued(kind),
+        )
+        PARTS.add(kind, lambda _: parts, f"{class_.__module__}.{class_.__name__}")
+        return class_
+
+    return register
+
+
+def parts_of(window: Window) -> Parts:
+    """Give the parts that evaluate a window.
+
+    Raises:
+        PluginError: it is of a plug-in's class, which cannot be imported.
+    """
+    if window.kind not in PARTS:
+        raise missing_plugin("window_parts", window.kind)
+    return PARTS[window.kind](window)
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that a shard's part made."""
-    if query.window.traits.ends is Ends.DRAWN:
-        # Their sum may leave 64 bits, as ends of other windows may.
-        ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
-        starts = rows["window_id"].to_list()
-        return [(start, sum(end)) for start, end in zip(starts, ends, strict=True)]
-    return [wids.bounds_of(query.window, wid) for wid in rows["window_id"]]
+    return parts_of(query.window).extents(query, rows)
+
+
+def _extents_of(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    return [numbering.bounds(wid) for wid in rows[WINDOW_ID]]
+
+
+def _numbered(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    return _extents_of(wids.grid(query.window), rows)
+
+
+def _drawn(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    """Start and end where each row brings its own."""
+    del query
+    # Their sum may leave 64 bits, as ends of other windows may.
+    ends = zip(rows[AT_LAST].to_list(), rows[GAP].to_list(), strict=True)
+    return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
+
+
+def _sliding(_: Window) -> Parts:
+    return Parts(SlidingLanePart, SlidingShardPart, _numbered, evaluation.SLICES)
+
+
+def _landmark(_: Window) -> Parts:
+    return Parts(SlidingLanePart, LandmarkShardPart, _numbered, evaluation.CUMULATIVE)
+
+
+def _of_rows(window: Window) -> Parts:
+    if window.traits.order is Order.CANONICAL:
+        return Parts(RankedLanePart, RankedShardPart, _numbered, evaluation.RANKED)
+    # A row numbered by its lane is a record whose attribute is its number.
+    return Parts(SlidingLanePart, numbered_part(window), _numbered, evaluation.NUMBERED)
+
+
+def _at_records(window: Window) -> Parts:
+    by_rank = window.traits.order is Order.CANONICAL
+    why = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
+    return Parts(AtRecordsLanePart, AtRecordsShardPart, _numbered, why)
+
+
+def _of_sessions(window: Window) -> Parts:
+    what = "rows of other keys" if window.traits.counts_arrivals else "time"
+    return Parts(SessionLanePart, SessionShardPart, _drawn, evaluation.chained(what))
+
+
+def _paired(_: Window) -> Parts:
+    return Parts(JoinLanePart, JoinShardPart, _drawn, evaluation.PAIRED)
+
+
+for _class, _choose in (
+    (Sliding, _sliding),
+    (Landmark, _landmark),
+    (RowWindow, _of_rows),
+    (SlideByTuple, _at_records),
+    (SlideByN, _at_records),
+    (SlideByRank, _at_records),
+    (Session, _of_sessions),
+    (Pairs, _paired),
+):
+    PARTS.add(_class.kind, _choose, f"{__name__}.{_class.__name__}")

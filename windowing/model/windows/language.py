@@ -19,7 +19,7 @@ from windowing.model.windows.window import ROW_NUM
 
 AttributeType = Literal["time", "number", "text", "rows"]
 
-_CLAUSES = (
+CLAUSES = (
     *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
 )
 _TOKEN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?|[A-Za-z_][A-Za-z0-9_.-]*|[()]|\S")
@@ -66,7 +66,7 @@ def _read_text(text: str) -> Clauses:
     for token in tokens:
         word = token.upper()
         # A keyword right after a clause's name is that clause's value (a field called `order`).
-        if word in _CLAUSES and (current is None or current):
+        if word in CLAUSES and (current is None or current):
             if word in values:
                 code = "E_DUPLICATE"
                 msg = f"{word} stands twice in {text!r}: keep one"
@@ -87,7 +87,7 @@ def _read_fields(fields: Mapping[str, object]) -> Clauses:
         if word == "GAPS":
             gaps = value
             continue
-        if word not in _CLAUSES:
+        if word not in CLAUSES:
             raise _syntax(dict(fields), f"unknown clause {name!r}")
         if word in values:
             code = "E_DUPLICATE"

@@ -20,6 +20,7 @@ from windowing.model.windows.language import (
     check_unit,
     read_clauses,
 )
+from windowing.model.windows.own import own_kind, own_window
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import session_of
 from windowing.model.windows.sliding import Sliding
@@ -41,7 +42,10 @@ def parse_window(
     Raises:
         WindowError: with the first code that applies, in the order of the language's table.
     """
-    return _judge(read_clauses(source), {**attributes, ROW_NUM: "rows"}, group_by)
+    types: dict[str, AttributeType] = {**attributes, ROW_NUM: "rows"}
+    if not isinstance(source, str) and (kind := own_kind(source)) is not None:
+        return own_window(kind, source, types)
+    return _judge(read_clauses(source), types, group_by)
 
 
 def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Window:

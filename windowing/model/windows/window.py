@@ -43,7 +43,7 @@ class Window(Protocol):
 
     @property
     def kind(self) -> str:
-        """The class, in words."""
+        """The class, in words: the name by which each room has registered it."""
 
     @property
     def traits(self) -> Traits:
