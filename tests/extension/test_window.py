@@ -15,9 +15,10 @@ from chaos.simulator.platform.parts import Parts
 from chaos.simulator.run import draw_case, run_case
 from windowing import local
 from windowing.engine.input.pack import RawRows
+from windowing.engine.plan import plan_of
 from windowing.engine.windows.classes import parts_of
+from windowing.explain.pipeline import explain
 from windowing.model import PipelineError, WindowError, parse_pipeline
-from windowing.model.explain.pipeline import explain
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.registry import PluginError
 from windowing.semantics.windows.classes import definition_of
@@ -79,7 +80,7 @@ def test_months_by_hand(tidepool: Path) -> None:
 
 def test_engine_and_definition_number_alike(tidepool: Path) -> None:
     (query,) = (pipeline := parse_pipeline(TEXT)).queries
-    lane, definition = parts_of(query).lane(query, pipeline), definition_of(query)
+    lane, definition = parts_of(query.window).lane(query, pipeline), definition_of(query)
     rng = random.Random(5)
     values = [EARLIEST, LATEST - 1, 0, -1, *(rng.randrange(EARLIEST, LATEST) for _ in range(500))]
     first = lane._numbering.first(np.array(values)).tolist()
@@ -103,7 +104,7 @@ def test_who_simulates_with_the_plug_in_has_its_windows(tidepool: Path) -> None:
 def test_its_own_clauses_and_code_are_part_of_the_fingerprint(tidepool: Path) -> None:
     own, other = parse_pipeline(TEXT), parse_pipeline(TEXT.replace("ahead_h: 1", "ahead_h: 2"))
     assert own.fingerprint == parse_pipeline(TEXT).fingerprint != other.fingerprint
-    assert "months over ts, ahead_h 1" in "\n".join(explain(own))
+    assert "months over ts, ahead_h 1" in "\n".join(explain(plan_of(own)))
 
 
 @pytest.mark.parametrize(
@@ -136,6 +137,6 @@ def test_a_window_without_parts_cannot_run(tidepool: Path, monkeypatch: pytest.M
     monkeypatch.setenv("SLACKWATER_PLUGINS", '{"windows": {"moons": "tidepool.window:Moons"}}')
     (query,) = parse_pipeline(TEXT.replace("months", "moons")).queries
     with pytest.raises(PluginError, match=r"moons: no plug-in slackwater\.window_parts has"):
-        parts_of(query)
+        parts_of(query.window)
     with pytest.raises(PluginError, match=r"moons: no plug-in slackwater\.window_definitions has"):
         definition_of(query)

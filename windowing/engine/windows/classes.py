@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.wids import Numbering
+from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.chains import GAP, LAST
+from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import LanePart, ShardPart
-from windowing.engine.windows.rows import lane_of_rows, shard_of_rows
+from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
 from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
@@ -32,24 +35,30 @@ from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.traits import Order
+from windowing.model.windows.window import Window
+
+Extents = Callable[[pl.DataFrame], list[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
 class Parts:
-    """How the engine evaluates one class of windows.
+    """How the engine evaluates a window.
 
     Attributes:
         lane: makes a lane's part of a query.
         shard: makes a shard's part of a query.
+        evaluation: what the two do together, and why.
         extents: give start and end of the window of each row that a shard's part made.
     """
 
     lane: Callable[[Query, Pipeline], LanePart]
     shard: Callable[[Query, Pipeline], ShardPart]
-    extents: Callable[[Query, pl.DataFrame], list[tuple[int, int]]]
+    evaluation: Evaluation
+    extents: Extents
 
 
-PARTS: Final = Registry[Parts]("window_parts", "window_parts")
+PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
 """The one place that knows which class of windows is evaluated how, by kind."""
 
 _Class = TypeVar("_Class", bound=Callable[[Any], Numbering])
@@ -68,63 +77,96 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     """
 
     def register(class_: _Class) -> _Class:
-        def numbering(query: Query) -> Numbering:
-            assert isinstance(query.window, OwnWindow)  # noqa: S101 - of no other kind
-            return class_(query.window.made())
+        def parts(window: Window) -> Parts:
+            assert isinstance(window, OwnWindow)  # noqa: S101 - of no other kind
+            numbering = class_(window.made())
+            return Parts(
+                partial(SlidingLanePart, numbering=numbering),
+                partial(SlidingShardPart, numbering=numbering),
+                evaluation.OWN,
+                _numbered_by(numbering),
+            )
 
-        parts = Parts(
-            lambda query, pipeline: SlidingLanePart(query, pipeline, numbering(query)),
-            lambda query, pipeline: SlidingShardPart(query, pipeline, numbering(query)),
-            lambda query, rows: _extents_of(numbering(query), rows),
-        )
         PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
         return class_
 
     return register
 
 
-def parts_of(query: Query) -> Parts:
-    """How a query is evaluated.
+def parts_of(window: Window) -> Parts:
+    """Give the parts that evaluate a window.
 
     Raises:
-        PluginError: its windows are a plug-in's, which cannot be imported.
+        PluginError: it is a plug-in's, which cannot be imported.
     """
-    kind = query.window.kind
-    if kind not in PARTS:
-        raise missing_plugin("window_parts", kind)
-    return PARTS[kind]
+    if window.kind not in PARTS:
+        raise missing_plugin("window_parts", window.kind)
+    return PARTS[window.kind](window)
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that a shard's part made."""
-    return parts_of(query).extents(query, rows)
+    return parts_of(query.window).extents(rows)
 
 
-def _extents_of(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
+def _numbered_by(numbering: Numbering) -> Extents:
+    return partial(_bounds, numbering)
+
+
+def _bounds(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
     return [numbering.bounds(wid) for wid in rows["window_id"]]
 
 
-def _numbered(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
-    return _extents_of(wids.grid(query.window), rows)
-
-
-def _drawn(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
+def _drawn(rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end where each row brings its own."""
-    del query
     # Their sum may leave 64 bits, as ends of other windows may.
     ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
     return [(start, sum(end)) for start, end in zip(rows["window_id"].to_list(), ends, strict=True)]
 
 
-_AT_RECORDS = Parts(AtRecordsLanePart, AtRecordsShardPart, _numbered)
-for _class, _parts in (
-    (Sliding, Parts(SlidingLanePart, SlidingShardPart, _numbered)),
-    (Landmark, Parts(SlidingLanePart, LandmarkShardPart, _numbered)),
-    (RowWindow, Parts(lane_of_rows, shard_of_rows, _numbered)),
-    (SlideByTuple, _AT_RECORDS),
-    (SlideByN, _AT_RECORDS),
-    (SlideByRank, _AT_RECORDS),
-    (Session, Parts(SessionLanePart, SessionShardPart, _drawn)),
-    (Pairs, Parts(JoinLanePart, JoinShardPart, _drawn)),
+def _sliding(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
+    return Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES, extents)
+
+
+def _landmark(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
+    return Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, extents)
+
+
+def _of_rows(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
+    if window.traits.order is Order.CANONICAL:
+        return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED, extents)
+    # A row numbered by its lane is a record whose attribute is its number.
+    return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
+
+
+def _at_records(window: Window) -> Parts:
+    by_rank = window.traits.order is Order.CANONICAL
+    told = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
+    extents = _numbered_by(wids.grid(window))
+    return Parts(AtRecordsLanePart, AtRecordsShardPart, told, extents)
+
+
+def _of_sessions(window: Window) -> Parts:
+    what = "rows of other keys" if window.traits.counts_arrivals else "time"
+    return Parts(SessionLanePart, SessionShardPart, evaluation.chained(what), _drawn)
+
+
+def _of_join(window: Window) -> Parts:
+    del window
+    return Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED, _drawn)
+
+
+for _kind, _parts in (
+    (Sliding.kind, _sliding),
+    (Landmark.kind, _landmark),
+    (RowWindow.kind, _of_rows),
+    (SlideByTuple.kind, _at_records),
+    (SlideByN.kind, _at_records),
+    (SlideByRank.kind, _at_records),
+    (Session.kind, _of_sessions),
+    (Pairs.kind, _of_join),
 ):
-    PARTS.add(_class.kind, _parts, f"{__name__}.{_class.__name__}")
+    PARTS.add(_kind, _parts, f"{__name__}.{_parts.__name__}")

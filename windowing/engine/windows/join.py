@@ -27,6 +27,7 @@ from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import GAP, LAST, later
+from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline, Query
@@ -210,8 +211,7 @@ class JoinShardPart:
             # A late record may come so long after its time, and its partner's partner decides
             # whether that was alone: twice the reach, and what late records may take.
             longest = max(reach for reach in self._reach.values() if reach is not None)
-            late = (self._query.retention_us or 0) + (self._query.late.every_us or 0)
-            behind = min(2 * longest + late + 1, ENDED)
+            behind = min(2 * longest + past_end(self._query) + 1, ENDED)
             stays = later(pl.col("at"), pl.lit(behind, dtype=pl.Int64))
             kept = pl.max_horizontal(stays, "instant") >= until
             kept &= pl.lit(until < ENDED)

@@ -24,11 +24,11 @@ from windowing.engine.progress.reached import Progress, RowProgress, looked_up
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
 from windowing.engine.windows.keys import key_columns, unit_columns
 from windowing.engine.windows.landmark import LandmarkShardPart
-from windowing.engine.windows.part import LanePart, Scan, ShardPart, Tables
+from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.sliding import PARTIALS, SlidingLanePart, SlidingShardPart, Span
 from windowing.engine.windows.stamps import per_row
 from windowing.model import Pipeline, Query
-from windowing.model.windows.traits import Order
+from windowing.model.windows.window import Window
 
 ROWS = "rows"
 COUNTS = "counts"
@@ -74,7 +74,7 @@ class RankedShardPart:
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._window = query.window
         self._keys, self._unit = key_columns(query), unit_columns(query)
-        self._numbered = _numbered_shard(query, pipeline)
+        self._numbered = numbered_part(query.window)(query, pipeline)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """The rows due while progress moves.
@@ -149,18 +149,6 @@ class RankedShardPart:
         return looked_up(rows, tables[COUNTS], "bound", 0)
 
 
-def lane_of_rows(query: Query, pipeline: Pipeline) -> LanePart:
-    """Make a lane's part: a row numbered by its lane is a record whose attribute is its number."""
-    ranked = query.window.traits.order is Order.CANONICAL
-    return (RankedLanePart if ranked else SlidingLanePart)(query, pipeline)
-
-
-def shard_of_rows(query: Query, pipeline: Pipeline) -> ShardPart:
-    """Make a shard's part: numbered rows are in windows as other values are."""
-    ranked = query.window.traits.order is Order.CANONICAL
-    return (RankedShardPart if ranked else _numbered_shard)(query, pipeline)
-
-
-def _numbered_shard(query: Query, pipeline: Pipeline) -> ShardPart:
-    cumulative = query.window.traits.cumulative
-    return (LandmarkShardPart if cumulative else SlidingShardPart)(query, pipeline)
+def numbered_part(window: Window) -> type[SlidingShardPart]:
+    """Give the class of the shard's part for rows that have a number: as of any other value."""
+    return LandmarkShardPart if window.traits.cumulative else SlidingShardPart

@@ -25,6 +25,7 @@ from windowing.engine.frames import to_bytes
 from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
+from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.intervals import content
 from windowing.engine.windows.keys import key_columns, route
 from windowing.engine.windows.part import Assigned, Scan, Tables
@@ -238,11 +239,7 @@ class SlidingShardPart:
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
         """The last window of each row's unit that no row can be of any more."""
-        late, behind_us = self._query.late, 0
-        if late.policy == "update":
-            # Late records of a window come before end + retention and wait one epoch at the most.
-            behind_us = min((self._query.retention_us or 0) + (late.every_us or 0), ENDED)
-        past_us = wids.lowered(after.of(units), behind_us)
+        past_us = wids.lowered(after.of(units), min(past_end(self._query), ENDED))
         return np.minimum(self._numbering.ended_by(past_us), ENDED - 1)
 
     def _ended_between(
