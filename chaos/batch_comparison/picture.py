@@ -14,7 +14,7 @@ from matplotlib import dates
 from matplotlib.figure import Figure
 
 from chaos.batch_comparison.run import CutsReport
-from chaos.verdict.contrast import Contrast, Pair
+from chaos.verdict.contrast import Contrast, WindowPair
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _SECOND = "#1f5f8b", "#e08e2b"
@@ -56,7 +56,7 @@ def _shown(spark: Contrast) -> tuple[str, str]:
     return max(found, key=lambda place: (found[place], place)) if found else ("", "[]")
 
 
-def _panel(panel: Any, report: CutsReport, pairs: list[Pair]) -> None:
+def _panel(panel: Any, report: CutsReport, pairs: list[WindowPair]) -> None:
     points = list(_points(pairs, report.plan.draw))
     times = [at for at, _, _ in points]
     first, second = report.plan.cuts
@@ -74,7 +74,9 @@ def _panel(panel: Any, report: CutsReport, pairs: list[Pair]) -> None:
     panel.set_axisbelow(True)
 
 
-def _points(pairs: list[Pair], draws: str) -> Iterator[tuple[datetime, float | None, float | None]]:
+def _points(
+    pairs: list[WindowPair], draws: str
+) -> Iterator[tuple[datetime, float | None, float | None]]:
     """End of each window, and what the one and the other output say of it."""
     before_us = None
     for pair in pairs:

@@ -1,4 +1,4 @@
-"""Lanes and shards with something planted in them, made the way `Parts` wants it.
+"""Lanes and shards with something planted in them, made the way `EngineParts` wants it.
 
 A defect is a class derived from a part of the engine, or a function in the place of one of its
 functions. Whatever part of a lane or shard is of a planted class's base becomes one of that class;
@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 
-from chaos.simulator.case import Step
-from chaos.simulator.platform.job import Job, Tables
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.case import PlannedBatch
+from chaos.simulator.platform.job import SimulatedJob, Tables
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.lane import Lane
 from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan
@@ -108,14 +108,14 @@ class PlantedShard(Shard):
             return super().step(store, parcels, wall_us)
 
 
-class PlantedJob(Job):
+class PlantedJob(SimulatedJob):
     """A job with a defect in what its workers do: it reads values before a lane sees them."""
 
     def __init__(self, defect: Defect, *args: Any) -> None:
         self._defect = defect
         super().__init__(*args)
 
-    def _execute(self, batch: int, step: Step) -> Tables:
+    def _execute(self, batch: int, step: PlannedBatch) -> Tables:
         with self._defect.at_work():
             return super()._execute(batch, step)
 
@@ -141,7 +141,7 @@ def planted(
     names: Mapping[str, Any] | None = None,
     lane: type[PlantedLane] = PlantedLane,
     shard: type[PlantedShard] = PlantedShard,
-) -> Parts:
+) -> EngineParts:
     """An engine whose lanes and shards have a defect.
 
     Args:
@@ -152,10 +152,10 @@ def planted(
         shard: the class of shards, where theirs are.
     """
     defect = Defect(kinds, tuple((names or {}).items()))
-    return Parts(name, lanes=lanes_of(partial(lane, defect)), shard=partial(shard, defect))
+    return EngineParts(name, lanes=lanes_of(partial(lane, defect)), shard=partial(shard, defect))
 
 
-def reading(name: str, **names: Any) -> Parts:
+def reading(name: str, **names: Any) -> EngineParts:
     """An engine that reads values with a defect, the slow way as well as the fast one.
 
     Args:
@@ -167,4 +167,4 @@ def reading(name: str, **names: Any) -> Parts:
         for one, instead in names.items()
         for module in ("windowing.engine.input.values", "windowing.engine.input.decode")
     }
-    return Parts(name, job=partial(PlantedJob, Defect((), tuple(places.items()))))
+    return EngineParts(name, job=partial(PlantedJob, Defect((), tuple(places.items()))))

@@ -7,17 +7,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from chaos.planted_bugs import GUILTY
-from chaos.simulator.run import Result, draw_case, run_case
+from chaos.planted_bugs import PLANTED_BUGS
+from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.simulate import _single_threaded
-from chaos.simulator.verdict.checks import CHECKS, Check
+from chaos.simulator.verdict.checks import CHECKS, SimulatorCheck
 
 RUNS = 1000
 """An engine that is not found in so many runs counts as not found."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SearchResult:
     """What came of the search for one engine.
 
     Attributes:
@@ -29,8 +29,8 @@ class Verdict:
 
     name: str
     runs: int
-    found_by: tuple[Check, ...]
-    expected: frozenset[Check]
+    found_by: tuple[SimulatorCheck, ...]
+    expected: frozenset[SimulatorCheck]
 
     @property
     def ok(self) -> bool:
@@ -47,7 +47,7 @@ class Verdict:
         return told if self.ok else f"{told}: expected {', '.join(sorted(self.expected))}"
 
 
-def search(name: str, seed: int, runs: int = RUNS) -> Verdict:
+def search(name: str, seed: int, runs: int = RUNS) -> SearchResult:
     """Run a guilty engine until a run fails.
 
     Args:
@@ -55,19 +55,19 @@ def search(name: str, seed: int, runs: int = RUNS) -> Verdict:
         seed: of the runs.
         runs: at most so many.
     """
-    guilty = GUILTY[name]
+    guilty = PLANTED_BUGS[name]
     for number in range(runs):
-        result: Result = run_case(draw_case(seed, number, guilty.parts), guilty.parts)
+        result: RunResult = run_case(draw_case(seed, number, guilty.parts), guilty.parts)
         failed = {finding.check for finding in result.findings}
         if failed:
             found_by = tuple(check for check in CHECKS if check in failed)
-            return Verdict(name, number + 1, found_by, guilty.expected)
-    return Verdict(name, runs, (), guilty.expected)
+            return SearchResult(name, number + 1, found_by, guilty.expected)
+    return SearchResult(name, runs, (), guilty.expected)
 
 
 def search_all(
-    seed: int, runs: int = RUNS, jobs: int = 1, names: Iterable[str] = GUILTY
-) -> Iterator[Verdict]:
+    seed: int, runs: int = RUNS, jobs: int = 1, names: Iterable[str] = PLANTED_BUGS
+) -> Iterator[SearchResult]:
     """Search for guilty engines, in the order of the roll.
 
     Args:

@@ -18,7 +18,7 @@ _INT64_MAX: Final = 2**63 - 1
 _ABSENT: Final = msgspec.Raw(b"")
 
 
-class Line(NamedTuple):
+class EventLine(NamedTuple):
     """What a line holds: the fields of `chaos.readers.log.LogRecord`."""
 
     source: str
@@ -50,7 +50,7 @@ _NAMES: Final = tuple(b'"%s"' % name.encode() for name in sorted(_PLACE | _CONTE
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def read_line(line: bytes) -> Line:
+def read_line(line: bytes) -> EventLine:
     """Read a line.
 
     Raises:
@@ -67,7 +67,9 @@ def read_line(line: bytes) -> Line:
             _members(line, ValueError("a name stands there twice"))
     value, control = _content(envelope)
     append_us = None if envelope.append_us is msgspec.UNSET else envelope.append_us
-    return Line(envelope.source, envelope.partition, envelope.offset, value, control, append_us)
+    return EventLine(
+        envelope.source, envelope.partition, envelope.offset, value, control, append_us
+    )
 
 
 def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from typing import Protocol
 
 
-class Placed(Protocol):
+class LocatedRecord(Protocol):
     """A record with its place in the log."""
 
     @property
@@ -46,7 +46,7 @@ class LaneOrder:
     def __init__(self) -> None:
         self._lanes: dict[tuple[str, int], tuple[array[int], array[int]]] = {}
 
-    def is_new(self, record: Placed) -> bool:
+    def is_new(self, record: LocatedRecord) -> bool:
         """Whether a record goes on with its lane; False: it has been seen, as it is.
 
         Two lines are the same record if value, control and append time have the same bytes,
@@ -79,6 +79,6 @@ class LaneOrder:
         return False
 
 
-def _content(record: Placed) -> int:
+def _content(record: LocatedRecord) -> int:
     """64 bits of what a record holds, by a hash that is drawn anew for each process."""
     return hash((record.value, record.control, str(record.append_us)))

@@ -11,13 +11,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
-from chaos.history import Kind
+from chaos.history import EntryKind
 from chaos.reports.pages import write_together
 from chaos.reports.timeline import timeline
-from chaos.run.runner import Report
+from chaos.run.runner import RunReport
 from chaos.verdict.check import Outcome
 
-_OF_FAULTS: tuple[Kind, ...] = (
+_OF_FAULTS: tuple[EntryKind, ...] = (
     "fault",
     "no_effect",
     "unsupported",
@@ -28,7 +28,7 @@ _OF_FAULTS: tuple[Kind, ...] = (
 )
 
 
-def write_report(report: Report, folder: Path) -> Path:
+def write_report(report: RunReport, folder: Path) -> Path:
     """Write `report.html`, `report.json` and `junit.xml`; gives the page.
 
     Args:
@@ -46,7 +46,7 @@ def write_report(report: Report, folder: Path) -> Path:
     return folder / "report.html"
 
 
-def as_data(report: Report) -> dict[str, Any]:
+def as_data(report: RunReport) -> dict[str, Any]:
     """The report as plain data, the history of batches aside."""
     return {
         "plan": report.plan.model_dump(mode="json"),
@@ -60,7 +60,7 @@ def as_data(report: Report) -> dict[str, Any]:
     }
 
 
-def fault_rows(report: Report) -> list[dict[str, Any]]:
+def fault_rows(report: RunReport) -> list[dict[str, Any]]:
     """One row per planned fault that was come to: what was done, seen, and how long it took."""
     rows: dict[int, dict[str, Any]] = {}
     for entry in report.history.of(*_OF_FAULTS):
@@ -81,7 +81,7 @@ def fault_rows(report: Report) -> list[dict[str, Any]]:
     return [rows[number] for number in sorted(rows)]
 
 
-def junit(report: Report) -> ET.ElementTree[ET.Element]:
+def junit(report: RunReport) -> ET.ElementTree[ET.Element]:
     """The checks as test cases: an unknown one is an error, an unsupported one is skipped."""
     outcomes = [check.outcome for check in report.checks]
     suite = ET.Element(
@@ -106,7 +106,7 @@ def junit(report: Report) -> ET.ElementTree[ET.Element]:
     return ET.ElementTree(suite)
 
 
-def html(report: Report) -> str:
+def html(report: RunReport) -> str:
     """The report as a page."""
     environment = Environment(
         loader=PackageLoader("chaos.reports", "templates"),

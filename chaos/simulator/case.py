@@ -50,7 +50,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     at: int = 0
 
 
-class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class PlannedBatch(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One batch, and what befalls the job before and during it.
 
     Attributes:
@@ -108,7 +108,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     engine: str
     pipeline: str
     lanes: tuple[tuple[Event, ...], ...]
-    plan: tuple[Step, ...]
+    plan: tuple[PlannedBatch, ...]
     compact_after: int = 8
     strict: bool = False
     tables: bool = False
@@ -120,7 +120,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class SimulatedRecord:
     """One record of the simulated log, undecoded."""
 
     source: str
@@ -131,7 +131,7 @@ class Record:
     append_us: int | None
 
 
-def record(event: Event) -> Record:
+def record(event: Event) -> SimulatedRecord:
     """Read an event; its value is spelled as Python's json spells it."""
     value = None
     if "value" in event:
@@ -140,7 +140,7 @@ def record(event: Event) -> Record:
         value = event["raw"].encode("utf-8", "surrogatepass")
     control = json.dumps(event["control"]).encode() if "control" in event else None
     place = (event["source"], event["partition"], event["offset"])
-    return Record(*place, value, control, event.get("append_us"))
+    return SimulatedRecord(*place, value, control, event.get("append_us"))
 
 
 class CaseError(ValueError):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import Final, get_args
 
-from chaos.simulator.case import Case, FailureKind, Step
+from chaos.simulator.case import Case, FailureKind, PlannedBatch
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.join import JoinedSource
@@ -240,7 +240,7 @@ def _faults(case: Case) -> Iterator[Feature]:
         yield from (("fault", name) for name in _befalls(step))
 
 
-def _befalls(step: Step) -> Iterator[str]:
+def _befalls(step: PlannedBatch) -> Iterator[str]:
     there = {
         "chunks cut": step.pieces > 1,
         "chunk twice": step.twice > 0,

@@ -45,7 +45,7 @@ class Batch:
 
 
 @dataclass
-class History:
+class SimulationHistory:
     """A run, as it can be seen from outside.
 
     Attributes:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from chaos.simulator.case import Case, record
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
 from chaos.simulator.features import pairs_of
-from chaos.simulator.platform.parts import OWN, Parts
+from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.verdict.checks import Finding, judge
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
@@ -19,7 +19,7 @@ _TRIES = 400
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """What a run came to.
 
     Attributes:
@@ -35,7 +35,7 @@ class Result:
     pairs: frozenset[int] = frozenset()
 
 
-def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = None) -> Case:
+def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | None = None) -> Case:
     """Draw a case.
 
     Args:
@@ -62,16 +62,16 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
     )
 
 
-def _drawn(rng: random.Random, parts: Parts) -> str:
+def _drawn(rng: random.Random, parts: EngineParts) -> str:
     """A pipeline out of the lair of the engine's defect; after many tries, any."""
     for _ in range(_TRIES):
         text = draw_pipeline(rng, parts.wish)
-        if parts.lair(_pipeline(text)):
+        if parts.shows_in(_pipeline(text)):
             break
     return text
 
 
-def run_case(case: Case, parts: Parts) -> Result:
+def run_case(case: Case, parts: EngineParts) -> RunResult:
     """Run a case and check what it leaves behind."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
@@ -88,7 +88,7 @@ def run_case(case: Case, parts: Parts) -> Result:
         job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
     findings = judge(pipeline, lanes, job.history)
-    return Result(case, tuple(findings), job.history.faults, pairs_of(case, pipeline))
+    return RunResult(case, tuple(findings), job.history.faults, pairs_of(case, pipeline))
 
 
 @lru_cache(maxsize=64)

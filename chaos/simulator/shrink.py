@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from chaos.simulator.case import Case, Step
+from chaos.simulator.case import Case, PlannedBatch
 
 Item = TypeVar("Item")
 Fails = Callable[[Case], bool]
 
-_PLAIN = msgspec.structs.asdict(Step())
+_PLAIN = msgspec.structs.asdict(PlannedBatch())
 
 
 @dataclass

@@ -14,10 +14,10 @@ from pathlib import Path
 from chaos.deaf import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
 from chaos.simulator.pairs import summary
-from chaos.simulator.platform.parts import OWN, Parts
-from chaos.simulator.run import Result, draw_case, run_case
+from chaos.simulator.platform.parts import OWN, EngineParts
+from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.shrink import shrink
-from chaos.simulator.verdict.checks import CHECKS, Check, Finding
+from chaos.simulator.verdict.checks import CHECKS, Finding, SimulatorCheck
 
 KEEP = Path(".slackwater") / "simulated"
 """Where failures are kept, below the working directory."""
@@ -31,7 +31,7 @@ Told = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedRun:
     """A run that failed, as small as it could be made.
 
     Attributes:
@@ -69,7 +69,7 @@ class Failed:
 
 
 @dataclass
-class Report:
+class SimulationReport:
     """What many runs came to.
 
     Attributes:
@@ -82,7 +82,7 @@ class Report:
     """
 
     passed: int = 0
-    failures: list[Failed] = field(default_factory=list)
+    failures: list[FailedRun] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     planned: Counter[str] = field(default_factory=Counter)
     pairs: set[int] | None = None
@@ -98,7 +98,7 @@ class Report:
         return sorted(kind for kind in self.planned if not self.faults[kind])
 
     @property
-    def found_by(self) -> set[Check]:
+    def found_by(self) -> set[SimulatorCheck]:
         """The checks that failed in some run."""
         return {finding.check for failed in self.failures for finding in failed.findings}
 
@@ -119,14 +119,14 @@ def simulate(
     runs: int,
     seed: int,
     *,
-    parts: Parts | None = None,
+    parts: EngineParts | None = None,
     pipeline_text: str | None = None,
     jobs: int = 1,
     keep: Path = KEEP,
     stop_at: int | None = None,
     shrunk: int = SHRUNK,
     told: Told = lambda _: None,
-) -> Report:
+) -> SimulationReport:
     """Run a number of random cases.
 
     Args:
@@ -140,9 +140,9 @@ def simulate(
         shrunk: so many failures are made smaller, the first; others are kept as they were drawn.
         told: called with the number of runs that have just ended.
     """
-    parts = parts or Parts()
+    parts = parts or EngineParts()
     drawn = pipeline_text is None and parts.name == OWN
-    report = Report(pairs=set() if drawn else None)
+    report = SimulationReport(pairs=set() if drawn else None)
     for results in _results(runs, seed, parts, pipeline_text, jobs):
         for result in results:
             _enter(report, result, parts, keep, shrunk)
@@ -153,7 +153,7 @@ def simulate(
     return report
 
 
-def replay(file: Path, parts: Parts) -> Report:
+def replay(file: Path, parts: EngineParts) -> SimulationReport:
     """Run a case again that a failure has left.
 
     Args:
@@ -165,22 +165,24 @@ def replay(file: Path, parts: Parts) -> Report:
     """
     case = read_case(file)
     result = run_case(case, parts)
-    report = Report(faults=result.faults)
+    report = SimulationReport(faults=result.faults)
     if result.findings:
-        report.failures.append(Failed(case, result.findings, file))
+        report.failures.append(FailedRun(case, result.findings, file))
     else:
         report.passed = 1
     return report
 
 
-def run_many(seed: int, numbers: range, parts: Parts, pipeline_text: str | None) -> list[Result]:
+def run_many(
+    seed: int, numbers: range, parts: EngineParts, pipeline_text: str | None
+) -> list[RunResult]:
     """Draw and run some cases of a seed."""
     return [run_case(draw_case(seed, number, parts, pipeline_text), parts) for number in numbers]
 
 
 def _results(
-    runs: int, seed: int, parts: Parts, pipeline_text: str | None, jobs: int
-) -> Iterator[list[Result]]:
+    runs: int, seed: int, parts: EngineParts, pipeline_text: str | None, jobs: int
+) -> Iterator[list[RunResult]]:
     ranges = [range(start, min(start + _CHUNK, runs)) for start in range(0, runs, _CHUNK)]
     if jobs == 1:
         for numbers in ranges:
@@ -213,7 +215,9 @@ def _single_threaded() -> Iterator[None]:
             os.environ[name] = before
 
 
-def _enter(report: Report, result: Result, parts: Parts, keep: Path, shrunk: int) -> None:
+def _enter(
+    report: SimulationReport, result: RunResult, parts: EngineParts, keep: Path, shrunk: int
+) -> None:
     report.faults += result.faults
     report.planned += _planned(result.case)
     if report.pairs is not None:
@@ -227,10 +231,10 @@ def _enter(report: Report, result: Result, parts: Parts, keep: Path, shrunk: int
         result = _shrunk(result, parts)
     name = f"{parts.name}-{result.case.seed.replace(':', '-')}.json"
     write_case(result.case, keep / name)
-    report.failures.append(Failed(result.case, result.findings, keep / name, drawn))
+    report.failures.append(FailedRun(result.case, result.findings, keep / name, drawn))
 
 
-def _shrunk(result: Result, parts: Parts) -> Result:
+def _shrunk(result: RunResult, parts: EngineParts) -> RunResult:
     """The smallest case in which the first of the failed checks was seen to fail.
 
     What was seen is kept, not run again: a defect may depend on more than the case, as the order

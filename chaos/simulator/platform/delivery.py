@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from chaos.simulator.case import Record, Step
+from chaos.simulator.case import PlannedBatch, SimulatedRecord
 from chaos.simulator.platform.sink import Ends
 from windowing.engine.input.pack import RawRows
 
@@ -15,7 +15,7 @@ SENT_AGAIN = ("chunk delivered twice", "records sent again")
 """What brings records that the lane has seen."""
 
 
-def raw(lane: Sequence[Record]) -> RawRows:
+def raw(lane: Sequence[SimulatedRecord]) -> RawRows:
     """A lane's records as columns."""
     return RawRows(
         offsets=[record.offset for record in lane],
@@ -26,7 +26,7 @@ def raw(lane: Sequence[Record]) -> RawRows:
 
 
 def chunks_of(
-    log: Sequence[RawRows], begin: Ends, end: Ends, step: Step, rng: random.Random
+    log: Sequence[RawRows], begin: Ends, end: Ends, step: PlannedBatch, rng: random.Random
 ) -> tuple[dict[int, list[RawRows]], Counter[str]]:
     """Per lane that has any, the chunks of a batch; and what befell them.
 

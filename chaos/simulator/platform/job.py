@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from chaos.simulator.case import Case, Failure, FailureKind, Record, Step
-from chaos.simulator.history import History
-from chaos.simulator.platform.cluster import Cluster, Engine, Open
+from chaos.simulator.case import Case, Failure, FailureKind, PlannedBatch, SimulatedRecord
+from chaos.simulator.history import SimulationHistory
+from chaos.simulator.platform.cluster import Engine, OpenState, SimulatedCluster
 from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, raw
-from chaos.simulator.platform.sink import Ends, Item
+from chaos.simulator.platform.sink import Ends, TableItem
 from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, names, spelling
-from chaos.simulator.platform.start import Stand, compare
+from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task
 from windowing.engine.input.pack import pack
 from windowing.engine.input.values import ValueRules
@@ -33,9 +33,9 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.run_errors import RedeliveredOffset
 
 if TYPE_CHECKING:
-    from chaos.simulator.platform.parts import Parts
+    from chaos.simulator.platform.parts import EngineParts
 
-__all__ = ["DEAD", "METRICS", "Job", "JobDied", "Tables"]
+__all__ = ["DEAD", "METRICS", "JobDied", "SimulatedJob", "Tables"]
 
 Output = TypeVar("Output")
 
@@ -51,7 +51,7 @@ class JobDied(Exception):
         super().__init__(kind)
 
 
-class Job:
+class SimulatedJob:
     """One run of a pipeline over a log, through whatever a plan has in store for it.
 
     Args:
@@ -64,8 +64,8 @@ class Job:
     def __init__(
         self,
         pipeline: Pipeline,
-        lanes: Sequence[Sequence[Record]],
-        parts: Parts,
+        lanes: Sequence[Sequence[SimulatedRecord]],
+        parts: EngineParts,
         case: Case,
     ) -> None:
         self._pipeline, self._case = pipeline, case
@@ -82,9 +82,9 @@ class Job:
         self._wall_us = 0
         self.planned: list[Ends] = []
         self.commits = 0
-        self.history = History(ends=self.planned)
+        self.history = SimulationHistory(ends=self.planned)
 
-    def _new_cluster(self) -> Cluster:
+    def _new_cluster(self) -> SimulatedCluster:
         return self._parts.cluster(self._files, [*self._lanes, *self._shards], self._build)
 
     def _build(self, task: Task) -> Engine:
@@ -98,13 +98,13 @@ class Job:
 
     # --- between batches ---------------------------------------------------------------------
 
-    def step(self, step: Step) -> None:
+    def step(self, step: PlannedBatch) -> None:
         """Take one step of a plan; one that finds nothing to do does nothing."""
         if step.lose_commit and self.commits:
             self.commits -= 1
             self._took_effect("commit entry lost")
             self._cluster.restart()
-            self._finish_batch(Step(order=step.order + 1))
+            self._finish_batch(PlannedBatch(order=step.order + 1))
         if step.workers:
             self._took_effect("restart with other workers")
             self._cluster.restart(step.workers)
@@ -137,7 +137,7 @@ class Job:
 
     def finish(self) -> None:
         """Deliver what is left of the log, and leave."""
-        self.step(Step(take=tuple(len(rows.offsets) for rows in self.log)))
+        self.step(PlannedBatch(take=tuple(len(rows.offsets) for rows in self.log)))
         self.leave()
 
     def leave(self) -> None:
@@ -160,7 +160,7 @@ class Job:
         self._cluster.restart()
         return {name}
 
-    def _restore_checkpoint(self, step: Step) -> None:
+    def _restore_checkpoint(self, step: PlannedBatch) -> None:
         """Put the checkpoint back from an old copy; the tables keep what they have."""
         at = max(0, self.commits - step.restore)
         del self.planned[at:]
@@ -170,7 +170,7 @@ class Job:
         # A job starts by running again what the tables hold, as their plans say.
         for ends in self._compare().follow:
             self.planned.append(ends)
-            self._finish_batch(Step(order=step.order + 2))
+            self._finish_batch(PlannedBatch(order=step.order + 2))
 
     def _lose_table(self, which: int) -> None:
         """Lose a table; an operator who is told which has a backup of it."""
@@ -184,10 +184,10 @@ class Job:
         else:
             self.history.skipped.append(f"table {name!r} was lost")
 
-    def _compare(self) -> Stand:
+    def _compare(self) -> StartCheck:
         return compare(self.planned, self.commits, names(self._pipeline), self.sink.plans)
 
-    def _plan(self, begin: Ends, end: Ends, step: Step) -> None:
+    def _plan(self, begin: Ends, end: Ends, step: PlannedBatch) -> None:
         """Write the offsets of the next batch ahead, if nobody has."""
         if step.rival == "plans first":
             self.log_offsets(len(self.planned), self._cut_otherwise(begin, end))
@@ -220,7 +220,7 @@ class Job:
 
     # --- one batch ---------------------------------------------------------------------------
 
-    def _finish_batch(self, step: Step) -> None:
+    def _finish_batch(self, step: PlannedBatch) -> None:
         """Attempt the batch that has no commit entry until it has one."""
         batch, failures = self.commits, [*step.failures]
         for attempt in count():
@@ -253,7 +253,7 @@ class Job:
             if self.commits > batch:
                 return
 
-    def _run_beside(self, batch: int, attempt: int, step: Step) -> None:
+    def _run_beside(self, batch: int, attempt: int, step: PlannedBatch) -> None:
         """A second driver runs the same batch with workers of its own, up to its commit entry."""
         own, self._cluster = self._cluster, self._new_cluster()
         try:
@@ -268,7 +268,9 @@ class Job:
         # The first driver writes the commit entry; the second finds it there, and ends.
         self._took_effect("second driver on the same batch")
 
-    def attempt(self, batch: int, attempt: int, step: Step, failure: Failure | None) -> None:
+    def attempt(
+        self, batch: int, attempt: int, step: PlannedBatch, failure: Failure | None
+    ) -> None:
         """Run a batch once; it ends with the commit entry, or dies before."""
         self._begin(step, attempt, failure)
         self._die("driver dies after the offsets are logged")
@@ -276,7 +278,7 @@ class Job:
         self._note(batch, tables)
         self.conclude(batch, attempt, tables, state_first=step.state_first)
 
-    def _begin(self, step: Step, attempt: int, failure: Failure | None) -> None:
+    def _begin(self, step: PlannedBatch, attempt: int, failure: Failure | None) -> None:
         self._rng = random.Random(step.order * 1_000_003 + attempt)
         self._failure, self._sent_again = failure, False
         self._wall_us += _ATTEMPT_US
@@ -307,7 +309,7 @@ class Job:
         for number, (table, contents) in enumerate(tables.items()):
             self._die("driver dies among the tables", number, len(tables))
             self._die("sink refuses", number, len(tables), workers=False)
-            self.sink.write(table, token, [Item(batch, content) for content in contents])
+            self.sink.write(table, token, [TableItem(batch, content) for content in contents])
             self.sink.plans[table].setdefault(batch, self.planned[batch])
             self._die("sink does not answer", number, len(tables), workers=False)
 
@@ -324,9 +326,9 @@ class Job:
         if failure is not None and failure.kind == kind and failure.at % of == number:
             raise JobDied(kind, workers=workers)
 
-    def _execute(self, batch: int, step: Step) -> Tables:
+    def _execute(self, batch: int, step: PlannedBatch) -> Tables:
         """Run the lanes and the shards of a batch; give what they emit, table by table."""
-        self._opened: dict[Task, Open] = {}
+        self._opened: dict[Task, OpenState] = {}
         begin = self.planned[batch - 1] if batch else (0,) * len(self.log)
         chunks, befell = chunks_of(self.log, begin, self.planned[batch], step, self._rng)
         self.history.faults += befell

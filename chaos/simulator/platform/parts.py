@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from chaos.simulator.draw.wish import Wish
-from chaos.simulator.platform.cluster import Cluster
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.sink import Sink
+from chaos.simulator.platform.cluster import SimulatedCluster
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.sink import SimulatedSink
 from chaos.simulator.platform.state import StateFiles
 from windowing.engine.lane import Lane
 from windowing.engine.plan import Plan
@@ -35,7 +35,7 @@ def anywhere(_: Pipeline) -> bool:
 
 
 @dataclass(frozen=True)
-class Parts:
+class EngineParts:
     """The parts of an engine; by default they are the real lane and shard on a sound platform.
 
     Attributes:
@@ -45,16 +45,16 @@ class Parts:
         state, sink, cluster, job: the platform.
         wish: what its cases shall have, such as the class of windows that a defect lives in.
         strict: redeliveries may be drawn as errors, also for an engine that is not ours.
-        lair: of the pipelines that may be drawn, those in which a planted defect can show.
+        shows_in: of the pipelines that may be drawn, those in which a planted defect can show.
     """
 
     name: str = OWN
     lanes: Callable[[Plan], Callable[[int], Lane]] = lanes
     shard: Callable[[Plan], Shard] = Shard
     state: Callable[[], StateFiles] = StateFiles
-    sink: Callable[[], Sink] = Sink
-    cluster: type[Cluster] = Cluster
-    job: Callable[..., Job] = Job
+    sink: Callable[[], SimulatedSink] = SimulatedSink
+    cluster: type[SimulatedCluster] = SimulatedCluster
+    job: Callable[..., SimulatedJob] = SimulatedJob
     wish: Wish = field(default_factory=Wish)
     strict: bool = False
-    lair: Callable[[Pipeline], bool] = anywhere
+    shows_in: Callable[[Pipeline], bool] = anywhere

@@ -11,7 +11,7 @@ Ends = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Item:
+class TableItem:
     """One thing in a table, with the batch that brought it."""
 
     batch: int
@@ -19,15 +19,15 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Copy:
+class TableBackup:
     """All of a table: what a restored backup holds."""
 
-    items: list[Item]
+    items: list[TableItem]
     token: int
     plans: dict[int, Ends]
 
 
-class Sink:
+class SimulatedSink:
     """Tables of one run, each with the token of the last batch that it took.
 
     Attributes:
@@ -37,11 +37,11 @@ class Sink:
     """
 
     def __init__(self) -> None:
-        self.tables: dict[str, list[Item]] = defaultdict(list)
+        self.tables: dict[str, list[TableItem]] = defaultdict(list)
         self.tokens: dict[str, int] = {}
         self.plans: dict[str, dict[int, Ends]] = defaultdict(dict)
 
-    def write(self, table: str, token: int, items: list[Item]) -> None:
+    def write(self, table: str, token: int, items: list[TableItem]) -> None:
         """Append a batch's part to a table, in one transaction with its token.
 
         Args:
@@ -54,13 +54,13 @@ class Sink:
         self.tables[table] += items
         self.tokens[table] = token
 
-    def lose(self, table: str) -> Copy:
+    def lose(self, table: str) -> TableBackup:
         """Lose a table with everything that it says; give what a backup has of it."""
-        return Copy(
+        return TableBackup(
             self.tables.pop(table, []), self.tokens.pop(table, -1), self.plans.pop(table, {})
         )
 
-    def put_back(self, table: str, copy: Copy) -> None:
+    def put_back(self, table: str, copy: TableBackup) -> None:
         """Restore a table from its backup."""
         self.tables[table], self.tokens[table] = copy.items, copy.token
         self.plans[table] = copy.plans

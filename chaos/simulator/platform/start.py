@@ -22,7 +22,7 @@ _TOPIC, _ENDLESS = "simulated", 2**62
 
 
 @dataclass(frozen=True)
-class Stand:
+class StartCheck:
     """What the comparison came to.
 
     Attributes:
@@ -39,7 +39,7 @@ def compare(
     commits: int,
     tables: Sequence[str],
     plans: Mapping[str, Mapping[int, Ends]],
-) -> Stand:
+) -> StartCheck:
     """Compare a checkpoint with the tables; offsets are places in the log.
 
     Args:
@@ -76,7 +76,7 @@ def compare(
     )
     follow = tuple(tuple(token.lanes[lane].last + 1 for lane in lanes) for token in found.again)
     named = [name for name in tables if any(f"table {name} " in text for text in found.mismatches)]
-    return Stand(follow, tuple(named))
+    return StartCheck(follow, tuple(named))
 
 
 def _stretches(lanes: Sequence[str], begin: Ends, end: Ends) -> dict[str, Stretch]:

@@ -15,10 +15,10 @@ from typing import Any, Final, TypeVar
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
-from windowing.engine.windows.chains import GAP, LAST
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart
 from windowing.engine.windows.landmark import LandmarkShardPart
@@ -83,7 +83,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
             return Parts(
                 partial(SlidingLanePart, numbering=numbering),
                 partial(SlidingShardPart, numbering=numbering),
-                evaluation.OWN,
+                evaluation.valued(kind),
                 _numbered_by(numbering),
             )
 
@@ -114,14 +114,14 @@ def _numbered_by(numbering: Numbering) -> Extents:
 
 
 def _bounds(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
-    return [numbering.bounds(wid) for wid in rows["window_id"]]
+    return [numbering.bounds(wid) for wid in rows[WINDOW_ID]]
 
 
 def _drawn(rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end where each row brings its own."""
     # Their sum may leave 64 bits, as ends of other windows may.
-    ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
-    return [(start, sum(end)) for start, end in zip(rows["window_id"].to_list(), ends, strict=True)]
+    ends = zip(rows[AT_LAST].to_list(), rows[GAP].to_list(), strict=True)
+    return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
 
 
 def _sliding(window: Window) -> Parts:

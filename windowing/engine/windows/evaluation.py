@@ -99,13 +99,6 @@ SLICES = Evaluation(
     "slices between the oldest window that can still change and the newest record",
     _slices,
 )
-OWN = Evaluation(
-    "slices, pre-aggregated in the lane; a closing window merges its slices",
-    "a plug-in says which windows a value lies in, and where these end",
-    Keeps.PARTIALS,
-    "sets of windows that records share, while these can still change",
-    _unknown,
-)
 CUMULATIVE = Evaluation(
     "one partial state per window not yet closed, and one of all that closed before",
     "a window is the one before it and what came since",
@@ -150,6 +143,21 @@ PAIRED = Evaluation(
     "records that one still to come can reach",
     _unknown,
 )
+
+
+def valued(kind: str) -> Evaluation:
+    """Windows of a user's class, which follow from values.
+
+    Args:
+        kind: the name of the class.
+    """
+    return Evaluation(
+        "slices, pre-aggregated in the lane; a closing window merges its slices",
+        f"{kind} says which windows a value lies in, and where these end",
+        Keeps.PARTIALS,
+        "sets of windows that records share, as long as these can still change",
+        _unknown,
+    )
 
 
 def chained(what: str) -> Evaluation:

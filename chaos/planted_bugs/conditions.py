@@ -22,7 +22,7 @@ Holds = Callable[[Pipeline, Query], bool]
 
 
 @dataclass(frozen=True)
-class Lair:
+class SomeQuery:
     """Pipelines of which some query has all that is asked for.
 
     Attributes:
@@ -38,9 +38,9 @@ class Lair:
         )
 
 
-def lair(*asked: Holds) -> Lair:
+def some_query(*asked: Holds) -> SomeQuery:
     """Pipelines with a query of which all of this holds."""
-    return Lair(asked)
+    return SomeQuery(asked)
 
 
 def sliding(_: Pipeline, query: Query) -> bool:

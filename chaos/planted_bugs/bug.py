@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from chaos.simulator.draw.wish import Wish
-from chaos.simulator.platform.parts import Parts
-from chaos.simulator.verdict.checks import Check
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.verdict.checks import SimulatorCheck
 from windowing.model.file.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
-class Guilty:
+class PlantedBug:
     """An engine with a planted defect.
 
     Attributes:
@@ -20,8 +20,8 @@ class Guilty:
         expected: the checks that may convict it; at least one of them must.
     """
 
-    parts: Parts
-    expected: frozenset[Check]
+    parts: EngineParts
+    expected: frozenset[SimulatorCheck]
 
     @property
     def name(self) -> str:
@@ -29,22 +29,22 @@ class Guilty:
         return self.parts.name
 
 
-def guilty(
-    parts: Parts,
-    *expected: Check,
-    lair: Callable[[Pipeline], bool] | None = None,
+def planted_bug(
+    parts: EngineParts,
+    *expected: SimulatorCheck,
+    shows_in: Callable[[Pipeline], bool] | None = None,
     wish: Wish | None = None,
-) -> Guilty:
+) -> PlantedBug:
     """Accuse an engine.
 
     Args:
         parts: the engine.
         expected: the checks that say why.
-        lair: the pipelines in which the defect can show; None: all of them.
+        shows_in: the pipelines in which the defect can show; None: all of them.
         wish: what drawn cases shall have; None: nothing special.
     """
-    if lair is not None:
-        parts = replace(parts, lair=lair)
+    if shows_in is not None:
+        parts = replace(parts, shows_in=shows_in)
     if wish is not None:
         parts = replace(parts, wish=wish)
-    return Guilty(parts, frozenset(expected))
+    return PlantedBug(parts, frozenset(expected))
