@@ -39,8 +39,8 @@ if TYPE_CHECKING:
         TimeSessions,
         TimeWindows,
     )
-    from windowing.model.operator_rows import Bound, Pair, Record, WindowRow
-    from windowing.operators import ANY, WindowedAggregator, WindowJoin
+    from windowing.model.record import Bound, Pair, Record, WindowRow
+    from windowing.runtime.standalone import ANY, WindowedAggregator, WindowJoin
 
 __all__ = [
     "ANY",
@@ -78,9 +78,9 @@ __all__ = [
 ]
 
 _ROOMS = (
-    "windowing.model.operator_rows",
+    "windowing.model.record",
     "windowing.model.operator",
-    "windowing.operators",
+    "windowing.runtime.standalone",
     "windowing.engine.rows.policies",
     "windowing.engine.rows.operators",
 )

@@ -12,11 +12,12 @@ from typing import Any
 from conformance.samza import judge as samza
 from conformance.samza.case import Scenario, records_of, spec_of
 from conformance.wid.judge import Verdict
+from windowing.engine.rows.flows import keys
 from windowing.engine.state import MemoryStore
 from windowing.model.operator import AggregatorSpec
-from windowing.model.operator_rows import Pair, WindowRow
-from windowing.operators import ANY, CallRefused, WindowedAggregator, WindowJoin, keys
-from windowing.operators.errors import DenseOffsetGap, NoMessageStore
+from windowing.model.record import Pair, WindowRow
+from windowing.runtime.standalone import ANY, CallRefused, WindowedAggregator, WindowJoin
+from windowing.runtime.standalone.errors import DenseOffsetGap, NoMessageStore
 
 _CUTS = 3
 

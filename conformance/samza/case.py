@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from conformance.case_lines import case_lines, first_of
 from conformance.wid.case import CaseError
 from windowing.model.operator import AggregatorSpec, JoinSpec
-from windowing.model.operator_rows import Bound, Record
+from windowing.model.record import Bound, Record
 
 Json = Any
 """What stands in a JSON document."""

@@ -14,7 +14,7 @@ from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
 from windowing.engine.progress.reached import Reached
 from windowing.engine.state import MemoryStore, StateStore
 from windowing.model.run_errors import CheckpointMismatch, OtherVersion
-from windowing.operators import lanes
+from windowing.runtime.standalone import lanes
 
 
 class Before(msgspec.Struct, array_like=True):

@@ -17,11 +17,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.names import ColumnName
-from windowing.model.operator import Side
 from windowing.model.progress.disorder import Slack, progress_attr
 from windowing.model.source import Duration, Source, SpecModel
 from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.window import Window
+
+Side = Literal["left", "right"]
 
 PAIRS = "pairs"
 """The query of a join."""

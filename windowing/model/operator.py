@@ -13,14 +13,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from windowing.model.operator_rows import Record
+from windowing.model.join import Side
+from windowing.model.record import Record
 
 AggregateName = Literal["count", "sum", "min", "max", "first", "last", "collect", "median"]
 HOLISTIC: tuple[AggregateName, ...] = ("collect", "median")
 """Aggregates that need every record of a window, and so a message store."""
 
 Accumulation = Literal["accumulating", "discarding", "retracting"]
-Side = Literal["left", "right"]
 DEFAULT_LATE_EVERY_US = 10_000_000
 
 _Length = Annotated[int, Field(strict=True, ge=1)]

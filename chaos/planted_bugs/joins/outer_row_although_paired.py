@@ -13,7 +13,7 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, outer
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
-from windowing.model.operator import Side
+from windowing.model.join import Side
 
 
 class ForgetfulEmitter(JoinEmitter):

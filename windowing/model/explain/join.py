@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windowing.model.file.pipeline import Query
-from windowing.model.join import PLACE, Comparison, Join, Operand
+from windowing.model.join import PLACE, Comparison, Join, Operand, Side
 from windowing.model.lengths import spell_us
-from windowing.model.operator import Side
 
 _SIDES: tuple[Side, Side] = ("left", "right")
 _ALONE = {

@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from windowing.model.operator import JoinSpec, Side
-from windowing.model.operator_rows import Bound, Pair, Place, Progress, Record, place_of
+from windowing.model.join import Side
+from windowing.model.operator import JoinSpec
+from windowing.model.record import Bound, Pair, Place, Progress, Record, place_of
 from windowing.semantics.operators.log import Met, follow, release
 from windowing.semantics.session_course import Entry, sessions_of
 

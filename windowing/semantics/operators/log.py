@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from windowing.model.operator import AggregatorSpec, JoinSpec, RowSessions, RowWindows
-from windowing.model.operator_rows import Bound, Place, Progress, Record, place_of
+from windowing.model.record import Bound, Place, Progress, Record, place_of
 
 
 @dataclass(frozen=True)

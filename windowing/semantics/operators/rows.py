@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from windowing.model.operator import AggregatorSpec
-from windowing.model.operator_rows import Value, WindowRow, lane_order
+from windowing.model.record import Value, WindowRow, lane_order
 from windowing.semantics.operators.log import Met
 
 Window = tuple[int, int, str | None]

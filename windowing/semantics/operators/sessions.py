@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from windowing.model.operator import AggregatorSpec, RowSessions, TimeSessions
-from windowing.model.operator_rows import Bound, Record, WindowRow, null_first
+from windowing.model.record import Bound, Record, WindowRow, null_first
 from windowing.semantics.operators.log import Met, on_axis, release
 from windowing.semantics.operators.rows import shows
 from windowing.semantics.session_course import Entry, Sent, course

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from windowing.model.operator import AggregatorSpec, RowWindows, TimeWindows
-from windowing.model.operator_rows import Bound, Record, WindowRow, null_first
+from windowing.model.record import Bound, Record, WindowRow, null_first
 from windowing.semantics.operators.log import Met, on_axis, release
 from windowing.semantics.operators.rows import Window, shows
 

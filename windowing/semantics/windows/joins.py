@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from windowing.model.file.pipeline import Query
-from windowing.model.join import PAIRS, Comparison, Join, JoinedSource, Operand
-from windowing.model.operator import JoinSpec, LaneSpec, Side
-from windowing.model.operator_rows import Record, place_of
+from windowing.model.join import PAIRS, Comparison, Join, JoinedSource, Operand, Side
+from windowing.model.operator import JoinSpec, LaneSpec
+from windowing.model.record import Record, place_of
 from windowing.model.rows import Row, Scalar
 from windowing.semantics.lanes import Lane
 from windowing.semantics.operators.join import Sent, Timed, rows_of

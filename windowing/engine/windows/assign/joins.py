@@ -21,9 +21,8 @@ from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.assign.assigner import dead_letters
 from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.model import Pipeline, Query
-from windowing.model.join import JoinedSource
+from windowing.model.join import JoinedSource, Side
 from windowing.model.lengths import INT64_MAX
-from windowing.model.operator import Side
 
 SIDES: tuple[Side, Side] = ("left", "right")
 _DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}

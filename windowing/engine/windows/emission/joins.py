@@ -21,9 +21,8 @@ from windowing.engine.windows.assign.joins import SIDES, equal_columns
 from windowing.engine.windows.chains import GAP, LAST, later
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline, Query
-from windowing.model.join import Comparison, Join, JoinedSource, Operand
+from windowing.model.join import Comparison, Join, JoinedSource, Operand, Side
 from windowing.model.lengths import INT64_MIN
-from windowing.model.operator import Side
 
 # Of a record beside those of the other side.
 _HEAD = ("at", "instant", "late", "offset", "partition")

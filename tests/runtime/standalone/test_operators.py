@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.operators.strategies import Case, Entry, Feed, aggregator_cases, interleaved, join_cases
+from tests.runtime.standalone.strategies import (
+    Case,
+    Entry,
+    Feed,
+    aggregator_cases,
+    interleaved,
+    join_cases,
+)
 from windowing import (
     AggregatorSpec,
     Bound,
@@ -19,7 +26,7 @@ from windowing import (
     WindowJoin,
 )
 from windowing.model.operator import JoinSpec, RowSessions, TimeSessions
-from windowing.operators.errors import CallRefused, RecordAfterEnd, StoreFull, UnknownLane
+from windowing.runtime.standalone.errors import CallRefused, RecordAfterEnd, StoreFull, UnknownLane
 from windowing.semantics.operators import join, sessions, windows
 
 

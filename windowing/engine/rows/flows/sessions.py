@@ -10,20 +10,22 @@ happens at one instant are ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
 
+from windowing.engine.rows.flows import keys
+from windowing.engine.rows.flows.due import Due, DueIndex
+from windowing.engine.rows.flows.operator import Arrival, FlowOperator
+from windowing.engine.rows.flows.partial import FOLDS, Partial, lift, merge, places_of
+from windowing.engine.rows.flows.parts import AggregatorParts
+from windowing.engine.rows.flows.window_store import Held, WindowStore
+from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.state import StateStore
 from windowing.model.operator import AggregatorSpec, EarlyTicks, RowSessions, TimeSessions
-from windowing.model.operator_rows import Progress, Record, WindowRow
-from windowing.operators import keys
-from windowing.operators.body import AggregatorParts
-from windowing.operators.due import Due, DueIndex
-from windowing.operators.partial import FOLDS, Partial, lift, merge, places_of
-from windowing.operators.window_store import Held, WindowStore
-from windowing.operators.windows import release_of
+from windowing.model.record import Progress, WindowRow
 
 _LATE = "late/"
 
@@ -44,15 +46,22 @@ class _Late(NamedTuple):
     partial: Partial
 
 
-class SessionsBody:
+class SessionOperator(FlowOperator[WindowRow]):
     """Sessions per key.
 
     Args:
         spec: of the aggregator.
-        store: where everything is kept.
+        store, send, progress: as of `FlowOperator`.
     """
 
-    def __init__(self, spec: AggregatorSpec, store: StateStore) -> None:
+    def __init__(
+        self,
+        spec: AggregatorSpec,
+        store: StateStore,
+        send: Callable[[WindowRow], object],
+        progress: Progress = -math.inf,
+    ) -> None:
+        super().__init__(store, send, progress)
         assert isinstance(spec.windows, TimeSessions | RowSessions)  # noqa: S101 - windows differ
         self._sessions: TimeSessions | RowSessions = spec.windows
         by_rows = isinstance(spec.windows, RowSessions)
@@ -60,13 +69,14 @@ class SessionsBody:
         self._late, self._fold = spec.late, FOLDS[spec.aggregate]
         self._retention = spec.retention.length(1)
         self.store = WindowStore(store, lambda start, key: keys.session_start(key, start))
-        self._due, self._state = DueIndex(store), store
+        self._due_rows = DueIndex(store)
         # Identities that rows have shown and that a record of this call has absorbed.
         self._absorbed: list[Held] = []
 
-    def take(self, record: Record, before: Progress) -> bool:
+    def insert(self, row: Arrival, port: int = 0) -> bool:
         """Join a record to its session, or make it wait for its release."""
-        found = self.parts.axis.arrive(record, before)
+        record = row.record
+        found = self.parts.axis.arrive(record, row.before)
         if isinstance(found, bool):
             return found
         key, partial = (
@@ -85,12 +95,12 @@ class SessionsBody:
         self.parts.keep(record, found.place)
         return True
 
-    def due(self, progress: Progress) -> list[WindowRow]:
+    def _due(self) -> list[WindowRow]:
         """What happens at each instant that progress has reached, instant by instant."""
-        at = self.parts.axis.progress(progress)
+        at = self.parts.axis.progress(self._progress)
         rows: list[WindowRow] = []
         while (instant := self._next_instant()) is not None and instant <= at:
-            for due in list(self._due.pop(instant)):
+            for due in list(self._due_rows.pop(instant)):
                 rows += self._shown(due, closing=True)
             for name, late in self._waiting():
                 if late.release > instant:
@@ -98,18 +108,18 @@ class SessionsBody:
                 self._state.delete(name)
                 self._join(late.key, late.at, late.partial, news=0)
             rows += self._tombstones(late=True)
-            reopened = sorted(self._due.pop(instant), key=_order)
+            reopened = sorted(self._due_rows.pop(instant), key=_order)
             for due in reopened:
                 rows += self._shown(due, closing=False)
         return rows
 
-    def tick(self, wall: int, progress: Progress) -> list[WindowRow]:
+    def _ticked(self, now_us: int) -> list[WindowRow]:
         """Tombstones of provisional identities, then early rows of the open sessions."""
         rows = self._tombstones(late=False)
-        wanted = self.parts.early_due(wall)
+        wanted = self.parts.early_due(now_us)
         if wanted is None:
             return rows
-        at = self.parts.axis.progress(progress)
+        at = self.parts.axis.progress(self._progress)
         by_ticks = isinstance(self.parts.spec.early, EarlyTicks)
         for held in sorted(self.store.scan(), key=lambda held: held.order):
             new = held.fresh.records if by_ticks else held.news
@@ -118,11 +128,11 @@ class SessionsBody:
                 self.store.put(held)
         return rows
 
-    def purge(self, progress: Progress) -> None:
+    def purge(self) -> None:
         """Forget sessions that no accepted record can reach any more."""
         if self._retention is None:
             return
-        at = self.parts.axis.progress(progress)
+        at = self.parts.axis.progress(self._progress)
         waiting = [late for _, late in self._waiting()]
         for held in self.store.scan():
             gap = self._sessions.gap_of(held.key)
@@ -158,7 +168,7 @@ class SessionsBody:
         merged = Held(start, end, key, partial, partial, news)
         for session in touched:
             self.store.delete(session)
-            self._due.remove(_closing(session))
+            self._due_rows.remove(_closing(session))
             merged.content = merge(self._fold, merged.content, session.content)
             same = session.start == start
             # What an absorbed identity has shown, the surviving one has not.
@@ -171,7 +181,7 @@ class SessionsBody:
             elif session.revision >= 0 or session.early:
                 self._absorbed.append(session)
         self.store.put(merged)
-        self._due.add(_closing(merged))
+        self._due_rows.add(_closing(merged))
 
     def _of(self, key: str | None) -> Iterable[Held]:
         return self.store.scan(keys.key(key))
@@ -196,7 +206,7 @@ class SessionsBody:
 
     def _next_instant(self) -> int | None:
         release = next((late.release for _, late in self._waiting()), None)
-        return min((x for x in (self._due.first(), release) if x is not None), default=None)
+        return min((x for x in (self._due_rows.first(), release) if x is not None), default=None)
 
     def _waiting(self) -> Iterable[tuple[str, _Late]]:
         found = self._state.scan(_LATE)

@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from windowing.engine.rows.flows import keys
 from windowing.engine.state import StateStore
 from windowing.model.operator import AggregatorSpec, RowSessions, RowWindows
-from windowing.model.operator_rows import Place, Progress, Record, place_of
-from windowing.operators import keys
+from windowing.model.record import Place, Progress, Record, place_of
 
 _COUNT = "rows"
 _UNRANKED = "unranked/"

@@ -15,8 +15,8 @@ import msgspec
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.state import StateStore
 from windowing.model.operator import LaneSpec
-from windowing.model.operator_rows import Bound, Progress, Record
-from windowing.operators.errors import DenseOffsetGap, RecordAfterEnd, UnknownLane
+from windowing.model.record import Bound, Progress, Record
+from windowing.runtime.standalone.errors import DenseOffsetGap, RecordAfterEnd, UnknownLane
 
 _NAME = "lanes"
 

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from windowing.engine.rows.flows import keys
 from windowing.model.operator import JoinSpec
-from windowing.model.operator_rows import Pair, Place, Progress, Record, place_of
-from windowing.operators import keys
+from windowing.model.record import Pair, Place, Progress, Record, place_of
 
 
 class Joined(msgspec.Struct, array_like=True):

@@ -1,4 +1,4 @@
-"""`WindowJoin`: pairs of two streams, each pair once, as a function of the log.
+"""Joins: pairs of two streams, each pair once, as a function of the log.
 
 A pair matches if its keys are equal and the earlier of the two lies in its own side's window, seen
 from the later one. A record is delivered at an instant of its own; a pair is sent when the later of
@@ -11,49 +11,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import chain
 
 import msgspec
 
+from windowing.engine.rows.flows import keys
+from windowing.engine.rows.flows.alone import AloneIndex
+from windowing.engine.rows.flows.joined import DueRow, Joined, layout_of
+from windowing.engine.rows.flows.message_store import MessageStore
+from windowing.engine.rows.flows.operator import Arrival, FlowOperator
+from windowing.engine.rows.flows.session_join import chains, connected
+from windowing.engine.rows.flows.ticks import Ticks
+from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.state import StateStore
-from windowing.model.operator import JoinSpec, Side
-from windowing.model.operator_rows import Pair, Progress, Record
-from windowing.operators import keys
-from windowing.operators.aggregator import ANY, AnyKey
-from windowing.operators.alone import AloneIndex
-from windowing.operators.joined import DueRow, Joined, layout_of
-from windowing.operators.message_store import MessageStore
-from windowing.operators.session_join import chains, connected
-from windowing.operators.shell import Operator
-from windowing.operators.ticks import Ticks
-from windowing.operators.windows import release_of
+from windowing.model.join import Side
+from windowing.model.operator import JoinSpec
+from windowing.model.record import Pair, Progress, Record
 
 _OTHER: dict[Side, Side] = {"left": "right", "right": "left"}
-_SIDES: tuple[Side, Side] = ("left", "right")
+SIDES: tuple[Side, Side] = ("left", "right")
+"""By the number of the port."""
 
 
-class JoinBody:
-    """The semantics of a join.
+class JoinOperator(FlowOperator[Pair]):
+    """Pairs of two streams, the left one on port 0, the right one on port 1.
 
     Args:
         spec: of the join.
-        store: where everything is kept.
+        store, send, progress: as of `FlowOperator`.
     """
 
-    def __init__(self, spec: JoinSpec, store: StateStore) -> None:
-        self._spec, self._state, self._ticks = spec, store, Ticks(store)
-        self._side_of: dict[str, Side] = {
-            lane.name: lane.side for lane in spec.lanes if lane.side is not None
-        }
+    def __init__(
+        self,
+        spec: JoinSpec,
+        store: StateStore,
+        send: Callable[[Pair], object],
+        progress: Progress = -math.inf,
+    ) -> None:
+        super().__init__(store, send, progress)
+        self._spec, self._ticks = spec, Ticks(store)
         self.layout = layout_of(spec)
         self.messages: dict[Side, MessageStore[Joined]] = {
-            side: MessageStore(store, self.layout, f"message/{side}/", Joined) for side in _SIDES
+            side: MessageStore(store, self.layout, f"message/{side}/", Joined) for side in SIDES
         }
         self._alone = AloneIndex(store)
 
-    def take(self, record: Record, before: Progress) -> bool:
+    def insert(self, row: Arrival, port: int = 0) -> bool:
         """Keep a record until it is delivered; False: it comes too late."""
-        side = self._side_of[record.lane]
+        (record, before), side = row, SIDES[port]
         if self._spec.axis == "rows":
             rank = self._rows(side)
             self._state.put(f"rows/{side}", msgspec.msgpack.encode(rank + 1))
@@ -66,16 +70,16 @@ class JoinBody:
         release = release_of(before, max(late.every, 1))
         return self._keep(side, Joined(record, record.ts, release, True))
 
-    def due(self, progress: Progress) -> list[Pair]:
+    def _due(self) -> list[Pair]:
         """The rows whose instant progress has reached, by instant and positions."""
         if self._spec.clock != "progress":
             return []
-        at = self._progress(progress)
+        at = self._reached()
         if self._spec.session_gap is not None:
             rows = list(self._in_sessions(at, self._spec.session_gap))
             return [due.row for due in sorted(rows, key=lambda due: due.order)]
         rows = []
-        for side in _SIDES:
+        for side in SIDES:
             for joined in self._undelivered(side):
                 if joined.instant <= at:
                     self._deliver(side, joined)
@@ -93,7 +97,7 @@ class JoinBody:
 
     def _in_sessions(self, at: Progress, gap: int) -> Iterator[DueRow]:
         """The pairs that records delivered until now connect, instant by instant."""
-        waiting = [(side, one) for side in _SIDES for one in self._undelivered(side)]
+        waiting = [(side, one) for side in SIDES for one in self._undelivered(side)]
         due = [(side, one) for side, one in waiting if one.instant <= at]
         for instant in sorted({one.instant for _, one in due}):
             joining: dict[str, list[Joined]] = {}
@@ -102,20 +106,24 @@ class JoinBody:
                 if one.record.key is not None:
                     joining.setdefault(one.record.key, []).append(one)
             for key, fresh in joining.items():
-                for one, other in connected(self._delivered_of(key), fresh, gap):
-                    pair = (one, other) if self._is_left(one) else (other, one)
-                    both = pair[0].record, pair[1].record
-                    if self._is_left(one) != self._is_left(other) and self._fulfils("left", *both):
-                        yield DueRow(instant, "pair", *pair)
+                delivered = self._delivered_of(key)
+                left = {id(one) for side, one in [*delivered, *now] if side == "left"}
+                for pair in connected([one for _, one in delivered], fresh, gap):
+                    one, other = pair if id(pair[0]) in left else pair[::-1]
+                    if id(one) not in left or id(other) in left:
+                        continue
+                    if self._fulfils("left", one.record, other.record):
+                        yield DueRow(instant, "pair", one, other)
             for side, one in now:
                 self._deliver(side, one)
 
-    def _delivered_of(self, key: str) -> list[Joined]:
-        found = [one for side in _SIDES for _, one in self.messages[side].candidates(0, 0, key)]
-        return [one for one in found if one.delivered]
-
-    def _is_left(self, joined: Joined) -> bool:
-        return self._side_of[joined.record.lane] == "left"
+    def _delivered_of(self, key: str) -> list[tuple[Side, Joined]]:
+        return [
+            (side, one)
+            for side in SIDES
+            for _, one in self.messages[side].candidates(0, 0, key)
+            if one.delivered
+        ]
 
     def _paired(self, side: Side, joined: Joined, other: Joined) -> Iterator[DueRow]:
         """A pair, and what it takes back of rows in earlier calls."""
@@ -136,16 +144,16 @@ class JoinBody:
         if joined.paired is not None:
             yield DueRow(joined.paired, "retracts", left, right)
 
-    def tick(self, wall: int, progress: Progress) -> list[Pair]:
+    def _ticked(self, now_us: int) -> list[Pair]:
         """Deliver what the wall clock asks for: the left side, then the right one."""
         if self._spec.clock != "wall":
             return []
         rows = []
-        for side in _SIDES:
+        for side in SIDES:
             own = self._spec.side(side)
             due = {
-                False: self._ticks.due(f"{side}/ontime", wall, own.ontime, own.origin),
-                True: self._ticks.due(f"{side}/late", wall, own.late, own.origin),
+                False: self._ticks.due(f"{side}/ontime", now_us, own.ontime, own.origin),
+                True: self._ticks.due(f"{side}/late", now_us, own.late, own.origin),
             }
             for joined in self._undelivered(side):
                 if due[joined.late]:
@@ -155,13 +163,13 @@ class JoinBody:
                         rows.append(Pair(left.record, right.record))
         return rows
 
-    def purge(self, progress: Progress) -> None:
+    def purge(self) -> None:
         """Forget delivered records that no record to come can match."""
         if self._spec.session_gap is not None:
-            self._purge_sessions(progress, self._spec.session_gap)
+            self._purge_sessions(self._spec.session_gap)
             return
         expected = self._alone.messages()
-        for side in _SIDES:
+        for side in SIDES:
             reach = self._spec.reach(side)
             if reach is None:
                 continue
@@ -169,47 +177,50 @@ class JoinBody:
             for name, joined in self.messages[side].all():
                 if name in expected or not joined.delivered:
                     continue
-                if not self._is_past(side, joined.at, reach, progress):
+                if not self._is_past(side, joined.at, reach):
                     continue
                 if not any(self._within(side, joined.at, other.at) for other in undelivered):
                     self.messages[side].delete(name)
 
-    def _purge_sessions(self, progress: Progress, gap: int) -> None:
+    def _purge_sessions(self, gap: int) -> None:
         """Forget sessions, waiting records and all, that no record to come can reach."""
         retention = self._spec.retention.time
         if retention is None:
             return
         by_key: dict[str | None, list[Joined]] = {}
-        for side in _SIDES:
+        side_of: dict[int, Side] = {}
+        for side in SIDES:
             for _, one in self.messages[side].all():
                 by_key.setdefault(one.record.key, []).append(one)
+                side_of[id(one)] = side
         for records in by_key.values():
             for session in chains(records, gap):
-                past = session[-1].at + gap + retention <= progress
+                past = session[-1].at + gap + retention <= self._progress
                 if past and all(one.delivered for one in session):
                     for one in session:
-                        side = self._side_of[one.record.lane]
+                        side = side_of[id(one)]
                         self.messages[side].delete(self._name(side, one))
 
     def entries(self) -> int:
         """How many records are stored."""
-        return sum(1 for side in _SIDES for _ in self.messages[side].all())
+        return sum(1 for side in SIDES for _ in self.messages[side].all())
 
     def held_back(self) -> int:
         """How many records are not delivered yet."""
-        return sum(1 for side in _SIDES for _ in self._undelivered(side))
+        return sum(1 for side in SIDES for _ in self._undelivered(side))
 
-    def _is_past(self, side: Side, at: int, reach: int, progress: Progress) -> bool:
+    def _is_past(self, side: Side, at: int, reach: int) -> bool:
         if self._spec.axis == "rows":
             # The row of the same number must have come, whatever the window.
             return self._rows(_OTHER[side]) > at + max(reach, 0)
         retention = self._spec.retention.time
-        return retention is not None and at + reach + retention < progress
+        return retention is not None and at + reach + retention < self._progress
 
-    def _progress(self, progress: Progress) -> Progress:
-        if self._spec.axis == "ts" or progress == math.inf:
-            return progress
-        return min(map(self._rows, _SIDES))
+    def _reached(self) -> Progress:
+        """How far the axis has got."""
+        if self._spec.axis == "ts" or self._progress == math.inf:
+            return self._progress
+        return min(map(self._rows, SIDES))
 
     def _rows(self, side: Side) -> int:
         data = self._state.get(f"rows/{side}")
@@ -290,49 +301,3 @@ class JoinBody:
 def _undelivered_name(side: Side, joined: Joined) -> str:
     place = keys.i64(joined.at) + keys.place(joined.record.lane, joined.record.offset)
     return f"undelivered/{side}/{place.hex()}"
-
-
-class WindowJoin(Operator[Pair, JoinBody]):
-    """Joins two streams; with `clock: progress` the sequence of pairs is a function of the log.
-
-    Args:
-        spec: what is joined.
-        consumer: takes a pair, or refuses it by returning False; None: pairs wait for `get_result`.
-        store: holds the checkpoint; by default a new one in memory.
-    """
-
-    def __init__(
-        self,
-        spec: JoinSpec,
-        consumer: Callable[[Pair], bool] | None = None,
-        store: StateStore | None = None,
-    ) -> None:
-        self._by_offset = spec.axis == "rows"
-        super().__init__(spec, lambda state: JoinBody(spec, state), consumer, store)
-
-    def get_messages(
-        self,
-        start: Progress = -math.inf,
-        end: Progress = math.inf,
-        key: str | AnyKey | None = ANY,
-        side: Side | None = None,
-    ) -> list[Record]:
-        """The stored records of a side, or both, with a time – or offset – in [start, end)."""
-        sides = _SIDES if side is None else (side,)
-        found = chain.from_iterable(self._body.messages[one].all() for one in sides)
-        return [
-            joined.record
-            for _, joined in found
-            if start <= (joined.record.offset if self._by_offset else joined.record.ts) < end
-            and key in (ANY, joined.record.key)
-        ]
-
-    @property
-    def message_layout(self) -> keys.Layout:
-        """The layout of the message keys that the planner has chosen."""
-        return self._body.layout
-
-    @property
-    def held_back(self) -> int:
-        """How many accepted records are not delivered yet."""
-        return self._body.held_back()

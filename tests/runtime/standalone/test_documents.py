@@ -4,9 +4,9 @@ import doctest
 import re
 from pathlib import Path
 
-from windowing.operators import aggregator
+from windowing.runtime.standalone import aggregator
 
-README = Path(__file__).parents[2] / "windowing" / "README.md"
+README = Path(__file__).parents[3] / "windowing" / "README.md"
 
 
 def test_the_examples_of_the_readme_run() -> None:

@@ -1,46 +1,23 @@
-"""What an operator's shell asks of its inside, and what all insides of aggregators share."""
+"""What windows and sessions have in common: axis, rows, messages, the early policy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
 
+from windowing.engine.rows.flows import keys
+from windowing.engine.rows.flows.axis import Axis, axis_of, message_place
+from windowing.engine.rows.flows.emission import Emission
+from windowing.engine.rows.flows.message_store import MessageStore
+from windowing.engine.rows.flows.ticks import Ticks
 from windowing.engine.state import StateStore
 from windowing.model.operator import AggregatorSpec, EarlyTicks
-from windowing.model.operator_rows import Place, Progress, Record
-from windowing.operators import keys
-from windowing.operators.axis import Axis, axis_of, message_place
-from windowing.operators.emission import Emission
-from windowing.operators.errors import NoMessageStore
-from windowing.operators.message_store import MessageStore
-from windowing.operators.ticks import Ticks
-
-R_co = TypeVar("R_co", covariant=True)
+from windowing.model.record import Place, Record
 
 _MESSAGES = "message/"
 
 
-class Body(Protocol[R_co]):
-    """The semantics of one kind of operator; it keeps everything in the store that it was given."""
-
-    def take(self, record: Record, before: Progress) -> bool:
-        """Take a record, given how far its lane was before it; False: nothing takes it."""
-
-    def due(self, progress: Progress) -> Sequence[R_co]:
-        """The rows whose instant progress has reached, in their order."""
-
-    def tick(self, wall: int, progress: Progress) -> Sequence[R_co]:
-        """The rows that policies of the wall clock ask for."""
-
-    def purge(self, progress: Progress) -> None:
-        """Forget what no later row can need."""
-
-    def entries(self) -> int:
-        """How many windows, messages and waiting records are stored."""
-
-
 class AggregatorParts:
-    """What windows and sessions have in common: axis, rows, messages, the early policy.
+    """What the operators of windows and of sessions are made of.
 
     Args:
         spec: of the aggregator.
@@ -85,14 +62,8 @@ class AggregatorParts:
         return early.records
 
     def messages(self) -> list[Record]:
-        """All stored records in the order of their keys.
-
-        Raises:
-            NoMessageStore: the aggregate keeps none.
-        """
-        if self._messages is None:
-            raise NoMessageStore(self.spec.aggregate)
-        return [record for _, record in self._messages.all()]
+        """All stored records in the order of their keys; none of an aggregate that keeps none."""
+        return [] if self._messages is None else [record for _, record in self._messages.all()]
 
     @property
     def in_offsets(self) -> bool:

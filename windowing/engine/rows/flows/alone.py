@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from windowing.engine.rows.flows import keys
 from windowing.engine.state import StateStore
-from windowing.model.operator import Side
-from windowing.model.operator_rows import Place, Progress
-from windowing.operators import keys
+from windowing.model.join import Side
+from windowing.model.record import Place, Progress
 
 _PREFIX = "alone/"
 # Behind every hexadecimal digit.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
+from windowing.engine.rows.flows.sessions import SessionOperator
+from windowing.engine.rows.flows.windows import WindowOperator
 from windowing.engine.state import StateStore
 from windowing.model.operator import AggregatorSpec, RowSessions, TimeSessions
-from windowing.model.operator_rows import Progress, Record, WindowRow, WindowView
-from windowing.operators.sessions import SessionsBody
-from windowing.operators.shell import Operator
-from windowing.operators.windows import WindowsBody
+from windowing.model.record import Progress, Record, WindowRow, WindowView
+from windowing.runtime.standalone.errors import NoMessageStore
+from windowing.runtime.standalone.shell import StandaloneOperator
 
 
 class AnyKey:
@@ -20,7 +22,7 @@ class AnyKey:
 ANY = AnyKey()
 
 
-class WindowedAggregator(Operator[WindowRow, WindowsBody | SessionsBody]):
+class WindowedAggregator(StandaloneOperator[WindowRow, WindowOperator | SessionOperator]):
     """Aggregates per window and key; its full and late rows are a function of the log.
 
     Args:
@@ -47,9 +49,10 @@ class WindowedAggregator(Operator[WindowRow, WindowsBody | SessionsBody]):
         consumer: Callable[[WindowRow], bool] | None = None,
         store: StateStore | None = None,
     ) -> None:
+        self._without_messages = None if spec.holistic else spec.aggregate
         self._by_session = isinstance(spec.windows, TimeSessions | RowSessions)
-        kind = SessionsBody if self._by_session else WindowsBody
-        super().__init__(spec, lambda state: kind(spec, state), consumer, store)
+        kind = SessionOperator if self._by_session else WindowOperator
+        super().__init__(spec, partial(kind, spec), consumer, store)
 
     def get_windows(
         self,
@@ -58,10 +61,10 @@ class WindowedAggregator(Operator[WindowRow, WindowsBody | SessionsBody]):
         key: str | AnyKey | None = ANY,
     ) -> list[WindowView]:
         """The stored windows that overlap [start, end), by start and key; sessions by key first."""
-        emission, pending = self._body.parts.emission, not self._by_session
+        emission, pending = self._operator.parts.emission, not self._by_session
         return [
             emission.view(held, pending=pending)
-            for held in self._body.store.scan()
+            for held in self._operator.store.scan()
             if held.start < end and start < held.end and key in (ANY, held.key)
         ]
 
@@ -76,15 +79,12 @@ class WindowedAggregator(Operator[WindowRow, WindowsBody | SessionsBody]):
         Raises:
             NoMessageStore: the aggregate keeps none.
         """
-        by_offset = self._body.parts.in_offsets
+        if self._without_messages is not None:
+            raise NoMessageStore(self._without_messages)
+        by_offset = self._operator.parts.in_offsets
         return [
             record
-            for record in self._body.parts.messages()
+            for record in self._operator.parts.messages()
             if start <= (record.offset if by_offset else record.ts) < end
             and key in (ANY, record.key)
         ]
-
-    @property
-    def held_back(self) -> int:
-        """How many accepted records have not entered a result, once for every window."""
-        return self._body.held_back()

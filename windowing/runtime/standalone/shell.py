@@ -1,4 +1,4 @@
-"""What every operator does around its semantics: calls, replays, back-pressure, checkpoints.
+"""What a program calls around a row operator: calls, replays, back-pressure, checkpoints.
 
 One call is one micro-batch. Its rows are sent one by one; a consumer that refuses one disables
 input until a later `timeout` has sent the rest. When everything is sent, what no row can need is
@@ -10,20 +10,20 @@ Source: SAMZA-552, "Operator APIs" and "Checkpoint"; one atomic checkpoint per c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from windowing.engine.rows.flows.operator import Arrival, FlowOperator
 from windowing.engine.state import MemoryStore, StateStore
 from windowing.model.operator import AggregatorSpec, JoinSpec
-from windowing.model.operator_rows import Bound, Progress, Reason, Record, Refusal
-from windowing.operators.body import Body
-from windowing.operators.draft import Draft
-from windowing.operators.errors import SelectorDisabled, StoreFull
-from windowing.operators.lanes import Lanes
+from windowing.model.record import Bound, Progress, Reason, Record, Refusal
+from windowing.runtime.standalone.draft import Draft
+from windowing.runtime.standalone.errors import SelectorDisabled, StoreFull
+from windowing.runtime.standalone.lanes import Lanes
 
 R = TypeVar("R")
-B = TypeVar("B", bound="Body[Any]")
+Op = TypeVar("Op", bound=FlowOperator[Any])
 
 
 @dataclass
@@ -56,28 +56,31 @@ class OperatorSnapshot(Generic[R]):
     enabled: bool
 
 
-class Operator(Generic[R, B]):
-    """The shell of an operator; `WindowedAggregator` and `WindowJoin` fill it.
+class StandaloneOperator(Generic[R, Op]):
+    """The shell of a row operator; `WindowedAggregator` and `WindowJoin` fill it.
 
     Args:
         spec: what all operators have.
-        body: makes the semantics over a store.
+        make: makes the row operator from a store, what gets its rows, and the stream's progress.
         consumer: takes a row, or refuses it by returning False; None: standalone.
         store: holds the checkpoint; an operator over the store of another one continues it.
+        ports: the input port of each lane, if not 0.
     """
 
     def __init__(
         self,
         spec: AggregatorSpec | JoinSpec,
-        body: Callable[[StateStore], B],
+        make: Callable[[StateStore, Callable[[R], object], Progress], Op],
         consumer: Callable[[R], bool] | None,
         store: StateStore | None,
+        ports: Mapping[str, int] | None = None,
     ) -> None:
-        self._spec, self._make, self._consumer = spec, body, consumer
+        self._spec, self._make, self._consumer = spec, make, consumer
+        self._ports = ports or {}
         self._draft = Draft(MemoryStore() if store is None else store)
         self._lanes = Lanes(spec.lanes, spec.slack, self._draft)
-        self._body = body(self._draft)
         self._unsent: list[R] = []
+        self._operator = self._made()
         self._enabled = True
 
     @property
@@ -89,6 +92,11 @@ class Operator(Generic[R, B]):
     def lanes(self) -> dict[str, tuple[int, Progress]]:
         """Per lane, the next offset and its progress."""
         return {name: (lane.next, lane.progress) for name, lane in self._lanes.by_name.items()}
+
+    @property
+    def held_back(self) -> int:
+        """How many accepted records no row shows yet, once for every window."""
+        return self._operator.held_back()
 
     @property
     def enabled(self) -> bool:
@@ -114,11 +122,11 @@ class Operator(Generic[R, B]):
         limit = self._spec.retention.max_entries
         # Control records alone are always taken: they are what makes room.
         if limit is not None and any(isinstance(record, Record) for record in records):
-            entries = self._body.entries()
+            entries = self._operator.entries()
             if entries > limit:
                 self._resume(before)
                 raise StoreFull(entries, limit)
-        self._unsent += self._body.due(self.progress)
+        self._operator.punctuate(self.progress)
         self._evaluate(wall)
         return report
 
@@ -164,12 +172,15 @@ class Operator(Generic[R, B]):
             if self._lanes.is_replay(record):
                 report.replayed += 1
                 continue
-            before = self._lanes.by_name[record.lane].progress
-            if isinstance(record, Record) and not self._body.take(record, before):
+            if isinstance(record, Record) and not self._insert(record):
                 self._refuse(record, report)
             self._lanes.move(record)
         self._lanes.save()
         return report
+
+    def _insert(self, record: Record) -> bool:
+        arrival = Arrival(record, self._lanes.by_name[record.lane].progress)
+        return self._operator.insert(arrival, self._ports.get(record.lane, 0))
 
     def _refuse(self, record: Record, report: CallReport) -> None:
         policy = self._spec.late.policy
@@ -181,7 +192,7 @@ class Operator(Generic[R, B]):
             report.dead.append(Refusal(record.lane, record.offset, reason))
 
     def _evaluate(self, wall: int) -> None:
-        self._unsent += self._body.tick(wall, self.progress)
+        self._operator.tick(wall)
         if self._consumer is not None:
             self._send()
 
@@ -196,10 +207,16 @@ class Operator(Generic[R, B]):
         self._checkpoint()
 
     def _checkpoint(self) -> None:
-        self._body.purge(self.progress)
+        self._operator.purge()
         self._draft.commit()
 
     def _resume(self, changes: dict[str, bytes | None]) -> None:
         self._draft.resume(changes)
         self._lanes.load()
-        self._body = self._make(self._draft)
+        self._operator = self._made()
+
+    def _made(self) -> Op:
+        return self._make(self._draft, self._take, self._lanes.progress)
+
+    def _take(self, row: R) -> None:
+        self._unsent.append(row)

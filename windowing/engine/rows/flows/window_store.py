@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from windowing.engine.rows.flows import keys
+from windowing.engine.rows.flows.partial import Partial
 from windowing.engine.state import StateStore
-from windowing.model.operator_rows import WindowRow
-from windowing.operators import keys
-from windowing.operators.partial import Partial
+from windowing.model.record import WindowRow
 
 _PREFIX = "window/"
 

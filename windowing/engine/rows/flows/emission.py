@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from windowing.engine.rows.flows.partial import FOLDS, Partial
+from windowing.engine.rows.flows.window_store import Held
 from windowing.model.operator import AggregatorSpec
-from windowing.model.operator_rows import Place, Value, WindowRow, WindowView, lane_order
-from windowing.operators.partial import FOLDS, Partial
-from windowing.operators.window_store import Held
+from windowing.model.record import Place, Value, WindowRow, WindowView, lane_order
 
 
 class Emission:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from windowing.model.operator import AggregateName
-from windowing.model.operator_rows import Place, Value
+from windowing.model.record import Place, Value
 
 State = Any
 """Of one aggregate, as msgpack has it: None, an integer, text, or a list of these."""

@@ -7,17 +7,18 @@ progress instead of the wall clock, are ours (ADR 1 and 2).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from windowing.engine.rows.flows import keys
+from windowing.engine.rows.flows.axis import Positioned
+from windowing.engine.rows.flows.due import Due, DueIndex
+from windowing.engine.rows.flows.operator import Arrival, FlowOperator
+from windowing.engine.rows.flows.partial import FOLDS, Partial, lift, merge, places_of
+from windowing.engine.rows.flows.parts import AggregatorParts
+from windowing.engine.rows.flows.window_store import UNTIL_TICK, Held, WindowStore
 from windowing.engine.state import StateStore
 from windowing.model.operator import AggregatorSpec, RowWindows, TimeWindows
-from windowing.model.operator_rows import Place, Progress, Record, WindowRow, place_of
-from windowing.operators import keys
-from windowing.operators.axis import Positioned
-from windowing.operators.body import AggregatorParts
-from windowing.operators.due import Due, DueIndex
-from windowing.operators.partial import FOLDS, Partial, lift, merge, places_of
-from windowing.operators.window_store import UNTIL_TICK, Held, WindowStore
+from windowing.model.record import Place, Progress, WindowRow, place_of
 
 
 def starts_of(windows: TimeWindows | RowWindows, at: int) -> range:
@@ -36,37 +37,45 @@ def release_of(before: Progress, every: int) -> int:
     return (int(before) // every + 1) * every
 
 
-class WindowsBody:
+class WindowOperator(FlowOperator[WindowRow]):
     """Windows per key.
 
     Args:
         spec: of the aggregator.
-        store: where everything is kept.
+        store, send, progress: as of `FlowOperator`.
     """
 
-    def __init__(self, spec: AggregatorSpec, store: StateStore) -> None:
+    def __init__(
+        self,
+        spec: AggregatorSpec,
+        store: StateStore,
+        send: Callable[[WindowRow], object],
+        progress: Progress = -math.inf,
+    ) -> None:
+        super().__init__(store, send, progress)
         assert isinstance(spec.windows, TimeWindows | RowWindows)  # noqa: S101 - sessions differ
         self._windows: TimeWindows | RowWindows = spec.windows
         self.parts = AggregatorParts(spec, store)
         self._late, self._fold = spec.late, FOLDS[spec.aggregate]
         self._retention = spec.retention.length(spec.windows.step)
         self.store = WindowStore(store, keys.window_start)
-        self._due = DueIndex(store)
+        self._due_rows = DueIndex(store)
 
-    def take(self, record: Record, before: Progress) -> bool:
+    def insert(self, row: Arrival, port: int = 0) -> bool:
         """Put a record into the windows that take it; a gap between windows refuses nothing."""
-        found = self.parts.axis.arrive(record, before)
+        record = row.record
+        found = self.parts.axis.arrive(record, row.before)
         if found is True:
             # It has no number yet, but it is there: as a message it stands by its time.
             self.parts.keep(record, place_of(record.ts, record.lane, record.offset))
         return found if isinstance(found, bool) else self._enter(found)
 
-    def due(self, progress: Progress) -> list[WindowRow]:
+    def _due(self) -> list[WindowRow]:
         """Number what can be numbered; then the rows that progress has reached."""
-        for positioned in self.parts.axis.released(progress):
+        for positioned in self.parts.axis.released(self._progress):
             self._enter(positioned)
         rows: list[WindowRow] = []
-        for due in self._due.pop(self.parts.axis.progress(progress)):
+        for due in self._due_rows.pop(self.parts.axis.progress(self._progress)):
             held = self._get(due.start, due.key)
             if due.late:
                 self._admit(held, held.waiting.pop(due.instant))
@@ -76,18 +85,18 @@ class WindowsBody:
             self.store.put(held)
         return rows
 
-    def tick(self, wall: int, progress: Progress) -> list[WindowRow]:
+    def _ticked(self, now_us: int) -> list[WindowRow]:
         """Late rows by the wall clock, then early ones, each by start, end and key."""
-        at, late = self.parts.axis.progress(progress), self._late
+        at, late = self.parts.axis.progress(self._progress), self._late
         rows: list[WindowRow] = []
         by_wall = late.policy == "update" and late.clock == "wall"
-        if by_wall and self.parts.ticks.due("late", wall, late.every, late.origin):
+        if by_wall and self.parts.ticks.due("late", now_us, late.every, late.origin):
             for held in self.store.scan():
                 if held.waiting and held.end <= at:
                     self._admit(held, held.waiting.pop(UNTIL_TICK))
                     rows += self.parts.emission.late(held)
                     self.store.put(held)
-        wanted = self.parts.early_due(wall)
+        wanted = self.parts.early_due(now_us)
         if wanted is not None:
             for held in self.store.scan():
                 if held.news >= wanted and held.end > at:
@@ -95,11 +104,11 @@ class WindowsBody:
                     self.store.put(held)
         return rows
 
-    def purge(self, progress: Progress) -> None:
+    def purge(self) -> None:
         """Forget windows past their retention for which no late record waits."""
         if self._retention is None:
             return
-        at = self.parts.axis.progress(progress)
+        at = self.parts.axis.progress(self._progress)
         for held in self.store.scan():
             if held.end + self._retention > at:
                 break
@@ -128,7 +137,7 @@ class WindowsBody:
                 held = self.store.get(start, group) or Held(start, end, group)
                 self._admit(held, partial)
                 held.news += 1
-                self._due.add(Due(end, False, start, end, group))
+                self._due_rows.add(Due(end, False, start, end, group))
             elif self._accepts_late(before, end):
                 held = self.store.get(start, group) or Held(start, end, group)
                 self._wait(held, partial, before)
@@ -150,7 +159,7 @@ class WindowsBody:
         release = UNTIL_TICK
         if self._late.clock == "progress":
             release = release_of(before, self._late.every)
-            self._due.add(Due(release, True, held.start, held.end, held.key))
+            self._due_rows.add(Due(release, True, held.start, held.end, held.key))
         known = held.waiting.get(release, Partial())
         held.waiting[release] = merge(self._fold, known, partial)
 

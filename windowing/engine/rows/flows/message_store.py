@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from windowing.engine.rows.flows import keys
 from windowing.engine.state import StateStore
-from windowing.operators import keys
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from windowing.model.operator_rows import lane_order
+from windowing.model.record import lane_order
 
 Layout = Literal[
     "offset", "eq_offset", "ts_offset", "eq_ts_offset", "ts_eq_offset", "session_ts_offset"

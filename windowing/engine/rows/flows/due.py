@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from windowing.engine.rows.flows import keys
 from windowing.engine.state import StateStore
-from windowing.model.operator_rows import Progress
-from windowing.operators import keys
+from windowing.model.record import Progress
 
 _PREFIX = "due/"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from windowing import AggregatorSpec, Bound, JoinSpec, Record, WindowedAggregator, WindowJoin
 from windowing.model.operator import LaneSpec
-from windowing.operators import CallReport
+from windowing.runtime.standalone import CallReport
 
 Entry = Record | Bound
 Operator = WindowedAggregator | WindowJoin
