@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from windowing import AggregatorSpec, JoinSpec, Record, TimeSessions, TimeWindows, count, time
+from windowing import JoinFlow, Late, Record, Session, Sliding, StreamFlow, count, time
 from windowing.engine.rows.flows.joins import JoinOperator
 from windowing.engine.rows.flows.operator import Arrival
 from windowing.engine.rows.flows.sessions import SessionOperator
@@ -20,8 +20,6 @@ from windowing.model.windows.policy import WindowClause
 
 Send = Callable[[Any], object]
 Call = tuple[str, Any, int]
-_LANES = [{"source": "s", "partition": 0}]
-_SIDES = [{"source": side, "partition": 0, "side": side} for side in ("left", "right")]
 
 
 def _flow(offset: int, ts: int, key: str = "a", port: int = 0, before: int = 0) -> Call:
@@ -29,18 +27,14 @@ def _flow(offset: int, ts: int, key: str = "a", port: int = 0, before: int = 0) 
     return "insert", Arrival(Record(lane, offset, ts, key, offset), before), port
 
 
-def _aggregator(windows: Any) -> AggregatorSpec:
-    return AggregatorSpec.model_validate(
-        {"lanes": _LANES, "windows": windows, "aggregate": "collect", "late": {"every": 10}}
+def _stream(window: Any) -> StreamFlow:
+    late = Late(policy="update", every=10)
+    return StreamFlow(
+        window=window, group_by=("key",), aggregates={"all": "collect(value)"}, late=late
     )
 
 
-def _join() -> JoinSpec:
-    near = {"window": 5}
-    return JoinSpec.model_validate(
-        {"lanes": _SIDES, "axis": "ts", "left": near, "right": near, "kind": "full"}
-    )
-
+_JOIN = JoinFlow(left=5, right=5, on={"key": "key"}, kind="full")
 
 _OF_A_STREAM: list[Call] = [
     *(_flow(0, 3), _flow(1, 12), ("punctuate", 10, 0), _flow(2, 4, before=10), _flow(3, 17, "b")),
@@ -56,14 +50,16 @@ _TUPLES: list[Call] = [
 ]
 _OPERATORS: dict[str, tuple[Callable[[Send], Any], Sequence[Call]]] = {
     "windows": (
-        lambda send: WindowOperator(_aggregator(TimeWindows(size=10, step=5)), MemoryStore(), send),
+        lambda send: WindowOperator(
+            _stream(Sliding(10, 5, "ts", align="start")), MemoryStore(), send
+        ),
         _OF_A_STREAM,
     ),
     "sessions": (
-        lambda send: SessionOperator(_aggregator(TimeSessions(gap=6)), MemoryStore(), send),
+        lambda send: SessionOperator(_stream(Session(6, "ts")), MemoryStore(), send),
         _OF_A_STREAM,
     ),
-    "joins": (lambda send: JoinOperator(_join(), MemoryStore(), send), _OF_TWO),
+    "joins": (lambda send: JoinOperator(_JOIN, MemoryStore(), send), _OF_TWO),
     "Aggregate": (
         lambda send: Aggregate(
             WindowClause("tumbling", count(2)), {"most": Output("Max", ("v",))}, send

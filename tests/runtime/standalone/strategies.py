@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
 
-from windowing import AggregatorSpec, Bound, JoinSpec, Record, WindowedAggregator, WindowJoin
-from windowing.model.operator import LaneSpec
+from windowing import (
+    Bound,
+    Deliveries,
+    JoinFlow,
+    KeyOrder,
+    LaneStart,
+    Late,
+    Punctuation,
+    Record,
+    Retention,
+    RowWindow,
+    Session,
+    Slack,
+    Sliding,
+    StreamFlow,
+    WindowedAggregator,
+    WindowJoin,
+)
+from windowing.model.join import parse_comparison
+from windowing.model.windows.window import ROW_NUM, Window
 from windowing.runtime.standalone import CallReport
 
 Entry = Record | Bound
@@ -24,24 +42,27 @@ KINDS = ("time", "session", "rows", "ranked", "row_session")
 class Case:
     """An operator and a log: its lanes, each in offset order."""
 
-    spec: AggregatorSpec | JoinSpec
+    flow: StreamFlow | JoinFlow
+    starts: tuple[LaneStart, ...]
+    disorder: Slack | Punctuation
     lanes: list[list[Entry]]
+    options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def log(self) -> list[Entry]:
         return [entry for lane in self.lanes for entry in lane]
 
+    @property
+    def past_end(self) -> bool:
+        return bool(self.options.get("past_end"))
+
 
 _aggregates = st.sampled_from(["count", "sum", "min", "max", "first", "last", "collect", "median"])
 _accumulation = st.sampled_from(["accumulating", "discarding", "retracting"])
-_lates = st.sampled_from(
-    [
-        *({"policy": "update", "every": every} for every in (1, 2, 5, 5, 10, 12)),
-        {"policy": "drop"},
-        {"policy": "dead_letter"},
-    ]
-)
-_slacks = st.sampled_from([0, 3, None])
+_refusing = st.sampled_from([Late(policy="drop"), Late(policy="dead_letter")])
+_updating = st.sampled_from([1, 2, 5, 5, 10, 12]).map(lambda n: Late(policy="update", every=n))
+_lates = st.one_of(_updating, _updating, _updating, _refusing)
+_disorders = st.sampled_from([Slack(0), Slack(3), Punctuation()])
 
 
 _steps = st.tuples(
@@ -53,74 +74,78 @@ _steps = st.tuples(
 
 
 @st.composite
-def _lanes(draw: st.DrawFn, specs: Sequence[LaneSpec]) -> list[list[Entry]]:
+def _lanes(draw: st.DrawFn, starts: Sequence[LaneStart]) -> list[list[Entry]]:
     """Lanes whose times climb with set-backs, with bounds between and most often an end."""
     lanes = []
-    for spec in specs:
+    for lane in starts:
         now = draw(st.integers(-6, 6))
         entries: list[Entry] = []
         steps = draw(st.lists(_steps, min_size=3, max_size=14))
-        for offset, (climb, back, key, value) in enumerate(steps, start=spec.start_offset):
+        for offset, (climb, back, key, value) in enumerate(steps, start=lane.start_offset):
             now += climb
             if key == "bound":
-                entries.append(Bound(spec.name, offset, now))
+                entries.append(Bound(lane.name, offset, now))
             else:
-                entries.append(Record(spec.name, offset, now - back, key, value))
+                entries.append(Record(lane.name, offset, now - back, key, value))
         last = draw(st.sampled_from([math.inf, now + 30, now + 3, None]))
         if last is not None:
-            entries.append(Bound(spec.name, spec.start_offset + len(entries), last))
+            entries.append(Bound(lane.name, lane.start_offset + len(entries), last))
         lanes.append(entries)
     return lanes
 
 
 @st.composite
-def _lane_specs(draw: st.DrawFn, most: int, side: str | None = None) -> list[LaneSpec]:
+def _starts(draw: st.DrawFn, most: int, side: Any = None) -> list[LaneStart]:
     return [
-        LaneSpec(
+        LaneStart(
             source=side or draw(st.sampled_from("st")),
             partition=number,
             start_offset=draw(st.sampled_from([0, 7])),
-            side=side,  # type: ignore[arg-type]
+            side=side,
         )
         for number in range(draw(st.integers(1, most)))
     ]
 
 
+def _retention(draw: st.DrawFn, window: Window, *, timed: bool) -> int | None:
+    """A length, a number of windows, or the smaller of both."""
+    time = draw(st.integers(0, 15)) if draw(st.integers(0, 2)) == 2 else None
+    windows = draw(st.integers(0, 3)) if timed and draw(st.integers(0, 2)) == 2 else None
+    return Retention(time=time, windows=windows).length_us(window)
+
+
 @st.composite
 def aggregator_cases(draw: st.DrawFn, kinds: Sequence[str] = KINDS, **fixed: Any) -> Case:
     kind = draw(st.sampled_from(kinds))
-    lanes = draw(_lane_specs(1 if kind in ("rows", "row_session") else 2))
-    late = draw(_lates)
+    starts = draw(_starts(1 if kind in ("rows", "row_session") else 2))
+    late, options = draw(_lates), dict[str, Any]()
     size, step = draw(st.integers(1, 12)), draw(st.integers(1, 12))
-    retention: dict[str, int] = {}
-    if draw(st.integers(0, 2)) == 2:
-        retention["time"] = draw(st.integers(0, 15))
-    windows: dict[str, Any] = {"size": size, "step": step}
+    window: Window
     if kind == "time":
-        windows["origin"] = draw(st.integers(-5, 5))
-    elif kind in ("rows", "ranked"):
-        windows = {"size": size % 5 + 1, "step": step % 5 + 1, "order": "log"}
-        windows["full"] = draw(st.sampled_from(["closed", "past_end"]))
-        if kind == "ranked":
-            windows |= {"order": "event_time", "full": "closed"}
-            late = draw(st.sampled_from([{"policy": "drop"}, {"policy": "dead_letter"}]))
+        origin = draw(st.integers(-5, 5))
+        window = Sliding(size, step, "ts", origin=origin, align="start")
+    elif kind == "rows":
+        window = RowWindow(size % 5 + 1, step % 5 + 1, align="start")
+        options["past_end"] = draw(st.booleans())
+    elif kind == "ranked":
+        window = RowWindow(size % 5 + 1, step % 5 + 1, order="event_time", align="start")
+        late = draw(_refusing)
     elif kind == "session":
-        windows = {"gap": size, "gap_by_key": draw(st.sampled_from([{}, {"b": 3}]))}
+        window = Session(size, "ts", gaps=draw(st.sampled_from([(), (("b", 3),)])))
     else:
-        windows = {"foreign": size % 4 + 1}
-    if "session" not in kind and draw(st.integers(0, 2)) == 2:
-        retention["windows"] = draw(st.integers(0, 3))
-    spec = {
-        "lanes": lanes,
-        "slack": draw(_slacks),
+        window = Session(size % 4 + 2, ROW_NUM)
+    window = fixed.pop("window", window)
+    function = draw(_aggregates)
+    flow = {
+        "window": window,
+        "group_by": draw(st.sampled_from([(), ("key",)])),
+        "aggregates": {"value": function if function == "count" else f"{function}(value)"},
         "late": late,
-        "retention": retention,
-        "windows": windows,
-        "aggregate": draw(_aggregates),
-        "group": draw(st.booleans()),
+        "retention_us": _retention(draw, window, timed=kind == "time"),
         "accumulation": draw(_accumulation),
     }
-    return Case(AggregatorSpec.model_validate(spec | fixed), draw(_lanes(lanes)))
+    disorder = draw(_disorders)
+    return Case(StreamFlow(**flow | fixed), tuple(starts), disorder, draw(_lanes(starts)), options)
 
 
 _JOINS = ("inner", "left", "right", "full")
@@ -136,33 +161,34 @@ def _far_apart(left: Record, right: Record) -> bool:
     return abs(left.value - right.value) > 5 or left.ts == right.ts
 
 
+_compared = parse_comparison("left.value < right.value")
+
+
 @st.composite
-def join_cases(draw: st.DrawFn, **fixed: Any) -> Case:
+def join_cases(draw: st.DrawFn, *, by_clock: bool = False) -> Case:
     axis = draw(st.sampled_from(["ts", "ts", "rows"]))
     most = 1 if axis == "rows" else 2
-    lanes = [*draw(_lane_specs(most, "left")), *draw(_lane_specs(most, "right"))]
+    starts = [*draw(_starts(most, "left")), *draw(_starts(most, "right"))]
     window = st.one_of(st.none(), st.integers(0, 10))
-    kind = "inner" if fixed.get("clock") == "wall" else draw(st.sampled_from(_JOINS))
-    spec = {
-        "lanes": lanes,
-        "slack": draw(_slacks),
+    flow = {
         "late": draw(_lates),
-        "retention": {"time": draw(st.integers(0, 12))} if draw(st.booleans()) else {},
+        "retention_us": draw(st.one_of(st.none(), st.integers(0, 12))),
         "axis": axis,
-        "left": {"window": draw(window)},
-        "right": {"window": draw(window)},
-        "kind": kind,
-        "condition": draw(st.sampled_from([None, None, _below, _far_apart])),
-        **{
-            name: draw(st.booleans())
-            for name in ("equality", "time_range", "large_window", "keyed_store")
-        },
+        "left": draw(window),
+        "right": draw(window),
+        "kind": "inner" if by_clock else draw(st.sampled_from(_JOINS)),
+        "where": draw(st.sampled_from([(), (), (_compared,), _below, _far_apart])),
+        "on": draw(st.sampled_from([{}, {"key": "key"}])),
     }
-    if "clock" not in fixed and draw(st.integers(0, 3)) == 3:
-        nowhere = {"left": {"window": None}, "right": {"window": None}}
-        in_session = {"axis": "ts", "kind": "inner", "equality": True, **nowhere}
-        spec |= in_session | {"session_gap": draw(st.integers(1, 9))}
-    return Case(JoinSpec.model_validate(spec | fixed), draw(_lanes(lanes)))
+    if not by_clock and draw(st.integers(0, 3)) == 3:
+        nowhere = {"axis": "ts", "kind": "inner", "left": None, "right": None}
+        flow |= nowhere | {"on": {"key": "key"}, "session_gap": draw(st.integers(1, 9))}
+    hints = ("time_range", "large_window", "keyed_store")
+    options: dict[str, Any] = {"key_order": KeyOrder(*(draw(st.booleans()) for _ in hints))}
+    if by_clock:
+        options["by_clock"] = {"left": Deliveries(), "right": Deliveries()}
+    disorder = draw(_disorders)
+    return Case(JoinFlow(**flow), tuple(starts), disorder, draw(_lanes(starts)), options)
 
 
 @st.composite
@@ -172,13 +198,18 @@ def interleaved(draw: st.DrawFn, lanes: list[list[Entry]]) -> list[Entry]:
     return [next(rest[turn]) for turn in turns]
 
 
+def operator_of(case: Case, consumer: Callable[[Any], bool] | None = None) -> Operator:
+    """The operator of a case; without a consumer its rows wait."""
+    kind: Any = WindowedAggregator if isinstance(case.flow, StreamFlow) else WindowJoin
+    return kind(case.flow, case.starts, consumer, disorder=case.disorder, **case.options)
+
+
 class Feed:
     """Feeds one operator a log with replays, refusals and crashes, as `draw` has it."""
 
     def __init__(self, case: Case, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
         self._draw, self.rows, self._budget = draw, [], 10**9
-        kind = WindowedAggregator if isinstance(case.spec, AggregatorSpec) else WindowJoin
-        self.operator: Operator = kind(case.spec, self._consume)  # type: ignore[arg-type]
+        self.operator: Operator = operator_of(case, self._consume)
         self.dead: list[Any] = []
         self.dropped = 0
         self.wall = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,30 +16,40 @@ from tests.runtime.standalone.strategies import (
     aggregator_cases,
     interleaved,
     join_cases,
+    operator_of,
 )
 from windowing import (
-    AggregatorSpec,
     Bound,
-    LaneSpec,
+    Deliveries,
+    Early,
+    JoinFlow,
+    LaneStart,
+    Late,
+    Periods,
     Record,
-    TimeWindows,
+    RowWindow,
+    Session,
+    Slack,
+    Sliding,
+    StreamFlow,
     WindowedAggregator,
     WindowJoin,
 )
-from windowing.model.operator import JoinSpec, RowSessions, TimeSessions
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.window import Window
 from windowing.runtime.standalone.errors import CallRefused, RecordAfterEnd, StoreFull, UnknownLane
-from windowing.semantics.operators import join, sessions, windows
+from windowing.semantics import flows
 
 
 def defined(case: Case) -> tuple[list[Any], set[tuple[str, int]]]:
     """The rows in their order, and the refused records."""
-    if isinstance(case.spec, JoinSpec):
-        rows, _, refused = join.pairs_of(case.spec, case.log)
-        return list(rows), {(r.lane, r.offset) for r in refused}
-    by_session = isinstance(case.spec.windows, TimeSessions | RowSessions)
-    definition = sessions if by_session else windows
-    found, refused = definition.rows_of(case.spec, case.log)
-    return list(found), {(r.lane, r.offset) for r in refused}
+    log = (case.starts, case.disorder, case.log)
+    rows: list[Any]
+    if isinstance(case.flow, JoinFlow):
+        rows, _, refused = flows.pairs_of(case.flow, *log)
+    else:
+        rows, refused = flows.rows_of(case.flow, *log, past_end=case.past_end)
+    return rows, {(r.lane, r.offset) for r in refused}
 
 
 def once(rows: list[Any]) -> list[Any]:
@@ -69,7 +80,7 @@ def test_the_sequence_of_rows_is_the_defined_one_under_any_cut_and_interleaving(
     feed.run(data.draw(interleaved(case.lanes)), hostile=False)
     rows, refused = defined(case)
     assert feed.rows == rows
-    dropping = case.spec.late.policy == "drop"
+    dropping = case.flow.late.policy == "drop"
     assert (set() if dropping else refused) == set(feed.dead)
     assert feed.dropped == (len(refused) if dropping else 0)
     assert len(feed.dead) == len(set(feed.dead))
@@ -88,8 +99,10 @@ def test_replays_refusals_and_crashes_change_nothing(data: st.DataObject) -> Non
 
 @given(data=st.data())
 def test_final_rows_never_depend_on_early_ones(data: st.DataObject) -> None:
-    early = data.draw(st.sampled_from([{"every": 0}, {"every": 8}, {"records": 2}]))
-    case = data.draw(aggregator_cases(early=early, accumulation="accumulating"))
+    early = data.draw(st.sampled_from([{"every": "1 us"}, {"every": "8 us"}, {"records": 2}]))
+    case = data.draw(
+        aggregator_cases(early=Early.model_validate(early), accumulation="accumulating")
+    )
     feed = Feed(case, data.draw)
     feed.run(data.draw(interleaved(case.lanes)), hostile=False)
     assert [row for row in feed.rows if row.pane != "early"] == defined(case)[0]
@@ -98,130 +111,142 @@ def test_final_rows_never_depend_on_early_ones(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_final_content_never_depends_on_the_wall_clock(data: st.DataObject) -> None:
     """Late rows by the wall clock: the last row of a window shows what the last epoch shows."""
-    windows = {"size": 10, "step": data.draw(st.sampled_from([4, 10]))}
-    by_log = {"policy": "update", "every": 5}
+    window = Sliding(10, data.draw(st.sampled_from([4, 10])), "ts", align="start")
+    late = Late(policy="update", every=5)
     case = data.draw(
-        aggregator_cases(("time",), windows=windows, late=by_log, accumulation="accumulating")
+        aggregator_cases(("time",), window=window, late=late, accumulation="accumulating")
     )
     ended = [
-        [*lane, Bound(spec.name, spec.start_offset + len(lane), 10**6)]
-        for spec, lane in zip(case.spec.lanes, case.lanes, strict=True)
+        [*lane, Bound(start.name, start.start_offset + len(lane), 10**6)]
+        for start, lane in zip(case.starts, case.lanes, strict=True)
         if not any(isinstance(e, Bound) and e.bound == float("inf") for e in lane)
     ]
     if len(ended) < len(case.lanes):
         return
-    by_wall = {"policy": "update", "clock": "wall", "every": data.draw(st.sampled_from([0, 9]))}
-    spec = AggregatorSpec.model_validate({**case.spec.model_dump(), "late": by_wall})
-    feed = Feed(Case(spec, ended), data.draw)
+    case = replace(case, lanes=ended)
+    by_wall = {"late_by": Periods(data.draw(st.sampled_from([0, 9])))}
+    feed = Feed(replace(case, options=by_wall), data.draw)
     feed.run(data.draw(interleaved(ended)), hostile=False)
     for late_tick in (10**4, 10**5):
         feed.operator.timeout(late_tick)
-    expected = defined(Case(case.spec, ended))[0]
+    expected = defined(case)[0]
     last = {(r.start, r.key): (r.value, r.records, dict(r.offsets)) for r in expected}
     assert {(r.start, r.key): (r.value, r.records, dict(r.offsets)) for r in feed.rows} == last
 
 
 @given(data=st.data())
 def test_pairs_by_the_wall_clock_are_the_pairs_of_the_log(data: st.DataObject) -> None:
-    case = data.draw(join_cases(clock="wall"))
+    case = data.draw(join_cases(by_clock=True))
     feed = Feed(case, data.draw)
     feed.run(data.draw(interleaved(case.lanes)), hostile=False)
     feed.operator.timeout(10**6)
     feed.operator.timeout(10**7)
-    assert isinstance(case.spec, JoinSpec)
-    every_pair = join.pairs_of(case.spec, case.log)[1]
+    assert isinstance(case.flow, JoinFlow)
+    every_pair = flows.pairs_of(case.flow, case.starts, case.disorder, case.log)[1]
     assert len(feed.rows) == len(every_pair)
     assert all(pair in feed.rows for pair in every_pair)
 
 
 @pytest.mark.parametrize("accumulation", ["accumulating", "discarding", "retracting"])
 def test_merged_sessions_show_what_the_surviving_start_has_not_shown(accumulation: str) -> None:
-    spec = AggregatorSpec.model_validate(
-        {
-            "lanes": [{"source": "s", "partition": 0}],
-            "windows": {"gap": 10},
-            "aggregate": "collect",
-            "late": {"every": 10},
-            "accumulation": accumulation,
-        }
+    flow = StreamFlow(
+        window=Session(10, "ts"),
+        group_by=("key",),
+        aggregates={"value": "collect(value)"},
+        late=Late(policy="update", every=10),
+        accumulation=accumulation,
     )
     times = [0, 5, 18, 20, 41, 11]
     log: list[Entry] = [Record("s/0", n, ts, "a", ts) for n, ts in enumerate(times)]
-    case = Case(spec, [[*log, Bound("s/0", len(log), 60)]])
-    operator = WindowedAggregator(spec)
-    operator.add(case.log, wall=0)
-    rows = operator.get_result()
+    case = Case(flow, _ONE, Slack(0), [[*log, Bound("s/0", len(log), 60)]])
+    rows = _all_rows(case)
     assert rows == defined(case)[0]
     merged = [row.value for row in rows if row.pane == "late" and row.records]
     new = [11, 18, 20] if accumulation == "discarding" else [0, 5, 11, 18, 20]
     assert merged == [new]
 
 
-def _join(**fixed: Any) -> JoinSpec:
-    lanes = [{"source": side[0], "partition": 0, "side": side} for side in ("left", "right")]
-    windows = {"left": {"window": 5}, "right": {"window": 0}}
-    return JoinSpec.model_validate({"lanes": lanes, "axis": "ts", **windows, **fixed})
+_ONE = (LaneStart("s", 0),)
+_TWO = (LaneStart("l", 0, side="left"), LaneStart("r", 0, side="right"))
+
+
+def _all_rows(case: Case) -> list[Any]:
+    operator = operator_of(case)
+    operator.add(case.log, wall=0)
+    return list(operator.get_result())
 
 
 def test_a_late_partner_takes_back_that_a_record_was_alone() -> None:
     left, late = Record("l/0", 0, 10, "a", 1), Record("r/0", 1, 12, "a", 2)
-    case = Case(
-        _join(kind="left", late={"every": 10}),
-        [[left, Bound("l/0", 1, 99)], [Bound("r/0", 0, 16), late, Bound("r/0", 2, 99)]],
-    )
-    operator = WindowJoin(case.spec)  # type: ignore[arg-type]
-    operator.add(case.log, wall=0)
-    alone = (left, None)
-    rows = [(row.left, row.right, row.retracts) for row in operator.get_result()]
+    update = Late(policy="update", every=10)
+    flow = JoinFlow(left=5, right=0, on={"key": "key"}, kind="left", late=update)
+    log = [[left, Bound("l/0", 1, 99)], [Bound("r/0", 0, 16), late, Bound("r/0", 2, 99)]]
+    case = Case(flow, _TWO, Slack(0), log)
+    found, alone = _all_rows(case), (left, None)
+    rows = [(row.left, row.right, row.retracts) for row in found]
     assert rows == [(*alone, False), (*alone, True), (left, late, False)]
-    assert operator.get_result() == defined(case)[0]
+    assert found == defined(case)[0]
 
 
 def test_an_outer_join_by_the_wall_clock_is_refused() -> None:
-    with pytest.raises(ValueError, match="a full join needs clock: progress"):
-        _join(kind="full", clock="wall")
+    by_clock = {"left": Deliveries(), "right": Deliveries()}
+    with pytest.raises(ValueError, match="a full join goes by progress"):
+        WindowJoin(JoinFlow(left=5, right=0, kind="full"), _TWO, by_clock=by_clock)
 
 
 def test_a_session_join_connects_by_records_between() -> None:
     """3 and 15 are far apart until 9, which comes late, is released at 30."""
-    lanes = [{"source": side[0], "partition": 0, "side": side} for side in ("left", "right")]
-    nowhere = {"left": {"window": None}, "right": {"window": None}}
-    spec = {"lanes": lanes, "axis": "ts", **nowhere, "session_gap": 7, "late": {"every": 30}}
+    flow = JoinFlow(on={"key": "key"}, session_gap=7, late=Late(policy="update", every=30))
     log: list[list[Entry]] = [
         [Record("l/0", 0, 3, "a", 1), Record("l/0", 1, 15, "a", 2), Record("l/0", 2, 9, "a", 3)],
         [Record("r/0", 0, 4, "a", 4), Record("r/0", 1, 40, "b", 5)],
     ]
     log[0].append(Bound("l/0", 3, 40))
-    case = Case(JoinSpec.model_validate(spec), log)
-    operator = WindowJoin(case.spec)  # type: ignore[arg-type]
-    operator.add(case.log, wall=0)
-    assert [(row.left.value, row.right.value) for row in operator.get_result()] == [  # type: ignore[union-attr]
-        *((1, 4), (3, 4), (2, 4)),
-    ]
-    assert operator.get_result() == defined(case)[0]
+    case = Case(flow, _TWO, Slack(0), log)
+    rows = _all_rows(case)
+    assert [(row.left.value, row.right.value) for row in rows] == [(1, 4), (3, 4), (2, 4)]
+    assert rows == defined(case)[0]
 
 
 def test_a_session_join_needs_its_key_among_the_join_keys() -> None:
-    nowhere = {"left": {"window": None}, "right": {"window": None}}
     with pytest.raises(ValueError, match="needs the session key among its join keys"):
-        _join(session_gap=5, equality=False, **nowhere)
+        JoinFlow(session_gap=5)
 
 
-def _spec(**retention: int) -> AggregatorSpec:
-    return AggregatorSpec(
-        lanes=(LaneSpec(source="s", partition=0),),
-        windows=TimeWindows(size=10, step=10),
-        aggregate="collect",
-        retention=retention,  # type: ignore[arg-type]
+def _flow(window: Window | None = None, **more: Any) -> StreamFlow:
+    return StreamFlow(
+        window=window or Sliding(10, 10, "ts", align="start"),
+        group_by=("key",),
+        aggregates={"value": "collect(value)"},
+        **more,
     )
 
 
+@pytest.mark.parametrize(
+    ("flow", "options", "rule"),
+    [
+        (_flow(Sliding(10, 10, "ts")), {}, "with align: start"),
+        (_flow(RowWindow(2, 2, order="log")), {}, "with align: start"),
+        (_flow(Landmark(5, "ts")), {}, "no windows like these"),
+        (_flow(late=Late(mode="consistent")), {}, "each window by itself"),
+        (_flow(), {"past_end": True}, "past_end goes with"),
+        (_flow(), {"late_by": Periods(5)}, "late_by goes with"),
+        (_flow().model_copy(update={"group_by": ("carrier",)}), {}, "have a key alone"),
+    ],
+)
+def test_what_the_row_path_does_not_have_is_refused(
+    flow: StreamFlow, options: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(ValueError, match=rule):
+        WindowedAggregator(flow, _ONE, **options)
+
+
 def test_a_full_store_pushes_back_and_loses_nothing() -> None:
-    operator = WindowedAggregator(_spec(time=0, max_entries=3))
+    operator = WindowedAggregator(_flow(retention_us=0, entries_max=3), _ONE)
     first = [Record("s/0", offset, offset, "a", offset) for offset in range(2)]
     operator.add(first, wall=0)
     more = [Record("s/0", 2, 12, "a", 2)]
-    with pytest.raises(StoreFull, match="max_entries is 3"):
+    with pytest.raises(StoreFull, match="entries_max is 3"):
         operator.add([Record("s/0", 2, 3, "a", 2), Record("s/0", 3, 4, "a", 3)], wall=0)
     assert operator.lanes["s/0"][0] == 2
     operator.add([Bound("s/0", 2, 10)], wall=0)
@@ -241,7 +266,7 @@ def test_a_full_store_pushes_back_and_loses_nothing() -> None:
 def test_a_refused_call_changes_nothing(
     entries: list[Record | Bound], error: type[CallRefused]
 ) -> None:
-    operator = WindowedAggregator(_spec())
+    operator = WindowedAggregator(_flow(), _ONE)
     with pytest.raises(error):
         operator.add(entries, wall=0)
     assert operator.lanes["s/0"] == (0, float("-inf"))

@@ -71,13 +71,13 @@ class UnknownLane(CallRefused):
 
 
 class StoreFull(CallRefused):
-    """A call whose records would not fit the retention's limit."""
+    """A call whose records would not fit the flow's limit."""
 
     code = "store_full"
 
     def __init__(self, entries: int, limit: int) -> None:
         super().__init__(
-            f"the stores would hold {entries} entries, and retention.max_entries is {limit}: "
+            f"the stores would hold {entries} entries, and entries_max is {limit}: "
             "send bounds, so that windows close and are purged, or raise the limit"
         )
 

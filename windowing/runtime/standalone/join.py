@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.joins import SIDES, JoinOperator
 from windowing.engine.state import StateStore
+from windowing.model.flow import Deliveries, JoinFlow, KeyOrder, LaneStart
 from windowing.model.join import Side
-from windowing.model.operator import JoinSpec
+from windowing.model.progress.disorder import Punctuation, Slack
 from windowing.model.record import Pair, Progress, Record
 from windowing.runtime.standalone.aggregator import ANY, AnyKey
+from windowing.runtime.standalone.rules import check_join
 from windowing.runtime.standalone.shell import StandaloneOperator
+
+_SORTED = Slack(0)
+_PLAIN = KeyOrder()
 
 
 class WindowJoin(StandaloneOperator[Pair, JoinOperator]):
     """Joins two streams; with `clock: progress` the sequence of pairs is a function of the log.
 
     Args:
-        spec: what is joined.
+        flow: what is joined, with `key` on both sides as the one field that may have to be equal.
+        lanes: all partitions that are read, each with its side.
         consumer: takes a pair, or refuses it by returning False; None: pairs wait for `get_result`.
         store: holds the checkpoint; by default a new one in memory.
+        disorder: what a data record promises.
+        by_clock: when each side's records are joined, if that goes by the caller's clock and not by
+            progress; the pairs are then no function of the log.
+        key_order: decides the layout of message keys.
+
+    Raises:
+        ValueError: the row path does not have what the flow asks for.
     """
 
     def __init__(
         self,
-        spec: JoinSpec,
+        flow: JoinFlow,
+        lanes: Sequence[LaneStart],
         consumer: Callable[[Pair], bool] | None = None,
         store: StateStore | None = None,
+        *,
+        disorder: Slack | Punctuation = _SORTED,
+        by_clock: Mapping[Side, Deliveries] | None = None,
+        key_order: KeyOrder = _PLAIN,
     ) -> None:
-        self._by_offset = spec.axis == "rows"
-        ports = {lane.name: int(lane.side == "right") for lane in spec.lanes}
-        super().__init__(spec, partial(JoinOperator, spec), consumer, store, ports)
+        check_join(flow, lanes, by_clock=by_clock is not None)
+        self._by_offset = flow.axis == "rows"
+        make = partial(JoinOperator, flow, by_clock=by_clock, key_order=key_order)
+        super().__init__(flow, lanes, disorder, make, consumer=consumer, store=store)
 
     def get_messages(
         self,

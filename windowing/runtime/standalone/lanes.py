@@ -14,7 +14,8 @@ import msgspec
 
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.state import StateStore
-from windowing.model.operator import LaneSpec
+from windowing.model.flow import LaneStart
+from windowing.model.progress.disorder import Punctuation, Slack
 from windowing.model.record import Bound, Progress, Record
 from windowing.runtime.standalone.errors import DenseOffsetGap, RecordAfterEnd, UnknownLane
 
@@ -41,13 +42,15 @@ class Lanes:
     """The state of all lanes.
 
     Args:
-        specs: every lane that is read.
-        slack: of the generator; None: data records promise nothing.
+        starts: every lane that is read.
+        disorder: what data records promise.
         store: where the state is kept.
     """
 
-    def __init__(self, specs: Sequence[LaneSpec], slack: int | None, store: StateStore) -> None:
-        self._specs, self._slack, self._store = specs, slack, store
+    def __init__(
+        self, starts: Sequence[LaneStart], disorder: Slack | Punctuation, store: StateStore
+    ) -> None:
+        self._starts, self._disorder, self._store = starts, disorder, store
         self.by_name: dict[str, LaneState] = {}
         self.load()
 
@@ -59,7 +62,7 @@ class Lanes:
         """
         data = self._store.get(_NAME)
         if data is None:
-            self.by_name = {spec.name: LaneState(spec.start_offset) for spec in self._specs}
+            self.by_name = {start.name: LaneState(start.start_offset) for start in self._starts}
         else:
             self.by_name = STATE.decode(data, self._store)
 
@@ -106,5 +109,5 @@ class Lanes:
         lane.next += 1
         if isinstance(record, Bound):
             lane.progress = max(lane.progress, record.bound)
-        elif self._slack is not None:
-            lane.progress = max(lane.progress, record.ts - self._slack)
+        elif isinstance(self._disorder, Slack):
+            lane.progress = max(lane.progress, record.ts - self._disorder.slack_us)

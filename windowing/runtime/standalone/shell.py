@@ -10,13 +10,14 @@ Source: SAMZA-552, "Operator APIs" and "Checkpoint"; one atomic checkpoint per c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
 from windowing.engine.state import MemoryStore, StateStore
-from windowing.model.operator import AggregatorSpec, JoinSpec
+from windowing.model.flow import JoinFlow, LaneStart, StreamFlow
+from windowing.model.progress.disorder import Punctuation, Slack
 from windowing.model.record import Bound, Progress, Reason, Record, Refusal
 from windowing.runtime.standalone.draft import Draft
 from windowing.runtime.standalone.errors import SelectorDisabled, StoreFull
@@ -60,25 +61,37 @@ class StandaloneOperator(Generic[R, Op]):
     """The shell of a row operator; `WindowedAggregator` and `WindowJoin` fill it.
 
     Args:
-        spec: what all operators have.
+        flow: what is computed.
+        lanes: all partitions that are read; progress waits for each of them.
+        disorder: what a data record promises: with a slack, that nothing older than its time less
+            the slack follows in its lane; with punctuation nothing, as only control records do.
         make: makes the row operator from a store, what gets its rows, and the stream's progress.
         consumer: takes a row, or refuses it by returning False; None: standalone.
         store: holds the checkpoint; an operator over the store of another one continues it.
-        ports: the input port of each lane, if not 0.
+
+    Raises:
+        ValueError: a lane is named twice.
     """
 
     def __init__(
         self,
-        spec: AggregatorSpec | JoinSpec,
+        flow: StreamFlow | JoinFlow,
+        lanes: Sequence[LaneStart],
+        disorder: Slack | Punctuation,
         make: Callable[[StateStore, Callable[[R], object], Progress], Op],
+        *,
         consumer: Callable[[R], bool] | None,
         store: StateStore | None,
-        ports: Mapping[str, int] | None = None,
     ) -> None:
-        self._spec, self._make, self._consumer = spec, make, consumer
-        self._ports = ports or {}
+        self._flow, self._make, self._consumer = flow, make, consumer
+        self._ports = {lane.name: int(lane.side == "right") for lane in lanes}
+        if len(self._ports) < len(lanes):
+            names = [lane.name for lane in lanes]
+            twice = next(name for name in names if names.count(name) > 1)
+            msg = f"lane {twice} stands twice: name each partition once"
+            raise ValueError(msg)
         self._draft = Draft(MemoryStore() if store is None else store)
-        self._lanes = Lanes(spec.lanes, spec.slack, self._draft)
+        self._lanes = Lanes(lanes, disorder, self._draft)
         self._unsent: list[R] = []
         self._operator = self._made()
         self._enabled = True
@@ -119,7 +132,7 @@ class StandaloneOperator(Generic[R, Op]):
         self._lanes.check(records)
         before = self._draft.changes()
         report = self._apply(records)
-        limit = self._spec.retention.max_entries
+        limit = self._flow.entries_max
         # Control records alone are always taken: they are what makes room.
         if limit is not None and any(isinstance(record, Record) for record in records):
             entries = self._operator.entries()
@@ -180,10 +193,10 @@ class StandaloneOperator(Generic[R, Op]):
 
     def _insert(self, record: Record) -> bool:
         arrival = Arrival(record, self._lanes.by_name[record.lane].progress)
-        return self._operator.insert(arrival, self._ports.get(record.lane, 0))
+        return self._operator.insert(arrival, self._ports[record.lane])
 
     def _refuse(self, record: Record, report: CallReport) -> None:
-        policy = self._spec.late.policy
+        policy = self._flow.late.policy
         if policy == "drop":
             report.dropped += 1
         else:

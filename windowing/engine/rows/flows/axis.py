@@ -14,8 +14,9 @@ import msgspec
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.state import StateStore
-from windowing.model.operator import AggregatorSpec, RowSessions, RowWindows
 from windowing.model.record import Place, Progress, Record, place_of
+from windowing.model.windows.traits import Order
+from windowing.model.windows.window import ROW_NUM, Window
 
 _COUNT = "rows"
 _UNRANKED = "unranked/"
@@ -166,16 +167,19 @@ class RankedRows:
         return sum(1 for _ in self._store.scan(_UNRANKED))
 
 
-def axis_of(spec: AggregatorSpec, store: StateStore) -> Axis:
-    """The axis of an aggregator's windows."""
-    windows = spec.windows
-    if isinstance(windows, RowSessions):
-        return LogRows(store, past_end=False)
-    if not isinstance(windows, RowWindows):
+def axis_of(window: Window, store: StateStore, *, past_end: bool) -> Axis:
+    """The axis of a flow's windows.
+
+    Args:
+        window: the window.
+        store: where the axis keeps what it knows.
+        past_end: as of `LogRows`.
+    """
+    if window.attribute != ROW_NUM:
         return EventTime()
-    if windows.order == "event_time":
+    if window.traits.order is Order.CANONICAL:
         return RankedRows(store)
-    return LogRows(store, past_end=windows.full == "past_end")
+    return LogRows(store, past_end=past_end)
 
 
 def message_place(layout: keys.Layout) -> Callable[[Place], tuple[int, str, int]]:

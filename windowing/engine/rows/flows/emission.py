@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from windowing.engine.rows.flows.partial import FOLDS, Partial
+from windowing.engine.rows.flows.partial import Partial, fold_of
 from windowing.engine.rows.flows.window_store import Held
-from windowing.model.operator import AggregatorSpec
+from windowing.model.flow import StreamFlow
 from windowing.model.record import Place, Value, WindowRow, WindowView, lane_order
 
 
@@ -19,14 +19,14 @@ class Emission:
     """Makes the rows of one aggregator.
 
     Args:
-        spec: aggregate and accumulation.
+        flow: aggregate and accumulation.
         read: gives the values of a group's records at places, for aggregates that need them all.
     """
 
     def __init__(
-        self, spec: AggregatorSpec, read: Callable[[str | None, Sequence[Place]], list[int]]
+        self, flow: StreamFlow, read: Callable[[str | None, Sequence[Place]], list[int]]
     ) -> None:
-        self._fold, self._mode, self._read = FOLDS[spec.aggregate], spec.accumulation, read
+        self._fold, self._mode, self._read = fold_of(flow), flow.accumulation, read
 
     def full(self, held: Held) -> list[WindowRow]:
         """Revision 0."""

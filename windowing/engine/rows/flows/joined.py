@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.model.operator import JoinSpec
+from windowing.model.flow import JoinFlow, KeyOrder
 from windowing.model.record import Pair, Place, Progress, Record, place_of
 
 
@@ -59,13 +59,13 @@ class DueRow(NamedTuple):
         return Pair(left, right, retracts=self.kind == "retracts")
 
 
-def layout_of(spec: JoinSpec) -> keys.Layout:
-    """The layout of the message keys: what is asked for most stands first."""
-    if spec.axis == "rows":
-        by_key = spec.keyed_store or (spec.equality and spec.large_window)
+def layout_of(flow: JoinFlow, order: KeyOrder) -> keys.Layout:
+    """The layout of a join's message keys: what is asked for most stands first."""
+    if flow.axis == "rows":
+        by_key = order.keyed_store or (flow.on and order.large_window)
         return "eq_offset" if by_key else "offset"
-    if spec.keyed_store or spec.session_gap is not None:
+    if order.keyed_store or flow.session_gap is not None:
         return "eq_ts_offset"
-    if not spec.equality:
+    if not flow.on:
         return "ts_offset"
-    return "ts_eq_offset" if spec.time_range and not spec.large_window else "eq_ts_offset"
+    return "ts_eq_offset" if order.time_range and not order.large_window else "eq_ts_offset"

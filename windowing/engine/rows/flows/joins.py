@@ -10,12 +10,13 @@ Source: SAMZA-552, "Join operator"; joining pairs instead of aligned windows is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.alone import AloneIndex
+from windowing.engine.rows.flows.condition import condition_of
 from windowing.engine.rows.flows.joined import DueRow, Joined, layout_of
 from windowing.engine.rows.flows.message_store import MessageStore
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
@@ -23,10 +24,11 @@ from windowing.engine.rows.flows.session_join import chains, connected
 from windowing.engine.rows.flows.ticks import Ticks
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.state import StateStore
+from windowing.model.flow import Deliveries, JoinFlow, KeyOrder
 from windowing.model.join import Side
-from windowing.model.operator import JoinSpec
 from windowing.model.record import Pair, Progress, Record
 
+_PLAIN = KeyOrder()
 _OTHER: dict[Side, Side] = {"left": "right", "right": "left"}
 SIDES: tuple[Side, Side] = ("left", "right")
 """By the number of the port."""
@@ -36,20 +38,26 @@ class JoinOperator(FlowOperator[Pair]):
     """Pairs of two streams, the left one on port 0, the right one on port 1.
 
     Args:
-        spec: of the join.
+        flow: what is joined.
         store, send, progress: as of `FlowOperator`.
+        by_clock: when each side's records are joined, if by the clock and not by progress.
+        key_order: decides the layout of message keys.
     """
 
     def __init__(
         self,
-        spec: JoinSpec,
+        flow: JoinFlow,
         store: StateStore,
         send: Callable[[Pair], object],
         progress: Progress = -math.inf,
+        *,
+        by_clock: Mapping[Side, Deliveries] | None = None,
+        key_order: KeyOrder = _PLAIN,
     ) -> None:
         super().__init__(store, send, progress)
-        self._spec, self._ticks = spec, Ticks(store)
-        self.layout = layout_of(spec)
+        self._flow, self._by_clock, self._ticks = flow, by_clock, Ticks(store)
+        self._condition = condition_of(flow)
+        self.layout = layout_of(flow, key_order)
         self.messages: dict[Side, MessageStore[Joined]] = {
             side: MessageStore(store, self.layout, f"message/{side}/", Joined) for side in SIDES
         }
@@ -58,25 +66,25 @@ class JoinOperator(FlowOperator[Pair]):
     def insert(self, row: Arrival, port: int = 0) -> bool:
         """Keep a record until it is delivered; False: it comes too late."""
         (record, before), side = row, SIDES[port]
-        if self._spec.axis == "rows":
+        if self._flow.axis == "rows":
             rank = self._rows(side)
             self._state.put(f"rows/{side}", msgspec.msgpack.encode(rank + 1))
             return self._keep(side, Joined(record, rank, rank + 1, False))
         if record.ts >= before:
             return self._keep(side, Joined(record, record.ts, record.ts + 1, False))
-        late, retention = self._spec.late, self._spec.retention.time
-        if late.policy != "update" or (retention is not None and record.ts < before - retention):
+        every, retention = self._flow.late.every_us, self._flow.retention_us
+        if every is None or (retention is not None and record.ts < before - retention):
             return False
-        release = release_of(before, max(late.every, 1))
+        release = release_of(before, every)
         return self._keep(side, Joined(record, record.ts, release, True))
 
     def _due(self) -> list[Pair]:
         """The rows whose instant progress has reached, by instant and positions."""
-        if self._spec.clock != "progress":
+        if self._by_clock is not None:
             return []
         at = self._reached()
-        if self._spec.session_gap is not None:
-            rows = list(self._in_sessions(at, self._spec.session_gap))
+        if self._flow.session_gap is not None:
+            rows = list(self._in_sessions(at, self._flow.session_gap))
             return [due.row for due in sorted(rows, key=lambda due: due.order)]
         rows = []
         for side in SIDES:
@@ -146,14 +154,14 @@ class JoinOperator(FlowOperator[Pair]):
 
     def _ticked(self, now_us: int) -> list[Pair]:
         """Deliver what the wall clock asks for: the left side, then the right one."""
-        if self._spec.clock != "wall":
+        if self._by_clock is None:
             return []
         rows = []
         for side in SIDES:
-            own = self._spec.side(side)
+            own = self._by_clock[side]
             due = {
-                False: self._ticks.due(f"{side}/ontime", now_us, own.ontime, own.origin),
-                True: self._ticks.due(f"{side}/late", now_us, own.late, own.origin),
+                False: self._ticks.due(f"{side}/ontime", now_us, own.ontime),
+                True: self._ticks.due(f"{side}/late", now_us, own.late),
             }
             for joined in self._undelivered(side):
                 if due[joined.late]:
@@ -165,12 +173,12 @@ class JoinOperator(FlowOperator[Pair]):
 
     def purge(self) -> None:
         """Forget delivered records that no record to come can match."""
-        if self._spec.session_gap is not None:
-            self._purge_sessions(self._spec.session_gap)
+        if self._flow.session_gap is not None:
+            self._purge_sessions(self._flow.session_gap)
             return
         expected = self._alone.messages()
         for side in SIDES:
-            reach = self._spec.reach(side)
+            reach = self._flow.reach(side)
             if reach is None:
                 continue
             undelivered = list(self._undelivered(_OTHER[side]))
@@ -184,7 +192,7 @@ class JoinOperator(FlowOperator[Pair]):
 
     def _purge_sessions(self, gap: int) -> None:
         """Forget sessions, waiting records and all, that no record to come can reach."""
-        retention = self._spec.retention.time
+        retention = self._flow.retention_us
         if retention is None:
             return
         by_key: dict[str | None, list[Joined]] = {}
@@ -210,15 +218,15 @@ class JoinOperator(FlowOperator[Pair]):
         return sum(1 for side in SIDES for _ in self._undelivered(side))
 
     def _is_past(self, side: Side, at: int, reach: int) -> bool:
-        if self._spec.axis == "rows":
+        if self._flow.axis == "rows":
             # The row of the same number must have come, whatever the window.
             return self._rows(_OTHER[side]) > at + max(reach, 0)
-        retention = self._spec.retention.time
+        retention = self._flow.retention_us
         return retention is not None and at + reach + retention < self._progress
 
     def _reached(self) -> Progress:
         """How far the axis has got."""
-        if self._spec.axis == "ts" or self._progress == math.inf:
+        if self._flow.axis == "ts" or self._progress == math.inf:
             return self._progress
         return min(map(self._rows, SIDES))
 
@@ -231,19 +239,19 @@ class JoinOperator(FlowOperator[Pair]):
         earlier = side if at < other else _OTHER[side]
         if at == other:
             earlier = "right"
-        reach = self._spec.reach(earlier)
+        reach = self._flow.reach(earlier)
         return reach is None or abs(at - other) <= reach
 
     def _partners(self, side: Side, joined: Joined) -> Iterator[Joined]:
         """Delivered records of the other side that match, in the order of their positions."""
         key = joined.record.key
-        if self._spec.equality and key is None:
+        if self._flow.on and key is None:
             return iter(())
         # Ours looks back as far as the other side's window, and ahead as far as its own.
-        back, ahead = self._spec.reach(_OTHER[side]), self._spec.reach(side)
+        back, ahead = self._flow.reach(_OTHER[side]), self._flow.reach(side)
         low = -(2**63) if back is None else joined.at - back
         high = 2**63 - 1 if ahead is None else joined.at + ahead
-        by_key = keys.by_key_first(self.layout) and self._spec.equality
+        by_key = keys.by_key_first(self.layout) and self._flow.on
         messages = self.messages[_OTHER[side]]
         found = (
             messages.candidates(low, high, key)
@@ -255,22 +263,20 @@ class JoinOperator(FlowOperator[Pair]):
             for _, other in found
             if other.delivered
             and self._within(side, joined.at, other.at)
-            and (not self._spec.equality or other.record.key == key)
+            and (not self._flow.on or other.record.key == key)
             and self._fulfils(side, joined.record, other.record)
         ]
         return iter(sorted(matching, key=lambda other: other.place))
 
     def _fulfils(self, side: Side, record: Record, other: Record) -> bool:
-        condition = self._spec.condition
-        if condition is None:
-            return True
-        return condition(record, other) if side == "left" else condition(other, record)
+        pair = (record, other) if side == "left" else (other, record)
+        return self._condition(*pair)
 
     def _keep(self, side: Side, joined: Joined) -> bool:
         name = self._put(side, joined)
         self._state.put(_undelivered_name(side, joined), name.encode())
-        if self._spec.keeps(side):
-            reach = self._spec.reach(side)
+        if self._flow.keeps(side):
+            reach = self._flow.reach(side)
             # From then on, whatever is within reach and comes is late.
             due = None if reach is None else max(joined.instant, joined.at + reach + 1)
             self._alone.add(side, due, joined.place, name)

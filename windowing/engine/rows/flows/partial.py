@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from windowing.model.operator import AggregateName
+from windowing.model.fields import Function
+from windowing.model.flow import StreamFlow
 from windowing.model.record import Place, Value
 
 State = Any
@@ -65,7 +66,7 @@ def _at_place(place: Place, value: int) -> State:
     return [*place, value]
 
 
-FOLDS: dict[AggregateName, Fold] = {
+FOLDS: dict[Function, Fold] = {
     "count": Fold(lambda _, __: None, lambda _, __: None, lambda _, n, __: n, 0),
     # As text, because a sum may leave the 64 bits at which integers of msgpack end.
     "sum": Fold(lambda _, v: str(v), lambda a, b: str(int(a) + int(b)), lambda s, _, __: int(s), 0),
@@ -81,6 +82,20 @@ FOLDS: dict[AggregateName, Fold] = {
         lambda p, _: [list(p)], lambda a, b: a + b, lambda s, _, read: _median(read(_collected(s)))
     ),
 }
+
+
+HOLISTIC: tuple[Function, ...] = ("collect", "median")
+"""Those that need every record of a window, and so a message store."""
+
+
+def fold_of(flow: StreamFlow) -> Fold:
+    """How the one aggregate of a flow is computed."""
+    return FOLDS[flow.aggregates[0].function]
+
+
+def is_holistic(flow: StreamFlow) -> bool:
+    """Whether the aggregate of a flow needs every record of a window."""
+    return flow.aggregates[0].function in HOLISTIC
 
 
 def lift(fold: Fold, place: Place, lane: str, value: int) -> Partial:

@@ -8,9 +8,10 @@ from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.axis import Axis, axis_of, message_place
 from windowing.engine.rows.flows.emission import Emission
 from windowing.engine.rows.flows.message_store import MessageStore
+from windowing.engine.rows.flows.partial import is_holistic
 from windowing.engine.rows.flows.ticks import Ticks
 from windowing.engine.state import StateStore
-from windowing.model.operator import AggregatorSpec, EarlyTicks
+from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Record
 
 _MESSAGES = "message/"
@@ -20,27 +21,34 @@ class AggregatorParts:
     """What the operators of windows and of sessions are made of.
 
     Args:
-        spec: of the aggregator.
+        flow: windows, aggregate, early rows.
         store: where everything is kept.
         layout: of message keys; None: the axis's own.
+        past_end: a window of rows is known to be full by the row after it.
     """
 
     def __init__(
-        self, spec: AggregatorSpec, store: StateStore, layout: keys.Layout | None = None
+        self,
+        flow: StreamFlow,
+        store: StateStore,
+        layout: keys.Layout | None = None,
+        *,
+        past_end: bool = False,
     ) -> None:
-        self.spec = spec
-        self.axis: Axis = axis_of(spec, store)
+        self.holistic = is_holistic(flow)
+        self._grouped, self._early = bool(flow.group_by), flow.early
+        self.axis: Axis = axis_of(flow.window, store, past_end=past_end)
         self.ticks = Ticks(store)
-        self.emission = Emission(spec, self._read)
+        self.emission = Emission(flow, self._read)
         self._layout = layout or self.axis.layout
         self._parts_of = message_place(self._layout)
         self._messages = (
-            MessageStore(store, self._layout, _MESSAGES, Record) if spec.holistic else None
+            MessageStore(store, self._layout, _MESSAGES, Record) if self.holistic else None
         )
 
     def group(self, record: Record) -> str | None:
         """The key of a record's windows."""
-        return record.key if self.spec.group else None
+        return record.key if self._grouped else None
 
     def keep(self, record: Record, place: Place) -> None:
         """Put a record into the message store, where there is one."""
@@ -54,12 +62,10 @@ class AggregatorParts:
 
     def early_due(self, wall: int) -> int | None:
         """How many new records make an early row at this call; None: none is asked for."""
-        early = self.spec.early
-        if early is None:
-            return None
-        if isinstance(early, EarlyTicks):
-            return 1 if self.ticks.due("early", wall, early.every, early.origin) else None
-        return early.records
+        early = self._early
+        if early is None or early.every_us is None:
+            return None if early is None else early.records
+        return 1 if self.ticks.due("early", wall, Periods(early.every_us)) else None
 
     def messages(self) -> list[Record]:
         """All stored records in the order of their keys; none of an aggregate that keeps none."""

@@ -19,12 +19,12 @@ import msgspec
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.due import Due, DueIndex
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
-from windowing.engine.rows.flows.partial import FOLDS, Partial, lift, merge, places_of
+from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
 from windowing.engine.rows.flows.window_store import Held, WindowStore
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.state import StateStore
-from windowing.model.operator import AggregatorSpec, EarlyTicks, RowSessions, TimeSessions
+from windowing.model.flow import StreamFlow
 from windowing.model.record import Progress, WindowRow
 
 _LATE = "late/"
@@ -50,24 +50,26 @@ class SessionOperator(FlowOperator[WindowRow]):
     """Sessions per key.
 
     Args:
-        spec: of the aggregator.
+        flow: what is computed.
         store, send, progress: as of `FlowOperator`.
     """
 
     def __init__(
         self,
-        spec: AggregatorSpec,
+        flow: StreamFlow,
         store: StateStore,
         send: Callable[[WindowRow], object],
         progress: Progress = -math.inf,
     ) -> None:
         super().__init__(store, send, progress)
-        assert isinstance(spec.windows, TimeSessions | RowSessions)  # noqa: S101 - windows differ
-        self._sessions: TimeSessions | RowSessions = spec.windows
-        by_rows = isinstance(spec.windows, RowSessions)
-        self.parts = AggregatorParts(spec, store, "eq_offset" if by_rows else "session_ts_offset")
-        self._late, self._fold = spec.late, FOLDS[spec.aggregate]
-        self._retention = spec.retention.length(1)
+        assert flow.window.range_ is not None  # noqa: S101 - every session has one
+        self._gap, self._gaps = flow.window.range_, dict(flow.window.gaps)
+        by_rows = flow.window.traits.counts_arrivals
+        self.parts = AggregatorParts(flow, store, "eq_offset" if by_rows else "session_ts_offset")
+        self._every, self._fold = flow.late.every_us, fold_of(flow)
+        self._retention = flow.retention_us
+        # Where rows come by time, what is new counts; where they come by records, what is on time.
+        self._by_ticks = flow.early is not None and flow.early.every_us is not None
         self.store = WindowStore(store, lambda start, key: keys.session_start(key, start))
         self._due_rows = DueIndex(store)
         # Identities that rows have shown and that a record of this call has absorbed.
@@ -86,7 +88,8 @@ class SessionOperator(FlowOperator[WindowRow]):
         if found.at >= found.before:
             self._join(key, found.at, partial, news=1)
         elif self._accepts_late(found.before, found.at, key):
-            release = release_of(found.before, self._late.every)
+            assert self._every is not None  # noqa: S101 - else no late record is taken
+            release = release_of(found.before, self._every)
             late = _Late(release, found.at, key, partial)
             name = keys.i64(release) + keys.place(record.lane, record.offset)
             self._state.put(_LATE + name.hex(), msgspec.msgpack.encode(late))
@@ -120,9 +123,8 @@ class SessionOperator(FlowOperator[WindowRow]):
         if wanted is None:
             return rows
         at = self.parts.axis.progress(self._progress)
-        by_ticks = isinstance(self.parts.spec.early, EarlyTicks)
         for held in sorted(self.store.scan(), key=lambda held: held.order):
-            new = held.fresh.records if by_ticks else held.news
+            new = held.fresh.records if self._by_ticks else held.news
             if held.end > at and new >= wanted:
                 rows += self.parts.emission.early(held)
                 self.store.put(held)
@@ -135,19 +137,19 @@ class SessionOperator(FlowOperator[WindowRow]):
         at = self.parts.axis.progress(self._progress)
         waiting = [late for _, late in self._waiting()]
         for held in self.store.scan():
-            gap = self._sessions.gap_of(held.key)
+            gap = self._gap_of(held.key)
             near = any(
                 late.key == held.key and held.start - gap < late.at < held.end for late in waiting
             )
             if at >= held.end + gap + self._retention and not near:
                 self.store.delete(held)
-                if self.parts.spec.holistic:
+                if self.parts.holistic:
                     for place in places_of(held.content):
                         self.parts.forget(held.key, place)
 
     def entries(self) -> int:
         """How many sessions, messages and waiting records are stored."""
-        messages = len(self.parts.messages()) if self.parts.spec.holistic else 0
+        messages = len(self.parts.messages()) if self.parts.holistic else 0
         return sum(1 for _ in self.store.scan()) + self.held_back() + messages
 
     def held_back(self) -> int:
@@ -155,13 +157,17 @@ class SessionOperator(FlowOperator[WindowRow]):
         return sum(1 for _ in self._waiting())
 
     def _accepts_late(self, before: Progress, at: int, key: str | None) -> bool:
-        reach = at + self._sessions.gap_of(key)
+        reach = at + self._gap_of(key)
         kept = self._retention is None or before < reach + self._retention
-        return self._late.policy == "update" and kept
+        return self._every is not None and kept
+
+    def _gap_of(self, key: str | None) -> int:
+        """The distance that parts two records of a key."""
+        return self._gap if key is None else self._gaps.get(key, self._gap)
 
     def _join(self, key: str | None, at: int, partial: Partial, news: int) -> None:
         """Merge a record with every session that it touches, and ask for a row of the result."""
-        gap = self._sessions.gap_of(key)
+        gap = self._gap_of(key)
         touched = [s for s in self._of(key) if s.start - gap < at < s.end]
         start = min([at, *(s.start for s in touched)])
         end = max([at + gap, *(s.end for s in touched)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from windowing.engine.state import StateStore
+from windowing.model.flow import Periods
 
 _NAME = "ticks"
 
@@ -22,20 +23,19 @@ class Ticks:
     def __init__(self, store: StateStore) -> None:
         self._store = store
 
-    def due(self, policy: str, wall: int, every: int, origin: int) -> bool:
+    def due(self, policy: str, wall: int, periods: Periods) -> bool:
         """Whether a policy is due now; the first time only takes note of the period.
 
         Args:
             policy: its name.
             wall: the caller's clock.
-            every: the length of a period; 0: always due.
-            origin: where periods begin.
+            periods: of the clock.
         """
-        if every == 0:
+        if periods.every_us == 0:
             return True
         data = self._store.get(_NAME)
         cells = {} if data is None else msgspec.msgpack.decode(data, type=dict[str, int])
-        cell = (wall - origin) // every
+        cell = (wall - periods.origin_us) // periods.every_us
         known = cells.get(policy)
         if known is not None and cell <= known:
             return False

@@ -13,22 +13,29 @@ from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.axis import Positioned
 from windowing.engine.rows.flows.due import Due, DueIndex
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
-from windowing.engine.rows.flows.partial import FOLDS, Partial, lift, merge, places_of
+from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
 from windowing.engine.rows.flows.window_store import UNTIL_TICK, Held, WindowStore
 from windowing.engine.state import StateStore
-from windowing.model.operator import AggregatorSpec, RowWindows, TimeWindows
+from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Progress, WindowRow, place_of
+from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import Window
 
 
-def starts_of(windows: TimeWindows | RowWindows, at: int) -> range:
+def starts_of(window: Window, at: int) -> range:
     """The starts of the windows that hold an instant or a rank; none if it lies in a gap."""
-    origin = windows.origin if isinstance(windows, TimeWindows) else 0
-    first = (at - origin - windows.size) // windows.step + 1
-    if isinstance(windows, RowWindows):
+    first = (at - window.origin - _size(window)) // window.slide + 1
+    if window.traits.ends is Ends.ROWS:
         first = max(first, 0)
-    last = (at - origin) // windows.step
-    return range(origin + first * windows.step, origin + last * windows.step + 1, windows.step)
+    last = (at - window.origin) // window.slide
+    step = window.slide
+    return range(window.origin + first * step, window.origin + last * step + 1, step)
+
+
+def _size(window: Window) -> int:
+    assert window.range_ is not None  # noqa: S101 - landmark windows are refused
+    return window.range_
 
 
 def release_of(before: Progress, every: int) -> int:
@@ -41,23 +48,27 @@ class WindowOperator(FlowOperator[WindowRow]):
     """Windows per key.
 
     Args:
-        spec: of the aggregator.
+        flow: what is computed.
         store, send, progress: as of `FlowOperator`.
+        late_by: late records are shown by these periods of the clock, not by epochs of progress.
+        past_end: a window of rows is known to be full by the row after it.
     """
 
     def __init__(
         self,
-        spec: AggregatorSpec,
+        flow: StreamFlow,
         store: StateStore,
         send: Callable[[WindowRow], object],
         progress: Progress = -math.inf,
+        *,
+        late_by: Periods | None = None,
+        past_end: bool = False,
     ) -> None:
         super().__init__(store, send, progress)
-        assert isinstance(spec.windows, TimeWindows | RowWindows)  # noqa: S101 - sessions differ
-        self._windows: TimeWindows | RowWindows = spec.windows
-        self.parts = AggregatorParts(spec, store)
-        self._late, self._fold = spec.late, FOLDS[spec.aggregate]
-        self._retention = spec.retention.length(spec.windows.step)
+        self._window, self._size = flow.window, _size(flow.window)
+        self.parts = AggregatorParts(flow, store, past_end=past_end)
+        self._every, self._late_by, self._fold = flow.late.every_us, late_by, fold_of(flow)
+        self._retention = flow.retention_us
         self.store = WindowStore(store, keys.window_start)
         self._due_rows = DueIndex(store)
 
@@ -87,10 +98,9 @@ class WindowOperator(FlowOperator[WindowRow]):
 
     def _ticked(self, now_us: int) -> list[WindowRow]:
         """Late rows by the wall clock, then early ones, each by start, end and key."""
-        at, late = self.parts.axis.progress(self._progress), self._late
+        at, late_by = self.parts.axis.progress(self._progress), self._late_by
         rows: list[WindowRow] = []
-        by_wall = late.policy == "update" and late.clock == "wall"
-        if by_wall and self.parts.ticks.due("late", now_us, late.every, late.origin):
+        if late_by is not None and self.parts.ticks.due("late", now_us, late_by):
             for held in self.store.scan():
                 if held.waiting and held.end <= at:
                     self._admit(held, held.waiting.pop(UNTIL_TICK))
@@ -118,7 +128,7 @@ class WindowOperator(FlowOperator[WindowRow]):
 
     def entries(self) -> int:
         """How many windows, messages and waiting records are stored."""
-        messages = len(self.parts.messages()) if self.parts.spec.holistic else 0
+        messages = len(self.parts.messages()) if self.parts.holistic else 0
         return sum(1 + held.pending for held in self.store.scan()) + messages
 
     def held_back(self) -> int:
@@ -129,10 +139,10 @@ class WindowOperator(FlowOperator[WindowRow]):
         record, before = positioned.record, positioned.before
         group = self.parts.group(record)
         partial = lift(self._fold, positioned.place, record.lane, record.value)
-        starts = starts_of(self._windows, positioned.at)
+        starts = starts_of(self._window, positioned.at)
         taken = False
         for start in starts:
-            end = start + self._windows.size
+            end = start + self._size
             if before < end:
                 held = self.store.get(start, group) or Held(start, end, group)
                 self._admit(held, partial)
@@ -153,12 +163,13 @@ class WindowOperator(FlowOperator[WindowRow]):
 
     def _accepts_late(self, before: Progress, end: int) -> bool:
         kept = self._retention is None or before < end + self._retention
-        return self._late.policy == "update" and kept
+        return self._every is not None and kept
 
     def _wait(self, held: Held, partial: Partial, before: Progress) -> None:
         release = UNTIL_TICK
-        if self._late.clock == "progress":
-            release = release_of(before, self._late.every)
+        if self._late_by is None:
+            assert self._every is not None  # noqa: S101 - else no late record is taken
+            release = release_of(before, self._every)
             self._due_rows.add(Due(release, True, held.start, held.end, held.key))
         known = held.waiting.get(release, Partial())
         held.waiting[release] = merge(self._fold, known, partial)
@@ -174,7 +185,7 @@ class WindowOperator(FlowOperator[WindowRow]):
 
     def _forget_messages(self, gone: Held) -> None:
         """Forget those records of a purged window that no stored window holds."""
-        if not self.parts.spec.holistic:
+        if not self.parts.holistic:
             return
         places = places_of(gone.content)
         for start in self._neighbours(places, gone):
@@ -188,6 +199,6 @@ class WindowOperator(FlowOperator[WindowRow]):
         """Starts of the other windows that may hold any of these records."""
         if not places:
             return []
-        step = self._windows.step
-        reach = (self._windows.size - 1) // step
+        step = self._window.slide
+        reach = (self._size - 1) // step
         return [gone.start + k * step for k in range(-reach, reach + 1) if k]
