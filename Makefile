@@ -5,7 +5,7 @@ VENV := .venv/bin
 SPREAD := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock fmt lint type test test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,11 +28,15 @@ lint: setup  ## look for mistakes, wrong format and forbidden imports
 type: setup  ## check the types
 	@$(VENV)/mypy
 
-# Three workers on two cores, and the DAGs beside them: a third of the time is waiting for JVMs.
 test: lint type  ## all checks, then all tests but the long ones
-	@log=$$(mktemp); $(MAKE) --no-print-directory test-dags >$$log 2>&1 & dags=$$!; trap 'kill $$dags' INT TERM; \
-	  $(VENV)/python -m pytest -n 3 $(SPREAD) -m "not slow" tests --ignore=tests/ui --ignore=tests/containers --durations=20; code=$$?; \
-	  wait $$dags || code=1; cat $$log; rm $$log; exit $$code
+	@$(MAKE) --no-print-directory -k -j2 test-all-but-dags test-dags-in-one-piece
+
+# Three workers on two cores, and the DAGs beside them: a third of the time is waiting for JVMs.
+test-all-but-dags:
+	@$(VENV)/python -m pytest -n 3 $(SPREAD) -m "not slow" tests --ignore=tests/ui --ignore=tests/containers --durations=20
+
+test-dags-in-one-piece:
+	@log=$$(mktemp); $(MAKE) --no-print-directory test-dags >$$log 2>&1; code=$$?; cat $$log; rm $$log; exit $$code
 
 test-dags: setup  ## the tests of the DAGs that need no Airflow running, in Airflow's own environment
 	@.slackwater/airflow-venv/bin/python -m pytest -m "not stack" tests/dags --durations=5

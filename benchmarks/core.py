@@ -32,6 +32,7 @@ from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
 from windowing.engine.parcel import decode_parcel, encode_parcel
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline
@@ -73,10 +74,11 @@ class Core:
 
     def __init__(self, pipeline: Pipeline, clock: Clock) -> None:
         self._clock, self._rules = clock, ValueRules.of(pipeline)
-        lanes = range(pipeline.source.partitions)
-        self._lanes = [(Lane(pipeline, lane, "error"), MemoryStore()) for lane in lanes]
-        shard = Shard(pipeline)
-        self._shards = [(shard, MemoryStore()) for _ in range(pipeline.shards)]
+        plan = plan_of(pipeline)
+        lanes = [Lane(plan, number, "error") for number in range(plan.lanes)]
+        self._lanes = [(lane, MemoryStore()) for lane in lanes]
+        shard = Shard(plan)
+        self._shards = [(shard, MemoryStore()) for _ in range(plan.shards)]
         self.results = 0
 
     def feed(self, batch: dict[int, pl.DataFrame]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from windowing.model.registry import PLUGINS_VARIABLE
 from windowing.spark.plan import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,7 +45,7 @@ def session(
     if jars:
         builder = builder.config("spark.jars", jars)
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
-    for key, value in SETTINGS.items():
+    for key, value in {**SETTINGS, **_plugins()}.items():
         builder = builder.config(key, value)
     # pyspark would answer Ctrl-C in its own way; what a signal means is for the program to say.
     answer = signal.getsignal(signal.SIGINT)
@@ -52,3 +53,9 @@ def session(
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, answer)
     return made
+
+
+def _plugins() -> dict[str, str]:
+    """The plug-ins of this project's settings, for executors that others have started."""
+    declared = os.environ.get(PLUGINS_VARIABLE)
+    return {f"spark.executorEnv.{PLUGINS_VARIABLE}": declared} if declared else {}

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from jobs.file_run import own_session
 from windowing.engine.frames import from_bytes
 from windowing.engine.lane import STATE as LANE_STATE
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import STATE as SHARD_STATE
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
@@ -61,7 +62,7 @@ def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[s
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.
     """
-    shard, found = Shard(pipeline), dict[str, int]()
+    shard, found = Shard(plan_of(pipeline)), dict[str, int]()
     for (kind, _), store in _stores(spark, checkpoint, None, heads_only=True).items():
         if kind == _SHARD:
             for attribute, us in shard.highest(store).items():
@@ -110,7 +111,7 @@ def _of_shard(part: str, store: MemoryStore, pipeline: Pipeline) -> Iterator[dic
         state = SHARD_STATE.decode(data, store)
         yield _line(part, "reached", [state.reached])
     yield from _key_tables(part, store)
-    for query, tables in sorted(Shard(pipeline).held(store).items()):
+    for query, tables in sorted(Shard(plan_of(pipeline)).held(store).items()):
         for name, frame in sorted(tables.items()):
             if len(frame):
                 yield _line(part, f"{query}/{name}", frame.to_dicts())

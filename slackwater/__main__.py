@@ -1,7 +1,7 @@
-"""Where the command begins: Ctrl-C ends it at once and in silence, while it is still being read.
+"""Entry point of the command: while modules are still loading, Ctrl-C ends it silently.
 
-What comes after that is the affair of `slackwater/ending.py`. A library that is imported must not
-touch signals, so that `slackwater/main.py` does not.
+After that, `slackwater/ending.py` handles signals. A library must not touch signals when it is
+imported, so `slackwater/main.py` does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command about aggregates: is a class's merge free of order?"""
+"""`slackwater check-aggregate`: is a class's merge independent of order?"""
 
 from __future__ import annotations
 
@@ -26,15 +26,22 @@ def check_aggregate(
     ],
     takes: Annotated[
         list[str] | None,
-        typer.Option(help="Type of a field of update: int, float, string; by its annotations."),
+        typer.Option(
+            help="Type of a field of update: int, float, string; default: from its annotations."
+        ),
     ] = None,
-    attempts: Annotated[int, typer.Option(min=1, help="How many ways to merge are tried.")] = 2000,
+    attempts: Annotated[int, typer.Option(min=1, help="How many ways of merging to try.")] = 2000,
     within: Annotated[
         float,
-        typer.Option(min=1, max=86_400, metavar="SECONDS", help="A class that takes longer fails."),
+        typer.Option(
+            min=1,
+            max=86_400,
+            metavar="SECONDS",
+            help="Time limit; a class that takes longer fails.",
+        ),
     ] = 120,
 ) -> None:
-    """Search for records on which the merge of a user's aggregate shows its order."""
+    """Search for records for which the result of a user's aggregate depends on merge order."""
     from slackwater.limited import limited
     from windowing.model.fields import parse_field_type
 
@@ -63,7 +70,7 @@ def _search(
     from chaos.order_freedom import counter_example, kinds_of
 
     with tempfile.TemporaryDirectory() as folder:
-        # It would keep notes where the user stands.
+        # Otherwise it would write notes into the working directory.
         configuration.set_hypothesis_home_dir(folder)
         taken = kinds or kinds_of(reference)
         return taken, counter_example(reference, taken, attempts=attempts)

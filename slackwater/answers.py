@@ -1,4 +1,4 @@
-"""What commands print for programs: one JSON object, which the DAGs read, too.
+"""Machine-readable output of commands: one JSON object, which the DAGs read too.
 
 `tests/dags/stand_in.py` answers in the same words; `tests/slackwater/test_answers.py` compares.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def submission(run: Run, ui: str | None) -> dict[str, Any]:
-    """What `submit` and `start` have done.
+    """Describe what `submit` and `start` have done.
 
     Args:
         run: as submitted.
@@ -24,7 +24,7 @@ def submission(run: Run, ui: str | None) -> dict[str, Any]:
 
 
 def progress(found: Progress, pipeline: Pipeline, ui: str | None) -> dict[str, Any]:
-    """How far a run is.
+    """Describe how far a run is.
 
     Args:
         found: as it is.
@@ -46,7 +46,7 @@ def progress(found: Progress, pipeline: Pipeline, ui: str | None) -> dict[str, A
 
 
 def quality(report: QualityReport, run: str) -> dict[str, Any]:
-    """What the checks of a run came to.
+    """Describe the result of a run's checks.
 
     Args:
         report: of the checks.

@@ -1,4 +1,4 @@
-"""Commands of `slackwater chaos`: attack an engine, and see whether its answer holds."""
+"""Commands of `slackwater chaos`: attack an engine, and check that its results hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from chaos.simulator.platform.parts import Parts
     from chaos.simulator.simulate import Report
 
-chaos = typer.Typer(help="Break a pipeline on purpose, and check its answer.", no_args_is_help=True)
+chaos = typer.Typer(
+    help="Break a pipeline on purpose, and check its results.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -25,29 +27,29 @@ def register(app: typer.Typer) -> None:
 
 @chaos.callback()
 def _group() -> None:
-    """Break a pipeline on purpose, and check its answer."""
+    """Break a pipeline on purpose, and check its results."""
 
 
 @chaos.command()
 def simulate(
-    runs: Annotated[int, typer.Option(min=1, help="How many random runs.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of all of them; the same seed, the same runs.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="Number of random runs.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same runs.")] = 0,
     pipeline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A pipeline file; by default a random one in each run."),
+        typer.Option(metavar="FILE", help="A pipeline file; default: a random one in each run."),
     ] = None,
     replay: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Run again what a failure has left, and nothing else."),
+        typer.Option(metavar="FILE", help="Only repeat a recorded failure."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes; by default one per core.")
+        int | None, typer.Option(min=1, help="Processes; default: one per core.")
     ] = None,
     guilty: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Test an engine with a planted defect instead of ours; all: search for every one.",
+            help="Test an engine with this planted defect instead; all: try every one.",
         ),
     ] = None,
 ) -> None:
@@ -73,9 +75,9 @@ def simulate(
 
 @chaos.command()
 def contents(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Holds a folder per report.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with a folder per report.")],
 ) -> None:
-    """Write one page that leads to all reports below a folder."""
+    """Write one page that links to all reports in a folder."""
     from chaos.reports.contents import write_contents
     from chaos.reports.report_folder import ReportFolderError
 
@@ -96,7 +98,7 @@ def _simulate(
     from windowing.model import load_pipeline
 
     text = None if pipeline is None else load_pipeline(pipeline).text
-    # A process of its own costs more than a few runs do.
+    # A separate process costs more than a few runs.
     jobs = jobs or (len(os.sched_getaffinity(0)) if runs > 20 else 1)
     parts = _parts(guilty or "slackwater")
     with bar(f"simulating, seed {seed}", runs) as progress:
@@ -113,14 +115,14 @@ def _simulate(
 
 
 def _kept() -> Path:
-    """Where failures are kept: with the project's state, or below where one stands."""
+    """The folder for failures: in the project's state, or in the working directory."""
     from infra.layout import STATE_DIR_VARIABLE
 
     return Path(os.environ.get(STATE_DIR_VARIABLE) or ".slackwater") / "simulated"
 
 
 def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:
-    """Search for every guilty engine, and say which check has found it."""
+    """Search for every planted defect, and say which check has found it."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.planted_bugs.search import search_all
 

@@ -1,4 +1,4 @@
-"""`slackwater chaos run` for a plan of cuts: Spark's own windows beside ours, on one log."""
+"""`slackwater chaos run` for a batch comparison: Spark's own windows and ours, on one log."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def run_cuts_plan(file: Path) -> CutsReport:
-    """Run a plan of cuts in a local Spark session.
+    """Run a batch comparison in a local Spark session.
 
     Args:
         file: the plan.
 
     Raises:
         PipelineError: the plan or its pipeline breaks a rule.
-        WindowingError: Spark's `window()` cannot say what the pipeline asks for.
+        WindowingError: Spark's `window()` cannot express the pipeline.
     """
     from chaos.batch_comparison.plan import load_cuts_plan, pipeline_of
     from chaos.batch_comparison.run import run_cuts

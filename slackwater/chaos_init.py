@@ -1,4 +1,4 @@
-"""`slackwater chaos init`: a first plan for a pipeline, to be read, changed and run."""
+"""`slackwater chaos init`: a first plan for a pipeline, to read, edit and run."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ def init(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What is sent: EVENTS.jsonl, or a value a line; by default the pipeline's topic.",
+            help="Records: EVENTS.jsonl, or one value per line; default: the pipeline's topic.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="PLAN.yml", help="The plan; by default NAME.chaos.yml where you are."),
+        typer.Option(
+            metavar="PLAN.yml", help="The plan; default: NAME.chaos.yml in the working directory."
+        ),
     ] = None,
 ) -> None:
-    """Write a first plan with the faults that make sense for a pipeline; never over a file."""
+    """Write a first plan with the faults that make sense for a pipeline; overwrites nothing."""
     from chaos.run.first_plan import Log, first_plan
     from chaos.workload.records import read_records
     from windowing.model import load_pipeline
@@ -56,7 +58,7 @@ def init(
 
 
 def _check(text: str, plan: Path, *, whole: bool) -> None:
-    """See that the plan can be carried out, before it stands anywhere.
+    """Check that the plan can be carried out before writing it.
 
     Args:
         text: the plan.
@@ -65,7 +67,7 @@ def _check(text: str, plan: Path, *, whole: bool) -> None:
     """
     from chaos.run.fitting import fitting_faults, make_order
 
-    # Beside its place, since it names other files from there.
+    # In its folder, since it names other files relative to that.
     with tempfile.NamedTemporaryFile("w", dir=plan.parent, suffix=".tmp", encoding="utf-8") as file:
         file.write(text)
         file.flush()

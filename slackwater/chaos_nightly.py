@@ -1,4 +1,4 @@
-"""`slackwater chaos nightly`: all that takes hours, or parts of it; one page of verdicts."""
+"""`slackwater chaos nightly`: everything that takes hours, or parts of it; a page of verdicts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def register(app: typer.Typer) -> None:
 def nightly(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PART]…", help="Parts, or groups of them; by default all."),
+        typer.Argument(metavar="[PART]…", help="Parts, or groups of them; default: all."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed for everything random.")] = 1,
     verdicts: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the page of verdicts is kept.")
+        Path, typer.Option(metavar="DIR", help="Folder for the page of verdicts.")
     ] = Path("docs") / "nightly",
-    work: Annotated[Path, typer.Option(metavar="DIR", help="For logs and reports.")] = Path(
+    work: Annotated[Path, typer.Option(metavar="DIR", help="Folder for logs and reports.")] = Path(
         ".slackwater"
     )
     / "nightly",
-    list_: Annotated[bool, typer.Option("--list", help="List the parts, and run none.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Only list the parts.")] = False,
 ) -> None:
-    """Run the parts of a night in turn; each says what it came to, and how long it took."""
+    """Run the nightly parts in turn; each reports its verdict and how long it took."""
     from chaos.nightly.parts import all_parts, choose
     from chaos.nightly.run import run_parts
     from chaos.nightly.verdicts import keep

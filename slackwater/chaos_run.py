@@ -1,4 +1,4 @@
-"""`slackwater chaos run`: break a running system, or cut a log in two ways, and judge it."""
+"""`slackwater chaos run`: break a running system, or batch a log in two ways, and judge it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    plans: Annotated[list[Path], typer.Argument(metavar="PLAN.yml", help="What to break, when.")],
-    seed: Annotated[int, typer.Option(help="Draws victims and moments.")] = 1,
+    plans: Annotated[
+        list[Path], typer.Argument(metavar="PLAN.yml", help="What to break, and when.")
+    ],
+    seed: Annotated[int, typer.Option(help="Seed for choosing targets and times.")] = 1,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -47,21 +49,20 @@ def run(
     ] = None,
     state_dir: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="State of the stack that is started for it, and stopped afterwards."
-        ),
+        typer.Option(metavar="DIR", help="State folder of the stack that it starts and stops."),
     ] = None,
     stack: Annotated[
         StackKind,
-        typer.Option(help="Of processes on this machine, or of containers."),
+        typer.Option(help="Processes on this machine, or containers."),
     ] = "local",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would happen, and how long it takes about.")
+        bool,
+        typer.Option("--dry-run", help="Only say what would happen, and about how long it takes."),
     ] = False,
 ) -> None:
-    """Run plans: faults on a stack of its own, or cuts of one log; checks and reports.
+    """Run plans: faults on a stack of its own, or batch comparisons; checks and reports.
 
-    Several plans of faults share the stack, one after another.
+    Several plans with faults share the stack, one after another.
     """
     from chaos.reports.contents import write_contents
     from chaos.verdict.check import Outcome, merged
@@ -91,7 +92,7 @@ def run(
 
 
 def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) -> list[Path]:
-    """A folder for the report of each plan."""
+    """Choose a folder for the report of each plan."""
     stems = [plan.stem for plan in plans]
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
         complain(f"two plans are called {twice[0]}.yml, and would share a report: run one alone")
@@ -102,7 +103,7 @@ def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) 
 
 
 def _claim(folders: Sequence[Path]) -> None:
-    """Make the folders of the reports, and see that they are ours to write into."""
+    """Create the report folders, and check that we may write into them."""
     from chaos.reports.report_folder import ReportFolderError, claim
 
     try:
@@ -116,7 +117,7 @@ def _claim(folders: Sequence[Path]) -> None:
 def _read(
     plans: Sequence[Path], folders: Sequence[Path], seed: int, stack: StackKind
 ) -> tuple[list[Order], list[tuple[Path, Path]]]:
-    """Read all plans, and see that each can be carried out; gives those of faults, then of cuts."""
+    """Read and check all plans; return those with faults, then the batch comparisons."""
     from chaos.batch_comparison.plan import load_cuts_plan
     from chaos.plan import kind_of
     from chaos.run.fitting import make_order
@@ -133,7 +134,7 @@ def _read(
 
 
 def _foretell(orders: Sequence[Order], cuts: Sequence[tuple[Path, Path]]) -> None:
-    """Say what the plans would do; they have been found to fit their pipelines."""
+    """Say what the plans would do; they are known to fit their pipelines."""
     from chaos.run.forecast import forecast
 
     for order in orders:
@@ -144,7 +145,7 @@ def _foretell(orders: Sequence[Order], cuts: Sequence[tuple[Path, Path]]) -> Non
 
 
 def _broker() -> str:
-    """The broker whose topic a plan copies: of the stack that is up, or of the Kafka settings."""
+    """The broker whose topic a plan copies: the running stack's, or that of the Kafka settings."""
     from slackwater.files import broker
 
     return broker(None)
@@ -158,7 +159,7 @@ def _run_all(
     layout: Layout,
     stack: StackKind,
 ) -> list[Report | CutsReport]:
-    """Run the plans of faults on one stack, then those of cuts, which need none."""
+    """Run the plans with faults on one stack, then the batch comparisons, which need none."""
     from chaos.reports.report import write_report
     from chaos.run.runner import run_plans
 

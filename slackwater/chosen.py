@@ -1,4 +1,4 @@
-"""Which run a command means, and what that run runs; said where the user's file differs by now."""
+"""The run that a command works on, and its own copy of the file; reports how the file differs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ if TYPE_CHECKING:
 
 OptionalRun = Annotated[
     str | None,
-    typer.Option(
-        "--run", metavar="NAME", help="Which run; by default the live one, else the newest."
-    ),
+    typer.Option("--run", metavar="NAME", help="The run; default: the live one, else the newest."),
 ]
 
 
 def chosen(endpoints: Endpoints, file: Path, run: str | None) -> tuple[Run, Pipeline]:
-    """The run that is meant, and the pipeline that it runs: its own copy of the file.
+    """Find the run, and the pipeline that it runs: its own copy of the file.
 
     Args:
         endpoints: of the stack.
@@ -41,7 +39,7 @@ def chosen(endpoints: Endpoints, file: Path, run: str | None) -> tuple[Run, Pipe
 
 
 def stack_for(file: Path, *parts: str) -> Endpoints:
-    """The addresses of the running stack; a file that names no pipeline is told of first.
+    """Return the addresses of the running stack; check first that the file names a pipeline.
 
     Args:
         file: a pipeline file, which may have been broken since a run was submitted with it.
@@ -59,7 +57,7 @@ def stack_for(file: Path, *parts: str) -> Endpoints:
 
 
 def warn(endpoints: Endpoints, run: Run, file: Path) -> None:
-    """Say how the user's file differs from what the run runs, where it does."""
+    """Say how the user's file differs from the run's own copy, if it does."""
     from jobs.runs.difference import file_differs
 
     differing = file_differs(endpoints, run, file)

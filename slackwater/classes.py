@@ -1,4 +1,4 @@
-"""A pipeline's own classes, tried before a command uses them: to import one may do anything."""
+"""A pipeline's own classes, tried before a command uses them: importing one may do anything."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from windowing.model import Pipeline
 
 WITHIN_S: Final = 60.0
-"""What importing them may take, in seconds; a first import of a large library takes some."""
+"""Time limit for importing them, in seconds; the first import of a large library is slow."""
 
 
 def check_classes(spec: Pipeline, file: Path) -> None:
-    """Import every class that the pipeline names, in a process of its own.
+    """Import every class that the pipeline names, in a separate process.
 
     Args:
         spec: as it was read.

@@ -37,14 +37,14 @@ class Data(StrEnum):
 def produce(
     data: Annotated[
         Data,
-        typer.Option(help="flights; or departures with tail numbers, and the weather beside them."),
+        typer.Option(help="flights; or departures with tail numbers, and the weather."),
     ] = Data.flights,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="EVENTS.jsonl", help="Write a file instead of the topic."),
+        typer.Option(metavar="EVENTS.jsonl", help="Write to a file instead of the topic."),
     ] = None,
 ) -> None:
-    """Publish the flights of New York 2013; what a topic holds already is not repeated."""
+    """Publish the flights of New York 2013; skips what a topic already holds."""
     from infra import stack
     from jobs.datasets import flights, weather
 
@@ -77,12 +77,12 @@ def topics(
         bool,
         typer.Option(
             "--accept-partitions",
-            help="Let partitions that the topic was given join a run, at the progress it has.",
+            help="Let partitions that were added to the topic join a run, at its current progress.",
         ),
     ] = False,
     run: OptionalRun = None,
 ) -> None:
-    """Create the pipeline's topic if it is not there; its partitions are fixed, but for a run."""
+    """Create the pipeline's topic, with its declared partitions, if it does not exist."""
     from infra import stack
     from jobs.brokers.topics import create_topics
     from windowing.model import load_pipeline
@@ -97,7 +97,7 @@ def topics(
 
 
 def _accept(spec: Pipeline, run: str | None) -> None:
-    """Let new partitions join a run, and print what the user's file is to say of them."""
+    """Let new partitions join a run, and print the entry for the user's file."""
     from infra import stack
     from jobs import runs
     from jobs.checkpoints.partitions import accept
@@ -127,15 +127,15 @@ def progress(
     pipeline: PipelineFile,
     run: OptionalRun = None,
     ends: Annotated[
-        bool, typer.Option("--ends", help="Print the topic's end per partition, and nothing else.")
+        bool, typer.Option("--ends", help="Only print the topic's end per partition.")
     ] = False,
     until: Annotated[
         str | None,
-        typer.Option(metavar="JSON", help='Target, as {"0": 100}; by default the topic\'s end.'),
+        typer.Option(metavar="JSON", help='Target, as {"0": 100}; default: the topic\'s end.'),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
-    """Say how far a run's committed offsets are from a target, and how the run is."""
+    """Show how far a run's committed offsets are from a target, and the run's state."""
     from jobs import runs
     from jobs.brokers.topics import lane_ends
     from jobs.runs.overview import page_now
@@ -150,7 +150,7 @@ def progress(
         return
     of, spec = chosen(endpoints, pipeline, run)
     if target is None:
-        # What a job gave up for is said below, be it a partition that nobody declared.
+        # The reason why a job gave up, even an undeclared partition, is reported below.
         gave_up = runs.failure(of) is not None
         target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
     found = runs.progress(endpoints, of, target, spec.source)
@@ -187,7 +187,8 @@ def quality(
         bool, typer.Option("--json", help="One JSON object, for scripts; the lines go to stderr.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option(metavar="OUT.jsonl", help="Check what `run` wrote, no job's run.")
+        Path | None,
+        typer.Option(metavar="OUT.jsonl", help="Check the output of `run` instead of a job's run."),
     ] = None,
     input_: Annotated[
         Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="The log of --output.")
@@ -226,7 +227,7 @@ def quality(
 
 
 def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> NoReturn:
-    """Check what `run` wrote into a file, and build the Data Docs beside it."""
+    """Check the output file of `run`, and build the Data Docs next to it."""
     from chaos.quality.run import check_file
     from chaos.readers.log import read_events
     from windowing.model import load_pipeline
@@ -260,10 +261,11 @@ def plot(
 
 def demo(
     max_offsets: Annotated[
-        int, typer.Option(min=1000, help="Throttle, so that the job lives long enough to be hurt.")
+        int,
+        typer.Option(min=1000, help="Throttle, so that the job lives long enough to be broken."),
     ] = 40_000,
 ) -> None:
-    """Start the stack, deploy the flights, break the job twice, and prove the answer."""
+    """Start the stack, deploy the flights, break the job twice, and prove the result."""
     from slackwater.demo import Demo
 
     left = "the stack and the demo's job go on: `slackwater down` ends them"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """Which semantics the cases are of."""
+    """The semantics that the cases test."""
 
     wid = "wid"
     samza = "samza"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 
 class Judged(StrEnum):
-    """What computes a case's output."""
+    """What computes the output of a case."""
 
     engine = "engine"
     spark = "spark"
@@ -43,18 +43,21 @@ def conform(
         Kind,
         typer.Argument(
             help="The semantics: wid, the window language; samza, the window operator; spl, "
-            "windows by policies."
+            "policy windows."
         ),
     ],
-    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one a line.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one per line.")],
     by: Annotated[
-        Judged, typer.Option(help="What computes: the engine here or on Spark, or the definition.")
+        Judged, typer.Option(help="What to judge: the engine, here or on Spark, or the definition.")
     ] = Judged.engine,
     interleavings: Annotated[
-        int, typer.Option(min=0, help="Other orders of arrival that must give the same.")
+        int,
+        typer.Option(
+            min=0, help="Number of other arrival orders, which must give the same result."
+        ),
     ] = 3,
 ) -> None:
-    """Judge cases; per case pass or the first difference, and who computed it."""
+    """Judge cases; for each, print pass or the first difference, and what computed it."""
     if kind.value.startswith("spl") and by is not Judged.engine:
         complain("scenarios of policy windows are run by the windows themselves: --by engine")
         raise typer.Exit(USAGE)
@@ -125,7 +128,7 @@ def _wid(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
 
 
 def _samza(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    """By our operators; and as a pipeline, on the engine asked for, where one can say the same."""
+    """Run by our operators, and also as a pipeline on the chosen engine if one can express it."""
     from conformance.drivers import samza_local, samza_standalone
     from conformance.samza.case import read_scenarios
 

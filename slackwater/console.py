@@ -1,4 +1,4 @@
-"""What every command shares: the console, exit codes, and errors said in one sentence."""
+"""Shared by all commands: the console, exit codes, and one-sentence errors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rich.text import Text
 
 PASSED, FAILED, USAGE, UNKNOWN = 0, 1, 2, 3
 
-# What commands print for people goes to standard error, results to standard output. Text is text:
-# names of files and words of errors come from anywhere, and are no markup.
+# Messages for people go to standard error, results to standard output. Markup is off: file names
+# and error texts come from anywhere.
 err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
-# Control characters, those that turn the direction of text around, and bytes that are no text.
+# Control characters, those that change text direction, and bytes that are not text.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_LINE_MAX, _END = 1000, 300  # characters of a line of an error, and of what ends it
-_JOINERS = "\u200c\u200d"  # of scripts and emoji: text, though one sees only what they do
+_LINE_MAX, _END = 1000, 300  # of a line of an error, and of its end that is kept
+_JOINERS = "\u200c\u200d"  # used by scripts and emoji: they are text, although invisible
 
 
 def plain(text: str) -> str:
-    """The text with everything that a terminal would obey instead of show spelled out.
+    """Escape everything that a terminal would interpret instead of show.
 
     Lines stay lines: an error may have several.
     """
@@ -37,7 +37,7 @@ def _shown(character: str) -> str:
         return character
     if unicodedata.category(character) not in _UNSEEN:
         return character
-    # As JSON has it, so that a line of JSON stays one of the same meaning.
+    # As in JSON, so that a line of JSON keeps its meaning.
     spelled = json.dumps(character)[1:-1]
     return spelled if spelled != character else f"\\u{ord(character):04x}"
 
@@ -48,18 +48,18 @@ def say(line: str) -> None:
 
 
 def tell(text: str) -> None:
-    """Say how far it is, for whoever waits."""
+    """Report progress to the user."""
     err.print(plain(text), soft_wrap=True)
 
 
 def complain(text: str) -> None:
-    """Print an error: one sentence, no stack trace; values in it may be of any length."""
+    """Print an error: one sentence, no stack trace; long values are shortened."""
     lines = "\n".join(map(_bearable, text.split("\n")))
     err.print(Text.assemble(("error:", "bold red"), " ", plain(lines)), soft_wrap=True)
 
 
 def _bearable(line: str) -> str:
-    """A line, or its beginning and its end, where the value and the rule stand."""
+    """Return a line, or its beginning and its end, which hold the value and the rule."""
     if len(line) <= _LINE_MAX:
         return line
     return f"{line[: _LINE_MAX - _END]} … {line[-_END:]}"
@@ -67,7 +67,7 @@ def _bearable(line: str) -> str:
 
 @contextmanager
 def bar(title: str, total: int | None = None) -> Iterator[Progress]:
-    """A progress bar with one task; shown on a terminal only."""
+    """Create a progress bar with one task; it shows only on a terminal."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

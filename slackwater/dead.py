@@ -25,20 +25,20 @@ def dead(
     pipeline: PipelineFile,
     run: OptionalRun = None,
     reason: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Of this reason only, as bad_type.")
+        str | None, typer.Option(metavar="REASON", help="Only this reason, such as bad_type.")
     ] = None,
-    examples: Annotated[int, typer.Option(min=0, help="Of each reason, at the most.")] = 3,
+    examples: Annotated[int, typer.Option(min=0, help="Examples per reason, at most.")] = 3,
     output: Annotated[
         Path | None,
         typer.Option(metavar="OUT.jsonl", help="As `run` wrote it, instead of a run's tables."),
     ] = None,
     input_: Annotated[
         Path | None,
-        typer.Option("--input", metavar="EVENTS.jsonl", help="With --output: of which log."),
+        typer.Option("--input", metavar="EVENTS.jsonl", help="With --output: its log."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a reason.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per reason.")] = False,
 ) -> None:
-    """Show a run's dead letters by reason: how many, what they were about, what to do."""
+    """Show a run's dead letters by reason: how many, examples, what to do."""
     from jobs.tools.dead_letters import by_reason
 
     if (output is None) != (input_ is None) or (output is not None and run is not None):
@@ -72,7 +72,7 @@ def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int
 
 
 def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
-    from chaos.readers.reader import read_output
+    from chaos.readers.catalogue import read_output
     from jobs.tools.dead_letters import letters_of, of_lines
 
     found, spec = chosen(stack_for(file), file, run)
@@ -84,7 +84,7 @@ def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
 
 
 def _told(reasons: list[Reason], read: int | None) -> Iterator[str]:
-    """The lines for a person."""
+    """Format the lines for people."""
     of_all = "" if read is None else f" of {read:,} records read"
     if not reasons:
         yield f"no dead letters{of_all}"

@@ -1,6 +1,6 @@
-"""The whole platform on real data, broken while it runs, and its answer proved.
+"""The whole platform on real data, broken while it runs, with its result proved.
 
-Nothing here knows how a step is done: it calls the parts in order, times them, and sums up.
+This module only calls the steps in order, times them, and sums up.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from windowing.model import Pipeline, load_pipeline
 ROOT = Path(__file__).resolve().parent.parent
 PIPELINE = ROOT / "pipelines" / "flight_delays.yml"
 
-# How long anything may take before the demo gives up on it.
+# How long a step may take before the demo gives up.
 _RUN_S, _COMMIT_S = 1800.0, 600.0
 
 
@@ -44,8 +44,8 @@ class Demo:
     """One demonstration.
 
     Attributes:
-        max_offsets: offsets per batch at the most, so that the job lives long enough to be hurt.
-        console: where the story is told.
+        max_offsets: at most this many offsets per batch, so that the job lives long enough.
+        console: where to report.
     """
 
     max_offsets: int
@@ -54,7 +54,7 @@ class Demo:
     faults: list[faults.Fault] = field(default_factory=list)
 
     def run(self) -> int:
-        """Run it all; gives the exit code."""
+        """Run everything; return the exit code."""
         pipeline = load_pipeline(PIPELINE)
         name = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
         with self._step("stack up"):
@@ -108,7 +108,7 @@ class Demo:
         )
 
     def _deploy(self, pipeline: Pipeline, endpoints: Endpoints, name: str) -> _DagWatch:
-        """Trigger the pipeline's DAG, hurt the job while it runs, wait until it is through."""
+        """Trigger the pipeline's DAG, break the job while it runs, and wait until it is done."""
         for stopped in runs.stop(endpoints, pipeline):
             self.console.print(f"  ended the job of an earlier run, {stopped}")
         api = AirflowApi(endpoints)
@@ -127,7 +127,7 @@ class Demo:
         return watch
 
     def _hurt(self, fault: faults.Inject, checkpoint: Path, watch: _DagWatch) -> None:
-        """Strike after two more batches, and measure the time to the next one."""
+        """Inject the fault after two more batches, and measure the time to the next one."""
         before = _batches(checkpoint)
         watch.until(lambda: _batches(checkpoint) >= before + 2, "two batches")
         struck = faults.strike(fault, _batches(checkpoint))
@@ -175,7 +175,7 @@ class Demo:
 
 
 class _DagWatch:
-    """Waits for things while a DAG run goes on, and tells of its tasks as they end."""
+    """Waits for conditions during a DAG run, and reports its tasks as they end."""
 
     def __init__(self, airflow: AirflowApi, dag: str, run_id: str, console: Console) -> None:
         self._airflow, self._dag, self._run_id, self._console = airflow, dag, run_id, console
@@ -222,7 +222,7 @@ class _DagWatch:
             if self._told.get(task) != state and state in ("success", "failed", "deferred"):
                 self._console.print(f"  {time.monotonic() - self._began:6.1f} s  {task}: {state}")
             self._told[task] = state
-        # Of the DAG run itself there is nothing to be seen: it runs as long as the job does.
+        # The DAG run itself says nothing: it runs as long as the job.
         if failed := [task for task, its in tasks.items() if its == "failed"]:
             log = self._airflow.log(self._dag, self._run_id, failed[0])
             text = f"the DAG run failed in {', '.join(failed)}:\n{log[-2000:]}"

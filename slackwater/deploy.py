@@ -32,16 +32,16 @@ Origin = Annotated[
     typer.Option(
         "--from",
         metavar="RUN|TIME|OFFSETS",
-        help="Where a new run begins: where another run is; at what was appended at a time or "
+        help="Where a new run starts: where another run is; at what was appended at a time or "
         'later; at offsets, as {"0": 100}. By default at the beginning of the log.',
     ),
 ]
 Beside = Annotated[
     bool,
-    typer.Option("--beside", help="Let a new run work beside the live one, until it takes over."),
+    typer.Option("--beside", help="Let a new run work beside the live one until it takes over."),
 ]
 Replace = Annotated[
-    bool, typer.Option("--replace", help="End the jobs of other runs of the pipeline first.")
+    bool, typer.Option("--replace", help="Stop the jobs of the pipeline's other runs first.")
 ]
 
 
@@ -57,20 +57,18 @@ def submit(
     origin: Origin = None,
     beside: Beside = False,
     replace: Replace = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it means, and do nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")] = False,
     max_offsets: Annotated[
-        int | None, typer.Option(min=1, help="Offsets per batch at the most.")
+        int | None, typer.Option(min=1, help="Offsets per batch, at most.")
     ] = None,
     available_now: Annotated[
-        bool, typer.Option("--available-now", help="Take what is there, then end.")
+        bool, typer.Option("--available-now", help="Read what is there, then end.")
     ] = False,
 ) -> None:
-    """Submit a file as a run, supervised; what that means, and what it ends, is said first.
+    """Submit a file as a supervised run; first say what that means, and what it stops.
 
-    A run that lives is attached to, one that was stopped goes on from its checkpoint: if the file
-    means what it was begun with. Else nothing is touched, and the ways on are named.
+    If the file's meaning is unchanged, attach to a running run, or resume a stopped one from its
+    checkpoint. Otherwise change nothing, and list the alternatives.
     """
     from jobs.deployment.deploy import carry_out
     from jobs.runs import living
@@ -101,7 +99,7 @@ def _prepared(
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
-    check_classes(spec, pipeline)  # before a living job is ended for this one
+    check_classes(spec, pipeline)  # before a running job is stopped for this one
     run, origin = named
     wish = Wish(pipeline, spec.name, run, origin, beside=beside, replace=replace)
     return prepare(endpoints, spec, wish)
@@ -111,16 +109,15 @@ def handover(
     pipeline: PipelineFile,
     to: Annotated[str, typer.Option("--to", metavar="RUN", help="The run that takes over.")],
     within: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="How long the runs may take to be even.")
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="How long the new run may take to catch up."),
     ] = 60.0,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Compare the runs, and do nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only compare the runs.")] = False,
 ) -> None:
-    """Make a run that works beside the live one the live run, if they agree where they must.
+    """Promote a run that works beside the live one, if they agree where they must.
 
-    Compared are the windows of queries with the same meaning, by the aggregates that both have.
-    What only one of them has is named. Where windows differ, nothing is done.
+    Compares the windows of queries with the same meaning, by the aggregates that both have, and
+    names what only one of them has. If windows differ, nothing is changed.
     """
     from chaos.handover.run import compare, sides
     from jobs.runs import take_over

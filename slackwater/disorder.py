@@ -30,15 +30,15 @@ Input = Annotated[
     Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="Read the log from a file.")
 ]
 FromTopic = Annotated[bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")]
-Bootstrap = Annotated[str | None, typer.Option(help="The broker; by default the local stack's.")]
+Bootstrap = Annotated[str | None, typer.Option(help="The broker; default: the local stack's.")]
 
 
 _LATE = "0.1%"
-"""How many records may be late where nobody says it."""
+"""Share of records that may be late, by default."""
 
 
 class ClockName(StrEnum):
-    """What latency is measured by."""
+    """How to measure latency."""
 
     event = "event"
     append = "append"
@@ -52,28 +52,33 @@ def register(app: typer.Typer) -> None:
 
 def heartbeat(
     pipeline: PipelineFile,
-    every: Annotated[str, typer.Option(metavar="LENGTH", help="Time between looks.")] = "5 s",
-    once: Annotated[bool, typer.Option("--once", help="Look once, then end.")] = False,
+    every: Annotated[str, typer.Option(metavar="LENGTH", help="Time between checks.")] = "5 s",
+    once: Annotated[bool, typer.Option("--once", help="Check once, then exit.")] = False,
     silent: Annotated[
-        str, typer.Option(metavar="LENGTH", help="Only into partitions silent for longer.")
+        str,
+        typer.Option(
+            metavar="LENGTH", help="Only write to partitions that have been silent for longer."
+        ),
     ] = "30 s",
     clock: Annotated[
         bool,
-        typer.Option(help="Rest bounds on this clock too; not for a replay of old records."),
+        typer.Option(
+            help="Also derive bounds from the wall clock; not for a replay of old records."
+        ),
     ] = True,
     max_delay: Annotated[
         str | None,
         typer.Option(metavar="LENGTH", help="For a pipeline whose generator is not heartbeat."),
     ] = None,
     min_delay: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="With --max-delay; by default 0 s.")
+        str | None, typer.Option(metavar="LENGTH", help="With --max-delay; default: 0 s.")
     ] = None,
     skew: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="With --max-delay; by default 0 s.")
+        str | None, typer.Option(metavar="LENGTH", help="With --max-delay; default: 0 s.")
     ] = None,
     bootstrap: Bootstrap = None,
 ) -> None:
-    """Write bounds into silent partitions, until SIGTERM; one line for each."""
+    """Write bounds into silent partitions until SIGTERM; prints a line for each."""
     from jobs.tools.heartbeat import delays_of, emit
     from slackwater.single import load_single
 
@@ -100,7 +105,7 @@ def heartbeat(
 
 
 def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> Delays | None:
-    """The delays that the options give.
+    """Return the delays that the options give.
 
     Raises:
         typer.Exit: they contradict each other.
@@ -131,7 +136,8 @@ def punctuate(
     pipeline: PipelineFile,
     input_: Input = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="EVENTS.jsonl", help="Where the log goes, with --input.")
+        Path | None,
+        typer.Option(metavar="EVENTS.jsonl", help="Where to write the log, with --input."),
     ] = None,
     topic: FromTopic = False,
     to: Annotated[
@@ -139,17 +145,17 @@ def punctuate(
     ] = None,
     every: Annotated[
         str | None,
-        typer.Option(metavar="LENGTH", help="Distance of bounds; by default all windows' ends."),
+        typer.Option(metavar="LENGTH", help="Distance between bounds; default: every window end."),
     ] = None,
     per: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="Add bounds for each value of a field.")
+        str | None, typer.Option(metavar="FIELD", help="Add bounds for each value of this field.")
     ] = None,
     end: Annotated[
-        bool, typer.Option("--end", help="End every lane, behind its last record.")
+        bool, typer.Option("--end", help="End every lane after its last record.")
     ] = False,
     bootstrap: Bootstrap = None,
 ) -> None:
-    """Add to a recorded log the tightest bounds that are true of it."""
+    """Add the tightest bounds that hold for a recorded log."""
     from jobs.tools.punctuate import punctuated, punctuations, step_of
     from jobs.tools.recording import record, write_events
     from slackwater.single import load_single
@@ -204,17 +210,18 @@ def tune(
         str | None,
         typer.Option(
             metavar="SHARE",
-            help="How many records may be late; by default 0.1%, unless the knee of the curve, "
-            "where more slack buys little, comes before.",
+            help="Share of records that may be late; default: 0.1%, unless the knee of the curve, "
+            "beyond which more slack buys little, comes first.",
         ),
     ] = None,
     clock: Annotated[
-        ClockName, typer.Option(help="Latency by the newest event time, or by append times.")
+        ClockName,
+        typer.Option(help="Measure latency by the newest event time, or by append times."),
     ] = ClockName.event,
-    png: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw it, too.")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Also draw it.")] = None,
     bootstrap: Bootstrap = None,
 ) -> None:
-    """Read a log, show what slack costs and what it buys, and propose one."""
+    """Show what each slack costs and buys on a log, and propose one."""
     from jobs.tools.recording import record
     from jobs.tools.tune import tune as weigh
     from jobs.tools.tune_plot import draw
@@ -245,7 +252,7 @@ def tune(
 
 
 def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
-    """The lines of a tuning: lags, costs, proposals; the share may have been asked for."""
+    """Format a tuning: lags, costs, proposals; the user may have asked for the share."""
     from jobs.tools.times_in_words import in_words
     from jobs.tools.tune import QUANTILES
 
@@ -265,7 +272,7 @@ def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
 
 
 def _proposals(found: Tuning, target: str, *, is_asked: bool) -> Iterator[str]:
-    """What is proposed: the knee of the curve, and the slack that meets the share."""
+    """Format the proposals: the knee of the curve, and the slack that meets the share."""
     from jobs.tools.times_in_words import in_words
     from windowing.model.lengths import spell_us
 
@@ -299,13 +306,13 @@ def _cost_line(cost: Cost) -> str:
 def trace(
     pipeline: PipelineFile,
     input_: Annotated[
-        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event a line.")
+        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event per line.")
     ],
     output: Annotated[
-        Path | None, typer.Option(metavar="TRACE.jsonl", help="By default standard output.")
+        Path | None, typer.Option(metavar="TRACE.jsonl", help="Default: standard output.")
     ] = None,
 ) -> None:
-    """Say of each record what it met and what it did: a JSON line each."""
+    """Print a JSON line for each record: its windows, lateness, and what it closed."""
     from slackwater.single import load_single
     from windowing.semantics.trace import trace as lines
 
@@ -330,7 +337,7 @@ def _opened(output: Path | None) -> Iterator[BinaryIO]:
 
 
 class _Log:
-    """A log that can be read twice: a file, or a topic up to the end that it had at first.
+    """A log that can be read twice: a file, or a topic up to its end at the first reading.
 
     Args:
         spec: whose log.
@@ -348,7 +355,7 @@ class _Log:
             self._ends = end_offsets(self.bootstrap, spec.source.topic)
 
     def read(self, *, again: bool = False) -> Iterable[Entry]:
-        """The log, from its beginning; what a file delivers again only if that is asked for."""
+        """Read the log from its beginning; a file's redeliveries only on request."""
         from chaos.readers.log import read_events, read_topic
         from windowing.engine.input.batches import checked
 
@@ -369,7 +376,7 @@ def _length_us(option: str, text: str, minimum_us: int = 0) -> int:
 
 
 def _instant(us: int) -> str:
-    """An instant as ISO time, or as microseconds where the calendar has none."""
+    """Format an instant as ISO time, or as microseconds outside the calendar."""
     try:
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)).isoformat()
     except OverflowError:

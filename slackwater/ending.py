@@ -1,12 +1,12 @@
-"""How a command ends when it is told to: within two seconds, and nothing of it runs on.
+"""How a command ends on a signal: within two seconds, leaving nothing running.
 
 The command runs in a child of this process. SIGINT, SIGTERM and SIGHUP all reach it as SIGTERM,
-which raises `Interrupted`, so that what it began is cleared away as after an error; what it started
-gets SIGTERM at the same time. (SIGINT itself is no use there: polars takes it over, in a way that
-leaves a waiting interpreter asleep.) This process only waits: code that blocks, whatever it is,
-cannot keep it from counting, and what is left after the time of grace is killed. Daemons of the
-stack live in sessions of their own, and are not touched: a command that starts them says what is to
-become of them, by `when_interrupted`.
+which raises `Interrupted`, so that it cleans up as after an error; its children
+get SIGTERM at the same time. (SIGINT itself is of no use there: polars takes it over in a way that
+leaves a waiting interpreter asleep.) This process only waits, so blocking code in the child cannot
+stop its countdown; it kills whatever is left after the grace period. Daemons of the stack live in
+sessions of their own and are not touched: a command that starts them says what to do with them,
+by `when_interrupted`.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER of prctl(2)
 _at_once: list[Callable[[], None]] = []
 _told = Event()
-_last_will: list[int] = []  # where a child writes what its parent is to do for it
+_last_will: list[int] = []  # where a child writes what its parent must do for it
 
 
 class Interrupted(BaseException):
-    """A signal told the command to end; no error, so that nothing takes it for one."""
+    """A signal told the command to end; not an `Exception`, so that no handler catches it."""
 
 
 def is_interrupted() -> bool:
-    """Whether this process was told to end: errors since then follow from that."""
+    """Whether this process was told to end; errors since then are consequences."""
     return _told.is_set()
 
 
 @contextlib.contextmanager
 def when_interrupted(act: Callable[[], None]) -> Iterator[None]:
-    """Have something done as soon as a signal comes, before anything is cleared away.
+    """Register an action for the moment a signal comes, before any clean-up.
 
     Args:
-        act: must be quick, and may find anything half done.
+        act: must be quick, and must cope with half-finished work.
     """
     _at_once.append(act)
     try:
@@ -66,17 +66,17 @@ def when_interrupted(act: Callable[[], None]) -> Iterator[None]:
 def kill_afterwards(state_dir: Path) -> None:
     """Have the parent kill the stack of this folder if the command is interrupted.
 
-    Only the parent can: it is there when nobody is left who might start another process.
+    Only the parent can: it outlives every process that might still start another one.
     """
     for pipe in _last_will:
         os.write(pipe, os.fsencode(state_dir) + b"\0")
 
 
 def supervised(command: Callable[[], int]) -> NoReturn:
-    """Run a command in a child, and end as it ends.
+    """Run a command in a child process, and exit as it does.
 
     Args:
-        command: gives an exit code; passes `Interrupted` on.
+        command: returns an exit code; lets `Interrupted` pass.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -98,7 +98,7 @@ def supervised(command: Callable[[], int]) -> NoReturn:
     _prctl(_DIES_WITH_PARENT, signal.SIGTERM)
     signal.signal(signal.SIGTERM, _interrupt)
     for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _pass)  # the parent hears it, too
+        signal.signal(number, _pass)  # the parent gets it too
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if os.getppid() != parent:
         os._exit(128 + signal.SIGTERM)
@@ -107,18 +107,18 @@ def supervised(command: Callable[[], int]) -> NoReturn:
         came_to_end[0] = 1
         sys.exit(code)
     except Interrupted:
-        # What had to be cleared away is; what waits for threads or workers would wait in vain.
+        # Clean-up is done; waiting for threads or workers would be in vain.
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
         os._exit(_INTERRUPTED)
 
 
 def _pass(number: int, frame: FrameType | None) -> None:
-    """Hear a signal and do nothing; unlike one that is ignored, it is not so for children."""
+    """Handle a signal by doing nothing; unlike ignoring it, children do not inherit this."""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, _pass)  # clearing away is not to be disturbed
+    signal.signal(signal.SIGTERM, _pass)  # clean-up must not be interrupted
     _told.set()
     for act in _at_once:
         with contextlib.suppress(Exception):
@@ -129,7 +129,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _silence() -> None:
-    """Let nothing more be said on stderr but by the parent.
+    """Silence stderr, except for the parent.
 
     Compiled libraries print a stack trace of their own when an import inside them is interrupted.
     """
@@ -139,7 +139,7 @@ def _silence() -> None:
 
 
 def _await(child: int, heard: set[signal.Signals], came_to_end: mmap.mmap) -> int:
-    """Wait for the child, pass signals on to it, kill it if it does not heed them in time."""
+    """Wait for the child, forward signals to it, and kill it if it does not obey in time."""
     told, killed_at_s = 0, float("inf")
     while True:
         left_s = max(0.0, killed_at_s - time.monotonic())
@@ -160,7 +160,7 @@ def _await(child: int, heard: set[signal.Signals], came_to_end: mmap.mmap) -> in
 
 
 def _said_of_sudden_end(code: int) -> int:
-    """Say that the child ended in the middle of its work; gives the exit code that it deserves."""
+    """Say that the child ended in the middle of its work; return the exit code for that."""
     if code > 128:
         why = ": was there memory left?" if code - 128 == signal.SIGKILL else ""
         complain(f"ended by {signal.Signals(code - 128).name}{why}")
@@ -173,7 +173,7 @@ def _said_of_sudden_end(code: int) -> int:
 
 
 def _execute_will(pipe: int) -> None:
-    """Kill the stacks that the child has named, and wait a moment for them to be gone."""
+    """Kill the stacks that the child has named, and wait briefly until they are gone."""
     from infra import process
 
     os.set_blocking(pipe, False)
@@ -189,7 +189,7 @@ def _execute_will(pipe: int) -> None:
 
 
 def _reaped(child: int) -> int | None:
-    """The exit code of the child, if it has ended; orphans that we adopted are buried, too."""
+    """Return the exit code of the child, if it has ended; also reap adopted orphans."""
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -202,7 +202,7 @@ def _reaped(child: int) -> int | None:
 
 
 def _end_offspring(number: int) -> list[psutil.Process]:
-    """Send a signal to all that descends from this process and shares its session."""
+    """Send a signal to all descendants of this process in the same session."""
     session = os.getsid(0)
     told = []
     for process in psutil.Process().children(recursive=True):
@@ -214,6 +214,6 @@ def _end_offspring(number: int) -> list[psutil.Process]:
 
 
 def _prctl(option: int, value: int) -> None:
-    """Ask the kernel for something about this process; other systems than Linux have no such."""
+    """Set an attribute of this process in the kernel; only on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

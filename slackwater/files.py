@@ -1,4 +1,4 @@
-"""Commands over files: run, verify, explain, validate; no stack but for `verify --topic`."""
+"""Commands over files: run, verify, explain, validate; only `verify --topic` needs a stack."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def register(app: typer.Typer) -> None:
 def run(
     pipeline: PipelineFile,
     input_: Annotated[
-        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event a line.")
+        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event per line.")
     ],
     output: Annotated[
         Path,
-        typer.Option(metavar="OUT.jsonl", help="Rows; OUT.dead.jsonl beside it: dead letters."),
+        typer.Option(metavar="OUT.jsonl", help="Rows; dead letters go to OUT.dead.jsonl."),
     ],
     engine: Annotated[Engine, typer.Option(help="In this process, or on Spark.")] = Engine.local,
     batch_rows: Annotated[
@@ -55,7 +55,7 @@ def run(
         typer.Option(metavar="SEED", help="Shuffle the lanes; never changes the result."),
     ] = None,
 ) -> None:
-    """Run a pipeline over a file of events and write its rows and dead letters."""
+    """Run a pipeline over a file of events, and write its rows and dead letters."""
     from chaos.readers.log import read_events
     from windowing.engine.input import batches as cut
     from windowing.model import load_pipeline
@@ -107,23 +107,21 @@ def verify(
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Which run; by default the live one, of a table its only one."
-        ),
+        typer.Option(metavar="NAME", help="The run; default: the live one, or a table's only one."),
     ] = None,
     bootstrap: Annotated[
-        str | None, typer.Option(help="Broker for --topic; by default the local stack's.")
+        str | None, typer.Option(help="Broker for --topic; default: the local stack's.")
     ] = None,
 ) -> None:
     """Compare an output with the definition, row by row, and account for every record.
 
-    With neither an output nor a log: those of the pipeline's live run, or of `--run NAME`. What a
-    run wrote is judged by the run's own copy of the file.
+    Without an output and a log, takes those of the pipeline's live run, or of `--run NAME`. A
+    run's output is judged by the run's own copy of the file.
     """
+    from chaos.readers.catalogue import read_output
     from chaos.readers.log import behind
     from chaos.readers.output import read_files, read_tables
     from chaos.readers.postgres import read_postgres
-    from chaos.readers.reader import read_output
     from chaos.verdict.verify import verify as compare
     from chaos.verdict.verify import with_records
     from slackwater.judged import judged
@@ -156,14 +154,14 @@ def verify(
 
 
 def _log(source: Source, file: Path | None, bootstrap: str | None) -> Iterator[LogRecord]:
-    """The whole log: of a file, else of the topic."""
+    """Read the whole log, from a file or the topic."""
     from chaos.readers.log import read_events, read_topics
 
     return read_events(file, source) if file else read_topics(broker(bootstrap), source)
 
 
 def _check_choice(outputs: int, logs: int) -> None:
-    """See that one output and one log were named, or no output: a run has both.
+    """Check that the user named one output and one log, or neither: a run has both.
 
     Raises:
         Exit: they were not.
@@ -181,10 +179,10 @@ def _places(spec: Pipeline, first: Mapping[int, int]) -> str:
 
 
 def broker(bootstrap: str | None) -> str:
-    """The broker that is meant: the given one, that of the Kafka settings, or the local stack's.
+    """Return the broker: the given one, that of the Kafka settings, or the local stack's.
 
     Args:
-        bootstrap: as it was given; Kafka settings hold for it, too.
+        bootstrap: as given; Kafka settings apply to it too.
     """
     from infra import kafka_settings, stack
 
@@ -200,13 +198,14 @@ def explain(
         typer.Option(metavar="FILE", help="Draw the first windows, as .png or .svg."),
     ] = None,
 ) -> None:
-    """Say what a pipeline means: lanes, windows, evaluation, state, late records."""
+    """Explain what a pipeline means: lanes, windows, evaluation, state, late records."""
+    from windowing.engine.plan import plan_of
+    from windowing.explain.pipeline import explain as lines
     from windowing.model import load_pipeline
-    from windowing.model.explain.pipeline import explain as lines
 
     check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
-    for line in lines(spec):
+    for line in lines(plan_of(spec)):
         say(line)
     if picture is not None:
         from jobs.tools.window_picture import draw_windows
@@ -216,13 +215,13 @@ def explain(
 
 
 def validate(pipeline: PipelineFile) -> None:
-    """Check a pipeline file; every mistake is named with line, field, rule and example."""
+    """Check a pipeline file; every mistake is reported with line, field, rule and example."""
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
     if spec.quality:
-        # Takes a second, since it asks Great Expectations for names and arguments.
+        # Takes a second: Great Expectations checks names and arguments.
         try:
             from chaos.quality import validate as validate_quality
         except ModuleNotFoundError as error:

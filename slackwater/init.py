@@ -1,4 +1,4 @@
-"""`slackwater init`: a project of one's own, with a pipeline that runs, its data and its tests."""
+"""`slackwater init`: a new project, with a pipeline that runs, its data and its tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slackwater.console import say
 
 TEMPLATE = Path(__file__).resolve().parent / "template"
 
-_HIDDEN = "dot-"  # in the template, of files whose names begin with a dot
+_HIDDEN = "dot-"  # the template's spelling of names that begin with a dot
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new or empty.")],
 ) -> None:
-    """Make a project: a pipeline, events, tests, a chaos plan, a CI file; commands work in it."""
+    """Create a project to work in: a pipeline, events, tests, a chaos plan, a CI file."""
     if folder.exists() and not folder.is_dir():
         msg = f"{folder} is no folder: name one that is new or empty"
         raise typer.BadParameter(msg)
@@ -39,13 +39,13 @@ def init(
 
 
 def files() -> list[Path]:
-    """The files of a new project as they lie in the template, relative to it."""
+    """List the files of the template, relative to it."""
     found = (path.relative_to(TEMPLATE) for path in TEMPLATE.rglob("*") if path.is_file())
     return sorted(path for path in found if "__pycache__" not in path.parts)
 
 
 def target_of(name: Path) -> Path:
-    """What a file of the template is called in a project."""
+    """Return the name that a file of the template has in a project."""
     parts = (part.removeprefix(_HIDDEN) for part in name.parts)
     dots = ("." if part.startswith(_HIDDEN) else "" for part in name.parts)
     return Path(*map(str.__add__, dots, parts))

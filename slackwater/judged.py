@@ -1,4 +1,4 @@
-"""Whose output `verify` judges, by which file, and where the verdict is kept."""
+"""Which output `verify` judges, by which file, and where the verdict is kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judged:
-    """Whose output is judged.
+    """The run or table whose output is judged.
 
     Attributes:
         pipeline: by which it is judged.
@@ -50,7 +50,7 @@ class Judged:
 def judged(
     file: Path, table: Path | None, run: str | None, *, is_needed: bool, is_file: bool
 ) -> Judged:
-    """Find out whose output is meant.
+    """Find out whose output to judge.
 
     Args:
         file: the pipeline file.
@@ -82,7 +82,7 @@ def judged(
 
 
 def _of_folder(file: Path, table: Path | None, run: str | None) -> Run | None:
-    """The run of ours that has written tables; None: they are not those of a run of ours."""
+    """Find the run that has written tables; None: no run known here."""
     from infra import stack
     from jobs.runs.choice import name_in
     from jobs.runs.folder import every_run

@@ -1,4 +1,4 @@
-"""Calls that may never end: made in a process of their own, which is killed after a while."""
+"""Calls that may never end: made in a separate process, which is killed at a time limit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Found = TypeVar("Found")
 
 
 class LimitReached(RuntimeError):
-    """A call that had not ended when its time was over, or that ended its own process."""
+    """A call that exceeded its time limit, or that ended its own process."""
 
     exit_code = 1
 
 
 def limited(seconds: float, what: str, call: Callable[..., Found], *arguments: Any) -> Found:
-    """Call a function of ours that calls code of a user's.
+    """Call one of our functions that calls user code.
 
     Args:
         seconds: how long it may take, the start of its process included.
@@ -61,12 +61,12 @@ def _answer(to: Connection, call: Callable[..., object], arguments: tuple[Any, .
         answer = (call(*arguments), None)
     except Exception as error:
         answer = (None, error)
-    except BaseException as error:  # such as a user's code can raise, and nobody catches
+    except BaseException as error:  # user code can raise these, and `except Exception` misses them
         answer = (None, _reported(error))
     try:
         to.send(answer)
     except Exception:
-        # What was raised cannot be sent, or not be made again; its words can.
+        # The exception cannot be pickled or rebuilt; its text can.
         to.send((None, _reported(answer[1])))
 
 

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
     """Say what this machine lacks to run the local stack: Java, jars, Airflow, memory, ports."""
     from infra.doctor import examine
@@ -33,7 +33,7 @@ _MARK = {"ok": "ok     ", "note": "note   ", "missing": "MISSING"}
 
 
 def setup() -> None:
-    """Install what the local stack needs beside Python packages: Airflow, Kafka, Spark's jars."""
+    """Install what the local stack needs besides Python packages: Airflow, Kafka, Spark's jars."""
     from infra import setup as machine
 
     raise typer.Exit(machine.run(only=("uv", "jvm", "airflow")))

@@ -1,7 +1,7 @@
-"""The command `slackwater`: every subcommand, and what an error looks like.
+"""The command `slackwater`: all subcommands, and the form of errors.
 
 An error that a user can act on has `exit_code`, and its text is the sentence that the user reads;
-whatever else is raised is our mistake, is said in one sentence, too, and kept in a file.
+any other exception is a bug of ours: also one sentence, with the stack trace kept in a file.
 """
 
 from __future__ import annotations
@@ -81,19 +81,19 @@ def common(
     kafka: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.yml", help="How to reach a Kafka cluster of your own: docs/kafka.md."
+            metavar="FILE.yml", help="How to reach your own Kafka cluster: docs/kafka.md."
         ),
     ] = None,
     project: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="A project of your own, to work in; by default the nearest folder above with a "
+            help="The project to work in; default: the nearest folder above with a "
             "slackwater.yml: docs/first-pipeline.md.",
         ),
     ] = None,
 ) -> None:
-    """Take what every command shares."""
+    """Apply the options that all commands share."""
     work_in(project)
     if kafka is not None:
         from infra import kafka_settings
@@ -102,7 +102,7 @@ def common(
 
 
 def work_in(project: Path | None) -> None:
-    """Choose the project; one that was named is gone into, as by `make -C`, so names are short."""
+    """Choose the project; change into a named one, like `make -C`, so that paths are relative."""
     from infra import project as projects
 
     if projects.choose(project) is not None and project is not None:
@@ -110,13 +110,13 @@ def work_in(project: Path | None) -> None:
 
 
 def main() -> None:
-    """Run the command line in a process of its own; end within two seconds of being told to."""
+    """Run the command line in a child process; exit within two seconds of a signal."""
     _open_closed_streams()
     supervised(run)
 
 
 def _open_closed_streams() -> None:
-    """Give closed standard streams a place to go, so that no file of ours takes their numbers."""
+    """Open closed standard streams on /dev/null, so that no file of ours gets their numbers."""
     for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
         if stream is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -129,7 +129,7 @@ def _open_closed_streams() -> None:
 
 
 def run() -> int:
-    """Run the command line; gives the exit code. An error is a sentence, not a stack trace."""
+    """Run the command line; return the exit code. An error is a sentence, not a stack trace."""
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal's encoding lacks is shown by its number.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -138,14 +138,14 @@ def run() -> int:
     except BaseException as error:
         if is_interrupted() or isinstance(error, KeyboardInterrupt):  # polars raises this one
             raise Interrupted from error
-        if isinstance(error.__context__, BrokenPipeError):  # whoever read has gone: `| head`
+        if isinstance(error.__context__, BrokenPipeError):  # the reader has gone: `| head`
             return FAILED
         return said(error)
     return code if isinstance(code, int) else PASSED
 
 
 def said(error: BaseException) -> int:
-    """Say what an error is; gives the exit code that it deserves."""
+    """Print an error; return its exit code."""
     if isinstance(error, TyperException):
         return _said_of_usage(error)
     code = getattr(error, "exit_code", None)
@@ -168,9 +168,9 @@ def said(error: BaseException) -> int:
 
 
 def _said_of_usage(error: TyperException) -> int:
-    """Say what is wrong with the command line itself."""
+    """Print what is wrong with the command line itself."""
     context, text = getattr(error, "ctx", None), error.format_message()
-    if text.strip():  # of no arguments at all, the help has been printed
+    if text.strip():  # without arguments, the help has been printed
         if context is not None:
             tell(context.get_usage().strip())
         complain(text)
@@ -178,7 +178,7 @@ def _said_of_usage(error: TyperException) -> int:
 
 
 def _kept(error: BaseException) -> str:
-    """The file in which a stack trace is kept."""
+    """Write a stack trace to a file; return its path."""
     with tempfile.NamedTemporaryFile(
         "w",
         prefix="slackwater-error-",

@@ -25,7 +25,7 @@ def newest(
     pipeline: PipelineFile,
     run: OptionalRun = None,
     query: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Which queries; by default all.")
+        list[str] | None, typer.Option(metavar="NAME", help="Queries; default: all.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -33,12 +33,12 @@ def newest(
             metavar="FILE", help="One query's rows, as .parquet, .csv or .jsonl; else JSON here."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     all_: Annotated[
-        bool, typer.Option("--all", help="Every revision that was sent, not only the newest.")
+        bool, typer.Option("--all", help="Every revision, not only the newest.")
     ] = False,
 ) -> None:
-    """Give the newest revision of each window: of one run, key fields and values as columns."""
+    """Show the newest revision of each window of a run, with key fields and values as columns."""
     from jobs.tools.results import format_of, lines, of_run, write
     from windowing.runtime.newest import check_named
 
@@ -63,7 +63,7 @@ def newest(
 
 
 def _check_sink(spec: Pipeline) -> None:
-    """Send those to their data base whose rows are there.
+    """Refer users of a database sink to their database.
 
     Raises:
         BadParameter: they are.
@@ -75,7 +75,7 @@ def _check_sink(spec: Pipeline) -> None:
 
 
 def _single(queries: list[Query]) -> Query:
-    """The one query whose rows go to a file.
+    """Return the one query whose rows go to a file.
 
     Raises:
         BadParameter: there are several.

@@ -16,7 +16,10 @@ def register(app: typer.Typer) -> None:
 
 def operators(
     library: Annotated[
-        bool, typer.Option("--osstreams", help="By the published library's rules, not the paper's.")
+        bool,
+        typer.Option(
+            "--osstreams", help="Use the published library's rules instead of the paper's."
+        ),
     ] = False,
 ) -> None:
     """List the operators over policy windows, and how many configurations each accepts."""

@@ -1,6 +1,6 @@
-"""The stack that a run has started for itself: when the run is interrupted, it is killed.
+"""The stack that a run has started for itself: an interrupted run kills it.
 
-There is no time to stop it, and nobody needs what it holds.
+There is no time to stop it properly, and its data is not needed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from slackwater.ending import kill_afterwards, when_interrupted
 
 @contextmanager
 def killed_when_interrupted(state_dir: Path) -> Iterator[None]:
-    """Kill the stack as soon as a signal comes, and what is started of it since then at the end.
+    """Kill the stack as soon as a signal comes, and at the end whatever was started since.
 
     Args:
         state_dir: the folder of the stack's state; its processes are marked with it.

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import typer
 
-_NAME_MAX = 255  # NAME_MAX of every file system in use
+_NAME_MAX = 255  # NAME_MAX of common file systems
 
 
 def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
-    """See that what will be written can be, and that nothing is lost by it.
+    """Check that outputs can be written, without overwriting anything that is read.
 
     Args:
         outputs: files to be written, by what they are called in messages; None: not asked for.
@@ -38,7 +38,7 @@ def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path |
 
 
 def check_picture(name: str, picture: Path | None, inputs: Mapping[str, Path | None]) -> None:
-    """The same of a picture, whose ending must name a format that we write.
+    """Check a picture too, whose suffix must name a format that we write.
 
     Raises:
         BadParameter: as of `check_places`.
@@ -52,7 +52,7 @@ def check_picture(name: str, picture: Path | None, inputs: Mapping[str, Path | N
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two names lead to one file, or to one place where a file would be made."""
+    """Whether two paths lead to the same file, or to the same place for a new file."""
     if os.path.realpath(one) == os.path.realpath(other):
         return not _is_no_file(one)
     try:
@@ -62,7 +62,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _is_no_file(path: Path) -> bool:
-    """Whether there is a terminal, a pipe or the like, which nothing is lost in."""
+    """Whether it is a terminal, a pipe or the like, which cannot be overwritten."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

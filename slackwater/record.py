@@ -1,4 +1,4 @@
-"""`slackwater record`: a topic, or a range of it, as a file that `run` and `verify` take."""
+"""`slackwater record`: a topic, or a range of it, as a file that `run` and `verify` read."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def register(app: typer.Typer) -> None:
 def record(
     pipeline: PipelineFile,
     output: Annotated[
-        Path, typer.Option(metavar="EVENTS.jsonl", help="The file; it appears whole, or not.")
+        Path,
+        typer.Option(metavar="EVENTS.jsonl", help="The file; it appears complete or not at all."),
     ],
     from_: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="OFFSETS|TIME",
-            help='The first record: {"flights/0": 100}, or an ISO time of appending.',
+            help='The first record: {"flights/0": 100}, or an ISO append time.',
         ),
     ] = None,
     to: Annotated[
@@ -44,15 +45,15 @@ def record(
         typer.Option(
             "--to",
             metavar="OFFSETS|TIME",
-            help="The first record to be left out; by default the end as it is now.",
+            help="The first record to leave out; default: the current end.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     bootstrap: Annotated[
-        str | None, typer.Option(help="The broker; by default the local stack's.")
+        str | None, typer.Option(help="The broker; default: the local stack's.")
     ] = None,
 ) -> None:
-    """Write the pipeline's topic, or a range of it, into a file: records and control records."""
+    """Write the pipeline's topic, or a range of it, to a file: records and control records."""
     from jobs.brokers.topics import lane_ends
     from jobs.tools.recording import write_events
     from windowing.model import load_pipeline
@@ -77,7 +78,7 @@ def record(
 
 
 def _read(address: str, source: Source, begins: _Lanes, ends: _Lanes) -> Iterator[LogRecord]:
-    """The records of a range; of a join, those of its two topics one after the other."""
+    """Read the records of a range; for a join, its two topics one after the other."""
     from chaos.readers.log import read_topic
 
     for topic in (part.topic for part in source.parts):
@@ -86,13 +87,13 @@ def _read(address: str, source: Source, begins: _Lanes, ends: _Lanes) -> Iterato
 
 
 def _of_topic(source: Source, topic: str, lanes: _Lanes) -> _Lanes:
-    """What is given for lanes, by the partitions of one topic."""
+    """Translate values by lane into values by partition of one topic."""
     placed = [(source.place(lane), offset) for lane, offset in lanes.items()]
     return {partition: at for (part, partition), at in placed if part.topic == topic}
 
 
 def _offsets(option: str, text: str | None, source: Source, address: str) -> _Lanes:
-    """Offsets by the numbers of lanes, from what a person wrote.
+    """Parse what the user wrote into offsets by lane number.
 
     Raises:
         BadParameter: neither offsets of lanes that there are, nor a time.
@@ -118,7 +119,7 @@ def _offsets(option: str, text: str | None, source: Source, address: str) -> _La
 
 
 def _named(option: str, text: str, source: Source) -> _Lanes:
-    """Offsets by lanes, or by partitions where there is but one topic, as JSON."""
+    """Parse JSON offsets by lane, or by partition if there is only one topic."""
     known = {source.lane(number): number for number in range(source.partitions)}
     if len(source.parts) == 1:
         known |= {str(number): number for number in range(source.partitions)}

@@ -1,4 +1,4 @@
-"""`slackwater replay`: a range of the log again, in other ways, or by a changed pipeline."""
+"""`slackwater replay`: a range of the log again, batched differently, or by a changed pipeline."""
 
 from __future__ import annotations
 
@@ -32,37 +32,41 @@ def replay(
         Path | None,
         typer.Argument(
             metavar="[PIPELINE.yml]",
-            help="The pipeline file; with --shadow, by default the one of that name in pipelines/.",
+            help="The pipeline file; with --shadow, default: the one of that name in pipelines/.",
         ),
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="How often, each time cut differently.")] = 3,
-    seed: Annotated[int, typer.Option(help="Draws batches, executors and shards.")] = 1,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Number of trials, each batched differently.")
+    ] = 3,
+    seed: Annotated[int, typer.Option(help="Seed for choosing batches, executors and shards.")] = 1,
     from_: Annotated[
         str | None,
         typer.Option("--from", metavar="OFFSETS|TIME", help='As {"0": 100}, or an ISO time.'),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="OFFSETS|TIME", help="The first record to be left out."),
+        typer.Option("--to", metavar="OFFSETS|TIME", help="The first record to leave out."),
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(help="Production run to compare with; by default the live one."),
+        typer.Option(help="Production run to compare with; default: the live one."),
     ] = None,
     shadow: Annotated[
         Path | None,
         typer.Option(metavar="NEW.yml", help="Show what this pipeline would change instead."),
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="Where a shadow is run.")] = Engine.local,
+    engine: Annotated[Engine, typer.Option(help="Where to run a shadow.")] = Engine.local,
     input_: Annotated[
         Path | None,
-        typer.Option("--input", metavar="EVENTS.jsonl", help="A shadow's log; not the topic."),
+        typer.Option(
+            "--input", metavar="EVENTS.jsonl", help="A shadow's log, instead of the topic."
+        ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="For a shadow's page and its JSON.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for a shadow's page and JSON.")
     ] = None,
 ) -> None:
-    """Run a range of the log again: in other ways, or by a changed pipeline in its shadow."""
+    """Run a range of the log again: batched differently, or with a changed pipeline as a shadow."""
     if shadow is not None:
         _shadow(pipeline or _of_that_name(shadow), shadow, engine, input_, (from_, to), report)
         return
@@ -85,7 +89,7 @@ def _trials(
     endpoints = stack_for(pipeline, "kafka", "spark")
     production = meant_or_none(endpoints, pipeline, run)
     if production is not None:
-        # What it runs is what is run again, whatever stands in the file by now.
+        # Run its own copy again, even if the file has changed since.
         warn(endpoints, production, pipeline)
         pipeline = production.file
     topic = load_single(pipeline).source.topic
@@ -183,7 +187,7 @@ def _on_cluster(file: Path, ranged: Range) -> Output:
 
 
 def show_contrast(windows: Contrast) -> None:
-    """The first windows that differ, as a table on the terminal."""
+    """Print the first windows that differ, as a table on the terminal."""
     from rich.table import Table
 
     sides = map(plain, (windows.before, windows.after))
@@ -201,7 +205,7 @@ def show_contrast(windows: Contrast) -> None:
 
 
 def _of_that_name(new_file: Path) -> Path:
-    """The file of the pipeline that another one might replace, from where pipelines are kept."""
+    """Find the file of the pipeline that a changed one would replace, where pipelines are kept."""
     from infra.layout import pipeline_folders
     from windowing.model import PipelineError, load_pipeline
 
@@ -220,7 +224,7 @@ def _of_that_name(new_file: Path) -> Path:
 def _offsets(
     text: str | None, bootstrap: str | None = None, topic: str = ""
 ) -> dict[int, int] | None:
-    """Offsets per partition from JSON, or from an append time, which a broker has to know."""
+    """Parse offsets per partition from JSON, or from an append time, for which it asks a broker."""
     from jobs.brokers.topics import offsets_at
     from windowing.model.lengths import instant_us
 

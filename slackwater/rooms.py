@@ -1,6 +1,6 @@
-"""Where the rooms of the platform are: beside this folder, or in an installed package below it.
+"""Where the rooms of the platform are: next to this folder, or, when installed, inside it.
 
-At the top of site-packages names such as `jobs` would be in everybody's way (infra/adr/0016).
+At the top of site-packages, names such as `jobs` would collide with others (infra/adr/0016).
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "_platform"
-"""Of the rooms in an installed package; a checkout has none."""
+"""The folder of the rooms in an installed package; a checkout has none."""
 
 ROOMS = ("chaos", "conformance", "dags", "infra", "jobs")
 
 
 def open_rooms() -> None:
-    """Make the rooms known to `import`, behind everything that is known already."""
+    """Make the rooms importable, after everything that is importable already."""
     if FOLDER.is_dir() and str(FOLDER) not in sys.path:
         sys.path.append(str(FOLDER))
 
 
 def taken() -> str | None:
-    """What hides one of our rooms, said in a sentence; None: nothing does."""
+    """Say in a sentence what hides one of our rooms; None: nothing."""
     for room in ROOMS if FOLDER.is_dir() else ():
         found = PathFinder.find_spec(room)
         places = [] if found is None else [found.origin, *(found.submodule_search_locations or ())]
@@ -36,7 +36,7 @@ def taken() -> str | None:
 
 
 def remedy(error: ModuleNotFoundError) -> str | None:
-    """What to do about a package that is not installed; None: a module of ours is missing."""
+    """Say what to do about a package that is not installed; None: a module of ours is missing."""
     name = (error.name or "").partition(".")[0]
     if not name or name in {"slackwater", "windowing", *ROOMS}:
         return None

@@ -32,7 +32,7 @@ _COLOURS = {
     "waiting": "yellow",
 }
 _WIDTH = 120
-"""In characters, where no terminal sets it."""
+"""Width in characters, if there is no terminal."""
 
 
 def register(app: typer.Typer) -> None:
@@ -44,13 +44,13 @@ def register(app: typer.Typer) -> None:
 def runs(
     pipeline: Annotated[
         Path | None,
-        typer.Argument(metavar="[PIPELINE.yml]", help="One pipeline; by default all of them."),
+        typer.Argument(metavar="[PIPELINE.yml]", help="One pipeline; default: all."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line, for scripts.")
+        bool, typer.Option("--json", help="One JSON object per line, for scripts.")
     ] = False,
 ) -> None:
-    """Show every run: its state and why, which one is live, how far it is, its last verdicts."""
+    """Show every run: state and reason, which one is live, how far it is, its last verdicts."""
     from jobs.runs.choice import name_in
     from jobs.runs.overview import overview, pipelines_with_runs
 
@@ -68,7 +68,7 @@ def runs(
 
 
 def start(pipeline: PipelineFile, run: OptionalRun = None) -> None:
-    """Let a run go on from its checkpoint, with its own copy of the file."""
+    """Resume a run from its checkpoint, with its own copy of the file."""
     from jobs import runs as begun
     from jobs.runs.choice import meant
     from jobs.runs.overview import page_now
@@ -84,10 +84,10 @@ def stop(
     pipeline: PipelineFile,
     run: OptionalRun = None,
     every: Annotated[
-        bool, typer.Option("--all", help="All runs of the pipeline that have a job.")
+        bool, typer.Option("--all", help="All of the pipeline's runs that have a job.")
     ] = False,
 ) -> None:
-    """End a run's job; its checkpoint stays, and `start` goes on from there."""
+    """Stop a run's job; its checkpoint stays, and `start` resumes from there."""
     from jobs import runs as begun
     from jobs.runs.choice import meant_or_none, name_in
 
@@ -107,7 +107,7 @@ def stop(
 
 
 def _what_is_up() -> Endpoints:
-    """The stack as far as it was started: runs can be looked at without any of it."""
+    """The parts of the stack that are running: listing runs needs none of them."""
     from infra import stack
     from infra.errors import InfraError
 
@@ -125,7 +125,7 @@ def _what_is_up() -> Endpoints:
 
 
 def _show(found: list[Overview]) -> None:
-    """A table that fits a narrow terminal, and below it what needs a sentence."""
+    """Print a table that fits a narrow terminal, and sentences below it."""
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("pipeline", "run", "state"):
         table.add_column(title, overflow="fold")
@@ -159,7 +159,7 @@ def _row(one: Overview) -> list[str | Text]:
 
 
 def _ago(at: datetime) -> str:
-    """How long ago that was, as people say it."""
+    """Say how long ago that was, for people."""
     seconds = max(0.0, (datetime.now(UTC) - at).total_seconds())
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= length:
@@ -177,7 +177,7 @@ def _passed(verdict: Verdict | None) -> Text:
 
 
 def _sentences(one: Overview) -> list[str]:
-    """What the table has no room for."""
+    """List what the table has no room for."""
     said = [one.life.why] if one.life.why else []
     for name, verdict in (("verify", one.last_verify), ("quality", one.last_quality)):
         if verdict is not None and not verdict.passed:

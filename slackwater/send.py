@@ -1,4 +1,4 @@
-"""`slackwater send`: a log as a file onto the pipeline's topic."""
+"""`slackwater send`: a file of events to the pipeline's topic."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def register(app: typer.Typer) -> None:
 def send(
     pipeline: PipelineFile,
     input_: Annotated[
-        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event a line.")
+        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event per line.")
     ],
     bootstrap: Annotated[
-        str | None, typer.Option(help="Broker; by default the local stack's.")
+        str | None, typer.Option(help="Broker; default: the local stack's.")
     ] = None,
 ) -> None:
-    """Send a file of events to the pipeline's topic; what it holds already is not repeated."""
+    """Send a file of events to the pipeline's topic; skips what it already holds."""
     from chaos.readers.log import read_events
     from jobs.tools.send_events import send_events
     from windowing.engine.input import batches

@@ -1,4 +1,4 @@
-"""Pipelines of one source, for commands that watch, change or repeat one topic."""
+"""Pipelines with one source, for commands that watch, change or repeat one topic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def load_single(file: Path) -> Pipeline:
-    """Read a pipeline file whose pipeline has one source.
+    """Read a pipeline file with one source.
 
     Raises:
         PipelineError: the file breaks a rule.

@@ -22,20 +22,20 @@ def register(app: typer.Typer) -> None:
 
 
 def report(component: str, message: str, seconds: float) -> None:
-    """Print one piece of news of a start or a stop."""
+    """Print one step of a start or a stop."""
     name = (f"{plain(component):<8}", "cyan")
     err.print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"))
 
 
 def up(
     only: Annotated[
-        list[str] | None, typer.Argument(help="kafka, spark, airflow; by default all three.")
+        list[str] | None, typer.Argument(help="kafka, spark, airflow; default: all three.")
     ] = None,
 ) -> None:
     """Start Kafka, Spark and Airflow on this machine, each on the loopback address.
 
-    Spark and Airflow want a secret of yours. Kafka wants none: whoever has an account on this
-    machine can read and write its topics; with `--kafka FILE` a cluster of yours is used instead.
+    Spark and Airflow require a secret. Kafka does not: anyone with an account on this machine can
+    read and write its topics; `--kafka FILE` uses your own cluster instead.
     """
     from infra import stack
 
@@ -47,7 +47,7 @@ def up(
 
 
 def _tell(endpoints: Endpoints) -> None:
-    """Print where the stack answers."""
+    """Print the addresses of the stack."""
     from infra import outside
 
     tell(f"Kafka   {outside.kafka(endpoints) or '-'}")
@@ -58,7 +58,7 @@ def _tell(endpoints: Endpoints) -> None:
 
 
 def down() -> None:
-    """Stop all that `up` started, and what it started in turn; data stays."""
+    """Stop everything that `up` started, and its children; data stays."""
     from infra import stack
 
     stopped = stack.down(report)
@@ -66,7 +66,7 @@ def down() -> None:
 
 
 def status() -> None:
-    """Show every part of the local stack: state, pid, memory, since when; and the addresses."""
+    """Show every part of the local stack: state, pid, memory, uptime; and the addresses."""
     from infra import stack
 
     found = stack.status()

@@ -1,4 +1,4 @@
-"""The command `state`: what a run keeps, lane by lane and shard by shard."""
+"""The command `state`: the state of a run, lane by lane and shard by shard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slackwater.files import PipelineFile
 
 _ROWS_SHOWN = 10
 _WIDTH = 200
-"""In characters, where no terminal sets it."""
+"""Width in characters, if there is no terminal."""
 _LEAST_US = -(2**63)
 _ENDED_US = 2**63 - 1
 
@@ -31,19 +31,19 @@ def state(
     pipeline: PipelineFile,
     run: OptionalRun = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A checkpoint, instead of a run's.")
+        Path | None, typer.Option(metavar="DIR", help="A checkpoint, instead of a run.")
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(min=0, help="As of the end of this batch; else the newest.")
+        int | None, typer.Option(min=0, help="As of the end of this batch; default: the newest.")
     ] = None,
     part: Annotated[
-        str | None, typer.Option(help="One lane or shard only, as in --part 'shard 3'.")
+        str | None, typer.Option(help="Only one lane or shard, as in --part 'shard 3'.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="All rows, one table a line, as JSON.")
+        bool, typer.Option("--json", help="All rows as JSON, one table per line.")
     ] = False,
 ) -> None:
-    """Show what lanes and shards keep, of a running or a stopped job."""
+    """Show the state of lanes and shards of a running or stopped job."""
     from jobs import state as states
     from jobs.file_run import own_session
     from windowing.model import load_pipeline
@@ -68,7 +68,7 @@ def state(
 
 
 def _show(line: dict[str, Any]) -> None:
-    """One table of a lane or a shard, its first rows."""
+    """Print the first rows of one table of a lane or a shard."""
     rows = [row if isinstance(row, dict) else {"": row} for row in line["rows"]]
     title = f"{line['part']}: {line['table']}, {len(rows)} rows"
     if len(rows) > _ROWS_SHOWN:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from chaos.handover.shared import Shared, Window, agree, letters_lacking, shared
+from chaos.readers.catalogue import read_output
 from chaos.readers.log import LogRecord, read_topics
 from chaos.readers.output import Output
-from chaos.readers.reader import read_output
 from chaos.replay.production import same_windows
 from chaos.verdict.contrast import Change, Contrast
 from infra.endpoints import Endpoints

@@ -21,9 +21,9 @@ from chaos.simulator.platform.job import Job, Tables
 from chaos.simulator.platform.parts import Parts
 from windowing.engine.lane import Lane
 from windowing.engine.parcel import Parcel
+from windowing.engine.plan import Plan
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.state import StateStore
-from windowing.model.file.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ def _of_the_engine(part: object) -> bool:
 class PlantedLane(Lane):
     """A lane with a defect."""
 
-    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
+    def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
         self._defect = defect
         with defect.at_work():
-            super().__init__(pipeline, *args, **options)
+            super().__init__(plan, *args, **options)
         defect.plant(self)
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:  # noqa: D102
@@ -95,10 +95,10 @@ class PlantedLane(Lane):
 class PlantedShard(Shard):
     """A shard with a defect."""
 
-    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
+    def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
         self._defect = defect
         with defect.at_work():
-            super().__init__(pipeline, *args, **options)
+            super().__init__(plan, *args, **options)
         defect.plant(self)
 
     def step(  # noqa: D102
@@ -125,14 +125,14 @@ class lanes_of:  # noqa: N801 - called like the function `parts.lanes`; a class 
     """Makes what makes the lanes of a pipeline.
 
     Attributes:
-        make: makes a lane of a pipeline and the number of its partition.
+        make: makes a lane of a plan and the number of its partition.
     """
 
     make: Callable[..., Lane]
 
-    def __call__(self, pipeline: Pipeline) -> Callable[[int], Lane]:
+    def __call__(self, plan: Plan) -> Callable[[int], Lane]:
         """What makes the lane of a partition."""
-        return partial(self.make, pipeline)
+        return partial(self.make, plan)
 
 
 def planted(

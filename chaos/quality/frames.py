@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from chaos.readers.reader import read_output
+from chaos.readers.catalogue import read_output
 from windowing.model import Pipeline
 from windowing.semantics import LogEntry
 

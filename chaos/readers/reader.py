@@ -6,13 +6,12 @@ A reader shares nothing with the sink that wrote: it is half of a judgement.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from chaos.readers.output import Output
 from windowing.model import Pipeline
-from windowing.model.registry import PluginError, Registry
+from windowing.model.registry import Registry
 
 
 class OutputReader(Protocol):
@@ -50,19 +49,3 @@ def reader(key: str) -> Callable[[_Function], _Function]:
         return function
 
     return register
-
-
-def read_output(pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
-    """Read what a run wrote, wherever its pipeline sends the rows; arguments as of a reader.
-
-    Raises:
-        OutputError: as of the reader.
-        PluginError: the sink is a plug-in's, and no reader for it is there.
-    """
-    for module in ("table", "postgres"):
-        import_module(f"chaos.readers.{module}")
-    kind = pipeline.destination.kind
-    if kind not in READERS:
-        msg = f"no reader is there for sink: {{{kind}: NAME}}: its package must declare one"
-        raise PluginError(msg)
-    return READERS[kind](pipeline, folder, run)

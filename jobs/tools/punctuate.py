@@ -17,11 +17,11 @@ import polars as pl
 from jobs.tools.recording import Event, Recording
 from windowing.engine.input.batches import Entry
 from windowing.engine.input.decode import column
+from windowing.engine.plan import plan_of
 from windowing.engine.wids import Ints, lowered
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
-from windowing.model.rules import by_event_time
 from windowing.model.windows.traits import Ends
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
@@ -45,10 +45,8 @@ def step_of(pipeline: Pipeline) -> int:
         PunctuateError: no window looks at a bound of event time.
     """
     step_us = 0
-    for query in pipeline.queries:
-        window = query.window
-        if not by_event_time(window, pipeline.source.event_time.field):
-            continue
+    for flow in plan_of(pipeline).timed:
+        window = flow.query.window
         gridded = window.traits.ends is Ends.SLIDES
         step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1
     if step_us == 0:

@@ -25,12 +25,12 @@ from jobs.tools.recording import Recording
 from jobs.tools.times_in_words import round_up
 from jobs.tools.tune_windows import closings, first_rows, grid_of, late_for_some, spans
 from windowing.engine import wids
+from windowing.engine.plan import plan_of
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.assign.assigner import key_columns
+from windowing.engine.windows.keys import key_columns
 from windowing.model import Pipeline, Query
 from windowing.model.progress.disorder import Disorder, Slack, SlackRows
-from windowing.model.rules import by_event_time
 
 Kind = Literal["time", "rows", "punctuation"]
 Clock = Literal["event", "append"]
@@ -162,8 +162,7 @@ class Scale:
         if pipeline.join is not None:
             msg = "a join has no windows that records go into: nothing can be weighed"
             raise TuneError(msg)
-        field = pipeline.source.event_time.field
-        self._queries = [q for q in pipeline.queries if by_event_time(q.window, field)]
+        self._queries = [flow.query for flow in plan_of(pipeline).timed]
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"
             raise TuneError(msg)

@@ -16,8 +16,8 @@ import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.wids import ENDED, Flags, Grid, Ints
-from windowing.engine.windows.assign.assigner import key_columns, unit_columns
 from windowing.engine.windows.chains import CHAIN, FIRST, LAST, chained, end, with_gap
+from windowing.engine.windows.keys import key_columns, unit_columns
 from windowing.model import Query
 from windowing.model.windows.traits import Ends, Order
 from windowing.model.windows.window import Window

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import PictureError, format_of, save
-from windowing.model.explain.evaluation import evaluation_of
-from windowing.model.explain.lengths import speller
-from windowing.model.explain.pipeline import title
+from windowing.explain.context import context_of
+from windowing.explain.lengths import speller
+from windowing.explain.pipeline import title
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.windows.by_record import example_step
 from windowing.model.windows.traits import Ends
@@ -64,8 +64,7 @@ def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:
     axes.invert_yaxis()
     axes.grid(axis="x", alpha=0.3)
     origin = f", from {spell(window.origin)} on" if window.origin and not at_records else ""
-    context = evaluation_of(query, pipeline).context
-    head = f"{query.name} ({context}): {title(query, pipeline.source)}{origin}"
+    head = f"{query.name} ({context_of(window).name}): {title(query, pipeline.source)}{origin}"
     axes.set_title(head, loc="left", fontsize=9)
     axes.set_ylabel("ends at" if at_records else "window")
     for side in ("top", "right"):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chaos.readers.log import read_events
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
 from windowing.engine.input.batches import batches, checked, interleave
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
@@ -117,7 +118,7 @@ def held(engine: LocalEngine, pipeline: Pipeline) -> tuple[object, object]:
     for values in snapshot.shards:
         store = MemoryStore()
         store.restore(values)
-        queries = Shard(pipeline).held(store)
+        queries = Shard(plan_of(pipeline)).held(store)
         frames = {
             (query, name): frame.to_dicts()
             for query, parts in queries.items()

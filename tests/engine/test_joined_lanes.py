@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings, join_cases
 from windowing.engine.idle import IdleLanes
 from windowing.engine.input.batches import batches
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.engine.wids import ENDED, NOTHING_YET
@@ -176,7 +177,7 @@ def highest(pipeline: Pipeline, engine: LocalEngine) -> dict[str, int]:
     for values in engine.snapshot().shards:
         store = MemoryStore()
         store.restore(values)
-        for attribute, us in Shard(pipeline).highest(store).items():
+        for attribute, us in Shard(plan_of(pipeline)).highest(store).items():
             found[attribute] = max(found.get(attribute, us), us)
     return {attribute: us for attribute, us in found.items() if us != NOTHING_YET}
 

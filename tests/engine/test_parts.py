@@ -39,7 +39,8 @@ queries: {{q: {{window: {text}, aggregates: {{n: count}}}}}}
 """
     )
     (query,) = pipeline.queries
-    traits, part = query.window.traits, parts_of(query).shard(query, pipeline)
+    traits = query.window.traits
+    part = parts_of(query.window).shard(query, pipeline)
     assert isinstance(part, ShowsOpenWindows) or not traits.shows_early
     assert isinstance(part, MovesOpenWindows) == traits.merging
     assert isinstance(definition_of(query), ExtentDefinition) == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chaos.faults.catalogue import FAULTS
-from chaos.readers.reader import READERS
+from chaos.readers.catalogue import READERS
 from chaos.verdict.catalogue import CHECKS
 from windowing.model.registry import PLUGINS_VARIABLE
 from windowing.spark.sinks import SINKS
@@ -33,14 +34,30 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def tidepool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The package, installed; its folder."""
+    for folder in installed(tmp_path):
+        monkeypatch.syspath_prepend(str(folder))
+    return PACKAGE
+
+
+@pytest.fixture(scope="module")
+def installed_before_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The package, installed before there is a JVM: its workers have their modules from it."""
+    with pytest.MonkeyPatch.context() as patch:
+        folders = [str(folder) for folder in installed(tmp_path_factory.mktemp("packages"))]
+        patch.setenv("PYTHONPATH", os.pathsep.join(folders))
+        for folder in folders:
+            patch.syspath_prepend(folder)
+        yield
+
+
+def installed(folder: Path) -> tuple[Path, Path]:
+    """What is to be on the path: the package's modules, and its entry points below a folder."""
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    info = tmp_path / "site" / f"{project['name']}-{project['version']}.dist-info"
+    info = folder / "site" / f"{project['name']}-{project['version']}.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
     lines = []
     for group, points in project["entry-points"].items():
         lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    monkeypatch.syspath_prepend(str(PACKAGE))
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    return PACKAGE
+    return PACKAGE, folder / "site"

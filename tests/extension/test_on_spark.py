@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chaos.readers.reader import read_output
+from chaos.readers.catalogue import read_output
 from tests.sinks.test_sink_tokens import PIPELINE
 from windowing.engine.input.pack import RawRows
 from windowing.model import parse_pipeline
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
+def spark(installed_before_spark: None) -> Iterator[SparkSession]:
     from jobs.file_run import own_session
 
     with own_session("slackwater tests of plug-ins") as session:
@@ -27,9 +27,7 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.mark.spark
-def test_a_stream_writes_to_the_sink_of_a_package(
-    spark: SparkSession, tidepool: Path, tmp_path: Path
-) -> None:
+def test_a_stream_writes_to_the_sink_of_a_package(spark: SparkSession, tmp_path: Path) -> None:
     from jobs.file_run import finish, one_file_a_batch
     from windowing.spark.plan import emissions
 

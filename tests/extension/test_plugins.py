@@ -16,7 +16,7 @@ from chaos.faults.catalogue import FAULTS, fault_named
 from chaos.ordeal import striking
 from chaos.plan import parse_plan
 from chaos.quality.frames import frames_of
-from chaos.readers.reader import read_output
+from chaos.readers.catalogue import read_output
 from chaos.run.first_plan import Log, first_plan
 from chaos.verdict.catalogue import CHECKS
 from chaos.verdict.check import Outcome

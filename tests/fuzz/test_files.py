@@ -11,8 +11,9 @@ from chaos.plan import kind_of, load_plan
 from chaos.quality import read_block
 from tests.fuzz.corpus import every, try_one
 from tests.fuzz.mutations import Recorded, yaml_files
+from windowing.engine.plan import plan_of
+from windowing.explain.pipeline import explain
 from windowing.model import PipelineError, load_pipeline
-from windowing.model.explain.pipeline import explain
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "data" / "pipelines"
@@ -45,7 +46,7 @@ def read_as_pipeline(contents: bytes) -> None:
             return
         if all(one.user is None for query in pipeline.queries for one in query.aggregates):
             assert pipeline.fingerprint
-            assert explain(pipeline)
+            assert list(explain(plan_of(pipeline)))
         assert pipeline.output
         assert load_pipeline(path).queries == pipeline.queries
 

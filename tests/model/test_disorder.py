@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import pytest
 
+from windowing.engine.plan import plan_of
+from windowing.explain.pipeline import explain
 from windowing.model import PipelineError, parse_pipeline
-from windowing.model.explain.pipeline import explain
 from windowing.model.progress import disorder as spec
 
 PIPELINE = """
@@ -47,7 +48,7 @@ MEMBERS = (("s/0", ("a", "b")), ("s/1", ()))
 def test_every_generator_is_read_and_explained(text: str, generator: spec.Disorder) -> None:
     pipeline = parse_pipeline(PIPELINE.replace("DISORDER", text))
     assert pipeline.source.disorder == generator
-    assert any("progress of a lane" in line for line in explain(pipeline))
+    assert any("progress of a lane" in line for line in explain(plan_of(pipeline)))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_another_attribute_has_a_generator_without_units(
 ) -> None:
     pipeline = parse_pipeline(_over_n(given, text))
     assert pipeline.source.generator_of("n") == generator
-    assert any(line.startswith("  progress by n: its") for line in explain(pipeline)) == (
+    assert any(line.startswith("  progress by n: its") for line in explain(plan_of(pipeline))) == (
         generator == spec.Slack(0) or isinstance(generator, spec.Slack)
     )
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from dags.entities import read_deployments
+from windowing.engine.plan import plan_of
+from windowing.explain.pipeline import explain
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
-from windowing.model.explain.pipeline import explain
 from windowing.model.user.user_aggregate import load
 from windowing.model.user.user_source import sources
 
@@ -116,5 +117,5 @@ def test_neither_a_scheduler_nor_explain_imports_any(folder: Path) -> None:
     deployments, broken = read_deployments(folder, files)
     assert ([one.name for one in deployments], broken) == (["a", "b"], [])
     for file in files.glob("*.yml"):
-        assert len([*explain(load_pipeline(file))]) > 3
+        assert len([*explain(plan_of(load_pipeline(file)))]) > 3
     assert not {name for name in sys.modules if name.partition(".")[0] in ("own", "breaks")}

@@ -13,6 +13,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import parse_pipeline
@@ -39,7 +40,8 @@ NAMES = {"q", "never", "dead_letters", "metrics"}
 
 def batches(*cuts: int) -> Iterator[Frames]:
     """The log of offsets 0, 1, …, each ten microseconds later, cut at these offsets."""
-    lane, shard, stores = Lane(PIPELINE, 0), Shard(PIPELINE), (MemoryStore(), MemoryStore())
+    plan, stores = plan_of(PIPELINE), (MemoryStore(), MemoryStore())
+    lane, shard = Lane(plan, 0), Shard(plan)
     for first, end in zip((0, *cuts), cuts, strict=False):
         offsets = list(range(first, end))
         nothing = [None] * len(offsets)

@@ -14,6 +14,7 @@ from windowing.engine.frames import to_bytes
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import parse_pipeline
@@ -36,8 +37,9 @@ def written(window: str, times_us: list[int]) -> dict[str, Any]:
     values = [f'{{"ts":{ts},"v":1}}'.encode() for ts in times_us]
     offsets, nothing = list(range(len(values))), [None] * len(values)
     raw = RawRows(offsets=offsets, values=values, controls=nothing, append_us=nothing)
-    parcels = Lane(pipeline, 0).step(MemoryStore(), [pack(raw, ValueRules.of(pipeline, 0))])
-    emission = Shard(pipeline).step(MemoryStore(), parcels)
+    plan = plan_of(pipeline)
+    parcels = Lane(plan, 0).step(MemoryStore(), [pack(raw, ValueRules.of(pipeline, 0))])
+    emission = Shard(plan).step(MemoryStore(), parcels)
     frames = [Frame("result", "q", to_bytes(emission.results["q"]))]
     return BatchRows(pipeline, "r1").tables(frames, 3)["q"].to_pydict()
 

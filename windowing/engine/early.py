@@ -23,8 +23,8 @@ from windowing.engine.progress.reached import Progress
 from windowing.engine.state import StateStore
 from windowing.engine.windows.chains import LAST
 from windowing.engine.windows.classes import extents
-from windowing.engine.windows.emission.sessions import ABSORBED
 from windowing.engine.windows.part import MovesOpenWindows, ShowsOpenWindows, Tables
+from windowing.engine.windows.session import ABSORBED
 from windowing.model import Query
 
 _PREFIX = "early/"
@@ -50,12 +50,12 @@ class EarlyRows:
 
     Args:
         query: the query; it may have an early policy.
-        emitter: knows what windows hold.
+        part: knows what windows hold.
     """
 
-    def __init__(self, query: Query, emitter: ShowsOpenWindows) -> None:
-        self._query, self._policy, self._emitter = query, query.early, emitter
-        self._sessions = emitter if isinstance(emitter, MovesOpenWindows) else None
+    def __init__(self, query: Query, part: ShowsOpenWindows) -> None:
+        self._query, self._policy, self._part = query, query.early, part
+        self._sessions = part if isinstance(part, MovesOpenWindows) else None
         self._names = {name: column(name) for name in dict.fromkeys(query.key)}
         self._name = _PREFIX + query.name
 
@@ -97,7 +97,7 @@ class EarlyRows:
         without_silent: Progress | None,
     ) -> pl.DataFrame:
         """Rows of the open windows that are due and have new records; they are noted as shown."""
-        rows = self._emitter.open(tables, after)
+        rows = self._part.open(tables, after)
         counted = self._counted(rows, known)
         new = (counted["records"] - counted["shown"]).to_numpy()
         due = pl.Series(new >= (_NEVER if wanted is None else wanted))

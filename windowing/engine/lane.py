@@ -20,23 +20,19 @@ from windowing.engine.input.decode import column
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
 from windowing.engine.parcel import METRIC_SCHEMA, Parcel, split
+from windowing.engine.plan import FlowPlan, Plan
 from windowing.engine.progress.clock import (
     ClockId,
     ClockState,
     Course,
     Rows,
     begin,
-    clock_of,
-    clocks_of,
     make_clock,
-    row_clock_of,
 )
 from windowing.engine.progress.reached import Reached
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.classes import parts_of
-from windowing.engine.windows.part import Assigned, Scan
-from windowing.model import Pipeline, Query
+from windowing.engine.windows.part import Assigned, LanePart, Scan
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
 
@@ -82,24 +78,27 @@ class Lane:
     """Steps one partition through its chunks.
 
     Args:
-        pipeline: the pipeline.
-        partition: the lane's number: the partition of its topic, but for joins.
+        plan: what is run.
+        partition: the lane's number: the partition of its topic, except for joins.
         redelivered: what an offset means that the lane has passed: an `error` where the engine
             never resends, or a counted no-op (`skip`).
+
+    Attributes:
+        parts: its part of each query, by the query's name.
     """
 
     def __init__(
-        self, pipeline: Pipeline, partition: int, redelivered: Literal["error", "skip"] = "skip"
+        self, plan: Plan, partition: int, redelivered: Literal["error", "skip"] = "skip"
     ) -> None:
-        self._pipeline, self._partition, self.redelivered = pipeline, partition, redelivered
+        self._plan, self._partition, self.redelivered = plan, partition, redelivered
+        self._pipeline = pipeline = plan.pipeline
         self._name = pipeline.source.lane(partition)
         self._source, _ = pipeline.source.place(partition)
-        self._clock_ids = clocks_of(pipeline)
         self._clocks = {
-            clock: make_clock(clock, pipeline.source, partition) for clock in self._clock_ids
+            clock: make_clock(clock, pipeline.source, partition) for clock in plan.clocks
         }
-        self._assigners = {
-            query.name: parts_of(query).lane(query, pipeline) for query in pipeline.queries
+        self.parts: dict[str, LanePart] = {
+            flow.name: flow.parts.lane(flow.query, pipeline) for flow in plan.flows
         }
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:
@@ -113,25 +112,25 @@ class Lane:
         chunk = pl.concat(chunks).sort("offset")
         fresh = self._fresh(chunk, state)
         rows = self._sorted_out(fresh, state.ended)
-        courses = {clock: self._run(clock, rows, state, store) for clock in self._clock_ids}
+        courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
         if len(fresh):
             state.last_offset = int(fresh["offset"][-1])
         store.put(_KEY, STATE.encode(state))
         parcels = [
             Parcel(self._partition, {clock.name: c.reached for clock, c in courses.items()})
-            for _ in range(self._pipeline.shards)
+            for _ in range(self._plan.shards)
         ]
         for clock, course in courses.items():
             self._post_keys(clock, course, parcels)
         assigned = {}
-        for query in self._pipeline.queries:
-            assigner = self._assigners[query.name]
-            assigned[query.name] = part = assigner.assign(self._scan(query, rows, courses))
-            assigner.post(part.tables, parcels)
+        for flow in self._plan.flows:
+            part = self.parts[flow.name]
+            assigned[flow.name] = found = part.assign(self._scan(flow, rows, courses))
+            part.post(found.tables, parcels)
         home = parcels[self._partition % len(parcels)]
-        dead = pl.concat([rows.dead, *(part.dead for part in assigned.values())])
+        dead = pl.concat([rows.dead, *(found.dead for found in assigned.values())])
         home.dead_letters = to_bytes(dead) if len(dead) else None
-        reached = courses[self._clock_ids[0]].reached
+        reached = courses[self._plan.clocks[0]].reached
         metrics = self._metrics(rows, reached, assigned, len(chunk) - len(fresh))
         home.metrics = to_bytes(metrics)
         return parcels
@@ -141,7 +140,7 @@ class Lane:
         fingerprint = self._pipeline.fingerprint
         if data is None:
             source, number = self._pipeline.source, self._partition
-            begins = {clock.name: begin(clock, source, number) for clock in self._clock_ids}
+            begins = {clock.name: begin(clock, source, number) for clock in self._plan.clocks}
             clocks = {name: ClockState(reached) for name, reached in begins.items()}
             return LaneState(fingerprint, clocks)
         state = STATE.decode(data, store)
@@ -211,9 +210,9 @@ class Lane:
             for number, part in split(course.moved, [column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(part)
 
-    def _scan(self, query: Query, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
-        """The chunk as a query's assigner sees it."""
-        course, by_rows = courses[clock_of(query, self._pipeline.source)], row_clock_of(query)
+    def _scan(self, flow: FlowPlan, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
+        """Give the chunk as a query's part sees it."""
+        course, by_rows = courses[flow.clock], flow.row_clock
         return Scan(
             partition=self._partition,
             data=rows.data,

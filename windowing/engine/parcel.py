@@ -19,7 +19,7 @@ class Addition(msgspec.Struct, array_like=True):
 
     Attributes:
         due_us: the progress at which any of it may first ask for a row.
-        tables: Arrow streams by name, as the query's assigner and emitter agree.
+        tables: Arrow streams by name, as the query's lane part and shard part agree.
     """
 
     due_us: int

@@ -2,7 +2,7 @@
 
 State is a set of partial states, each naming the windows that it belongs to and, for late records,
 the epoch that releases it. What a shard emits when the stream's progress moves from P to P' is a
-function of that set, of P and of P' alone (`windowing.engine.windows.emission`): no counters, no
+function of that set, of P and of P' alone (`windowing.engine.windows.part`): no counters, no
 flags.
 
 A batch appends one delta (`windowing.engine.tables`); deltas are merged into the base, and what is
@@ -24,13 +24,12 @@ from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.idle import IdleLanes, left_out
 from windowing.engine.parcel import Parcel
-from windowing.engine.progress.clock import ClockId, begin, clock_of, clocks_of, progress_of
+from windowing.engine.plan import Plan
+from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.engine.windows.classes import parts_of
-from windowing.engine.windows.part import ShowsOpenWindows, Tables
-from windowing.model import Pipeline
+from windowing.engine.windows.part import ShardPart, ShowsOpenWindows, Tables
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
 
@@ -64,7 +63,7 @@ class Emission:
     """What one step gives to the sink.
 
     Attributes:
-        results: per query, rows as `windowing.engine.windows.emission` describes them.
+        results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
         early: per query, provisional rows, the same way.
         dead_letters, metrics: Arrow streams from the lanes, passed through.
     """
@@ -79,36 +78,40 @@ class Shard:
     """Steps the windows of one shard's keys.
 
     Args:
-        pipeline: the pipeline.
+        plan: what is run.
         compact_after: so many deltas are merged into the base, at the next step that reads them
             anyway; four times as many at any step. What is emitted does not depend on it.
+
+    Attributes:
+        parts: its part of each query, by the query's name.
     """
 
-    def __init__(self, pipeline: Pipeline, compact_after: int = COMPACT_AFTER) -> None:
-        self._pipeline = pipeline
+    def __init__(self, plan: Plan, compact_after: int = COMPACT_AFTER) -> None:
+        self._plan, self._pipeline = plan, plan.pipeline
         self.compact_after = compact_after
-        self._clocks = {query.name: clock_of(query, pipeline.source) for query in pipeline.queries}
-        self._emitters = {
-            query.name: parts_of(query).shard(query, pipeline) for query in pipeline.queries
+        self._clocks = {flow.name: flow.clock for flow in plan.flows}
+        self.parts: dict[str, ShardPart] = {
+            flow.name: flow.parts.shard(flow.query, plan.pipeline) for flow in plan.flows
         }
-        source = pipeline.source
-        self._idle = (
-            None
-            if source.idle_timeout_us is None
-            else IdleLanes(source.idle_timeout_us, source.partitions)
-        )
+        idle_us = plan.idle_timeout_us
+        self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
-            query.name: EarlyRows(query, emitter)
-            for query in pipeline.queries
-            if query.early is not None or self._idle is not None
-            # Pipelines whose windows do not are refused when their file is read.
-            if isinstance(emitter := self._emitters[query.name], ShowsOpenWindows)
+            flow.name: EarlyRows(flow.query, self._part_shown(flow.name))
+            for flow in plan.flows
+            if flow.provisional
         }
         self._entries_max = {
-            query.name: query.entries_max
-            for query in pipeline.queries
-            if query.entries_max is not None
+            flow.name: flow.query.entries_max
+            for flow in plan.flows
+            if flow.query.entries_max is not None
         }
+
+    def _part_shown(self, query: str) -> ShowsOpenWindows:
+        """Give the part of a query whose open windows are shown."""
+        part = self.parts[query]
+        # A file that asks it of windows which cannot be shown is refused when it is read.
+        assert isinstance(part, ShowsOpenWindows)  # noqa: S101
+        return part
 
     def step(
         self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
@@ -145,7 +148,7 @@ class Shard:
         self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
         if state.deltas >= 4 * self.compact_after:
-            self._compact(store, state, tables.read(store, self._emitters), after)
+            self._compact(store, state, tables.read(store, self.parts), after)
         store.put(_HEAD, STATE.encode(state))
         return emission
 
@@ -158,7 +161,7 @@ class Shard:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         after = self._progress(store, self._load(store))
-        held = self._retained(tables.read(store, self._emitters), after)
+        held = self._retained(tables.read(store, self.parts), after)
         return {
             query: {name: Accumulators.trimmed(frame) for name, frame in parts.items()}
             for query, parts in held.items()
@@ -181,8 +184,10 @@ class Shard:
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
         numbers = range(source.partitions)
         if data is None:
-            clocks = clocks_of(self._pipeline)
-            begins = {c.name: [begin(c, source, number) for number in numbers] for c in clocks}
+            begins = {
+                clock.name: [begin(clock, source, number) for number in numbers]
+                for clock in self._plan.clocks
+            }
             return ShardState(fingerprint, begins)
         state = STATE.decode(data, store)
         check_fingerprint("a shard", state.fingerprint, self._pipeline)
@@ -221,7 +226,7 @@ class Shard:
     ) -> dict[ClockId, Progress]:
         """How far the units are, by each clock; without the silent lanes, if any are named."""
         found: dict[ClockId, Progress] = {}
-        for clock in clocks_of(self._pipeline):
+        for clock in self._plan.clocks:
             lanes = left_out(state.reached[clock.name], silent)
             stored = None if clock.key is None else store.get(_KEYS + clock.name)
             keys = None if stored is None else from_bytes(stored)
@@ -273,17 +278,17 @@ class Shard:
             return
         # Who reads much of the state may as well tidy it up.
         tidy = state.deltas >= self.compact_after
-        held = tables.read(store, self._emitters if tidy else due)
+        held = tables.read(store, self.parts if tidy else due)
         for query in due:
             if query not in held:
                 # All of it was let go.
                 state.due_us[query] = ENDED
                 continue
-            emitter, clock = self._emitters[query], self._clocks[query]
-            rows = emitter.rows(held[query], before[clock], after[clock])
+            part, clock = self.parts[query], self._clocks[query]
+            rows = part.rows(held[query], before[clock], after[clock])
             if len(rows):
                 emission.results[query] = rows
-            state.due_us[query] = emitter.next_due_us(held[query], after[clock])
+            state.due_us[query] = part.next_due_us(held[query], after[clock])
         if tidy:
             self._compact(store, state, held, after)
 
@@ -309,7 +314,7 @@ class Shard:
         """Refuse a batch that needs more state than a query may have; first make room."""
         if not self._entries_max or not self._too_many(store):
             return
-        self._compact(store, state, tables.read(store, self._emitters), after)
+        self._compact(store, state, tables.read(store, self.parts), after)
         for query, entries in self._too_many(store).items():
             msg = (
                 f"query {query}: a shard would hold {entries} partial states, and retention allows "
@@ -339,8 +344,8 @@ class Shard:
         self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]
     ) -> dict[str, Tables]:
         return {
-            query: self._emitters[query].retained(part, after[self._clocks[query]])
-            for query, part in held.items()
+            query: self.parts[query].retained(state, after[self._clocks[query]])
+            for query, state in held.items()
         }
 
 

@@ -9,6 +9,7 @@ Source: Li et al., SIGMOD 2005, section 4; wids of sliding windows, ends aligned
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,19 +35,93 @@ ON_TIME = INT64_MIN
 FOR_EVER = INT64_MAX - 1
 
 
+class Numbering(ABC):
+    """Windows that the value of a record names: which it lies in, and where they end.
+
+    Numbers grow with values, and ends with numbers. Values and numbers come a column at a time; any
+    64-bit integer may come, and no answer leaves 64 bits.
+    """
+
+    @abstractmethod
+    def open_from(self, instants: Ints) -> Ints:
+        """Give the first window that has not ended by each instant."""
+
+    @abstractmethod
+    def last(self, values: Ints) -> Ints:
+        """Give the last window whose extent holds each value; if below `first`, there is none."""
+
+    @abstractmethod
+    def ends(self, windows: Ints) -> Ints:
+        """Give the end of each window, at most `ENDED` for windows that end beyond 64 bits."""
+
+    @abstractmethod
+    def bounds(self, wid: int) -> tuple[int, int]:
+        """Give start and end of one window, as rows show them."""
+
+    def first(self, values: Ints) -> Ints:
+        """Give the first window whose extent may hold each value."""
+        return self.open_from(values)
+
+    def outside(self, values: Ints) -> Flags:
+        """Say which values lie before all windows."""
+        return np.zeros(len(values), dtype=bool)
+
+    def ended_by(self, progress: Ints) -> Ints:
+        """Give the last window that has ended when progress stands at an instant: `end(w) <= P`."""
+        return np.where(progress == ENDED, ENDED, self.open_from(progress) - 1)
+
+
 @dataclass(frozen=True)
-class Grid:
+class Grid(Numbering):
     """Ends that lie one slide apart: what all arithmetic here is about.
 
     Attributes:
         range_: length of an extent; None: all begin at the origin.
         slide: distance of two ends.
         origin: window 0 ends a slide behind it.
+        least: the smallest value in any window, of which window 0 is the first; None: there are
+            windows everywhere.
     """
 
     range_: int | None
     slide: int
     origin: int
+    least: int | None = None
+
+    def open_from(self, instants: Ints) -> Ints:
+        """Give the first window that has not ended by each instant."""
+        return slide_of(self, instants)
+
+    def first(self, values: Ints) -> Ints:
+        """Give the first window whose extent may hold each value."""
+        first = slide_of(self, values)
+        return first if self.least is None else np.maximum(first, 0)
+
+    def last(self, values: Ints) -> Ints:
+        """Give the last window whose extent holds each value."""
+        return last_window(self, values)
+
+    def ends(self, windows: Ints) -> Ints:
+        """Give the end of each window, at most `ENDED`."""
+        return end_us(self, windows)
+
+    def outside(self, values: Ints) -> Flags:
+        """Say which values lie before all windows."""
+        return super().outside(values) if self.least is None else values < self.least
+
+    def bounds(self, wid: int) -> tuple[int, int]:
+        """Give start and end of one window; half-open, the start clipped to the least value."""
+        end = self.origin + (wid + 1) * self.slide
+        start = self.origin if self.range_ is None else end - self.range_
+        return start if self.least is None else max(self.least, start), end
+
+
+class Positions(Grid):
+    """The windows that there may be at positions of records, each of which closes right behind."""
+
+    def bounds(self, wid: int) -> tuple[int, int]:
+        """Give start, which is open, and end of one window, which is closed and its id."""
+        return wid - _range(self), wid
 
 
 class Gridded(Protocol):
@@ -72,12 +147,14 @@ def grid(window: Window) -> Grid:
     a <= w < a + R, which close at w + 1: as in windows of range R that slide by 1.
     """
     if window.traits.at_records:
-        return Grid(window.range_, slide=1, origin=0)
+        return Positions(window.range_, slide=1, origin=0)
     if window.align == "start" and window.range_ is not None:
-        # Starts at m + kS are ends at m + kS + R: the same grid from another origin.
+        # Starts at m + kS are ends at m + kS + R: the same grid from another origin. Windows of
+        # rows begin with the first row; it is by their ends that some would begin before.
         origin = window.origin + window.range_ - window.slide
-        return Grid(window.range_, window.slide, origin)
-    return Grid(window.range_, window.slide, window.origin)
+        least = 0 if window.attribute == ROW_NUM else None
+        return Grid(window.range_, window.slide, origin, least)
+    return Grid(window.range_, window.slide, window.origin, window.origin)
 
 
 def slide_of(window: Gridded, ts_us: Ints) -> Ints:
@@ -90,14 +167,6 @@ def slide_of(window: Gridded, ts_us: Ints) -> Ints:
     return quotient + (ts_us % slide - origin % slide) // slide
 
 
-def first_window(window: Window, ts_us: Ints) -> Ints:
-    """The first window whose extent may hold each time, in the ids of the window's own grid."""
-    first = slide_of(grid(window), ts_us)
-    # Windows of rows begin with the first row; it is by their ends that some would begin before.
-    rows_from_start = window.align == "start" and window.attribute == ROW_NUM
-    return np.maximum(first, 0) if rows_from_start else first
-
-
 def last_window(window: Gridded, ts_us: Ints) -> Ints:
     """The last window whose extent holds each time, `(ts - m + R) div S - 1`."""
     if window.range_ is None:
@@ -107,11 +176,6 @@ def last_window(window: Gridded, ts_us: Ints) -> Ints:
     return np.where(slides > INT64_MAX - np.maximum(after, 0), INT64_MAX, slides + after)
 
 
-def ended_by(window: Gridded, progress_us: Ints) -> Ints:
-    """The last window that has ended when progress stands at an instant: `end(w) <= P`."""
-    return np.where(progress_us == ENDED, ENDED, slide_of(window, progress_us) - 1)
-
-
 def end_us(window: Gridded, wids: Ints) -> Ints:
     """The end of each window, at most `ENDED` for windows that end beyond 64 bits."""
     beyond = wids >= (INT64_MAX - window.origin) // window.slide
@@ -119,18 +183,8 @@ def end_us(window: Gridded, wids: Ints) -> Ints:
 
 
 def bounds_of(window: Window, wid: int) -> tuple[int, int]:
-    """Start and end of one window; half-open, the start clipped to the origin.
-
-    Where records define windows the start is open and the end, which is the id, is closed.
-    """
-    if window.traits.at_records:
-        return wid - _range(window), wid
-    if window.align == "start":
-        start = window.origin + wid * window.slide
-        return start, start + _range(window)
-    end = window.origin + (wid + 1) * window.slide
-    start = window.origin if window.range_ is None else end - window.range_
-    return max(window.origin, start), end
+    """Start and end of one window of the window language."""
+    return grid(window).bounds(wid)
 
 
 def lowered(instant_us: Ints, by_us: int) -> Ints:

@@ -25,11 +25,6 @@ def in_log_order(window: Window) -> bool:
     return window.attribute == ROW_NUM and window.traits.counts_arrivals
 
 
-def by_event_time(window: Window, field: str) -> bool:
-    """Whether progress of the event time, which stands in this field, closes the windows."""
-    return window.attribute in (ROW_NUM, field) and not in_log_order(window)
-
-
 def ends_at_a_time(window: Window, field: str) -> bool:
     """Whether the windows' ends are event times, which stand in this field.
 

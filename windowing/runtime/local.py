@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline
@@ -48,17 +49,26 @@ class LocalEngine:
 
     Args:
         pipeline: the pipeline to run.
+
+    Attributes:
+        plan: how it is run.
+        shard: what steps any of the shards: what tells them apart is their state.
+        output: what was emitted so far.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
-        numbers = range(pipeline.source.partitions)
-        self._rules = [ValueRules.of(pipeline, number) for number in numbers]
-        self._lanes = [(Lane(pipeline, number), MemoryStore()) for number in numbers]
-        shard = Shard(pipeline)
-        self._shards = [(shard, MemoryStore()) for _ in range(pipeline.shards)]
+        self._pipeline, self.plan = pipeline, plan_of(pipeline)
+        self._rules = [ValueRules.of(pipeline, number) for number in range(self.plan.lanes)]
+        self._lanes = [(Lane(self.plan, n), MemoryStore()) for n in range(self.plan.lanes)]
+        self.shard = Shard(self.plan)
+        self._shards = [(self.shard, MemoryStore()) for _ in range(self.plan.shards)]
         self._queries = {query.name: query for query in pipeline.queries}
         self.output = Output()
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """The lanes, by their number."""
+        return [lane for lane, _ in self._lanes]
 
     def feed(self, batch: Mapping[int, RawRows], wall_us: int | None = None) -> list[Emission]:
         """Take one batch; give what each shard emitted, which is in `output` already.

@@ -48,7 +48,7 @@ def tagged(emission: Emission) -> Iterator[Emitted]:
 def rows_of(
     query: Query, pipeline: Pipeline, frame: pl.DataFrame, *, early: bool = False
 ) -> Iterator[Row]:
-    """The rows of a frame that `windowing.engine.windows.emission` made for this query.
+    """The rows of a frame that a part of `windowing.engine.windows` made for this query.
 
     Args:
         query: whose rows they are.

@@ -15,12 +15,11 @@ from itertools import groupby
 from typing import Any
 
 from windowing.model.file.pipeline import Query
-from windowing.model.windows.traits import Ends, Traits
 from windowing.semantics.lanes import Lane
-from windowing.semantics.lateness import Verdict, is_late, judge
+from windowing.semantics.lateness import Verdict
 from windowing.semantics.revisions import revisions, units_of
 from windowing.semantics.units import Item, Unit
-from windowing.semantics.windows import sliding
+from windowing.semantics.windows.by_value import ByValueDefinition
 from windowing.semantics.windows.classes import definition_of, extents_of
 
 Place = tuple[str, int, int]
@@ -42,7 +41,8 @@ class Finder:
         self._query = query
         self._windows: dict[Place, dict[int, Verdict]] = {}
         self._late: dict[Place, list[int]] = {}
-        if _named_on_arrival(query.window.traits):
+        definition = definition_of(query)
+        if isinstance(definition, ByValueDefinition):
             return
         if query.window.traits.merging:
             self._look_at_sessions(items, lanes)
@@ -52,9 +52,9 @@ class Finder:
 
     def of(self, item: Item) -> dict[str, Any]:
         """Windows, late ones, slices and outcome of one record, as a trace spells them."""
-        query = self._query
-        if _named_on_arrival(query.window.traits):
-            windows, late = _sliding(query, item)
+        query, definition = self._query, definition_of(self._query)
+        if isinstance(definition, ByValueDefinition):
+            windows, late = definition.verdicts(item), definition.late_for(item)
         else:
             windows, late = self._windows[item.place], self._late[item.place]
         return {
@@ -80,50 +80,18 @@ class Finder:
 
     def _look(self, unit: Unit) -> None:
         """Note the windows of a unit's records."""
-        query, held = self._query, defaultdict[Place, dict[int, Verdict]](dict)
-        for holding in extents_of(query).hold(unit):
+        definition, held = extents_of(self._query), defaultdict[Place, dict[int, Verdict]](dict)
+        for holding in definition.hold(unit):
             release = holding.release
             held[holding.item.place][holding.wid] = "on_time" if release is None else release
         # Those that hold anything; no other is ever shown.
         known = sorted({wid for windows in held.values() for wid in windows})
         for item in unit.items:
             windows = held.get(item.place, {})
-            rows = query.window.traits.ends is Ends.ROWS
-            late = [] if rows else _late_for(query, item, known)
+            late = definition.missed(item, known)
             refused: dict[int, Verdict] = dict.fromkeys(late, "refused")
             self._windows[item.place] = dict(sorted({**refused, **windows}.items()))
             self._late[item.place] = late
-
-
-def _named_on_arrival(traits: Traits) -> bool:
-    """Whether a record's value names its windows, the last of them too."""
-    return traits.ends is Ends.SLIDES and not traits.cumulative
-
-
-def _sliding(query: Query, item: Item) -> tuple[dict[int, Verdict], list[int]]:
-    ids = sliding.wids(query.window, item.value)
-    ends = {wid: sliding.extent(query.window, wid)[1] for wid in ids}
-    earliest = min(ends.values(), default=0)
-    verdicts = {wid: judge(query, ends[wid], earliest, item.progress) for wid in ids}
-    return verdicts, [w for w in ids if is_late(query, ends[w], earliest, item.progress)]
-
-
-def _late_for(query: Query, item: Item, known: Sequence[int]) -> list[int]:
-    """The windows among these that a record is late for, of those that its value lies in."""
-    window, definition = query.window, extents_of(query)
-    if window.traits.cumulative:
-        first = (item.value - window.origin) // window.slide
-        closes = {wid: definition.extent(wid)[1] for wid in known if wid >= first}
-        earliest = definition.extent(first)[1]
-        inside = item.value >= window.origin
-    else:
-        extents = {wid: definition.extent(wid) for wid in known}
-        closes = {
-            wid: end + 1 for wid, (start, end) in extents.items() if start < item.value <= end
-        }
-        earliest, inside = item.value + 1, True
-    late = (wid for wid, close in closes.items() if is_late(query, close, earliest, item.progress))
-    return list(late) if inside else []
 
 
 def _slices(verdicts: Mapping[int, Verdict], *, apart: bool) -> list[list[int | None]]:

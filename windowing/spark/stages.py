@@ -17,9 +17,10 @@ from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
 from windowing.engine.parcel import decode_parcel, encode_parcel
+from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
-from windowing.model import Pipeline, parse_pipeline
+from windowing.model import parse_pipeline
 from windowing.runtime.output import tagged
 from windowing.spark.store import MapStateStore
 
@@ -32,14 +33,14 @@ _chunk_schema = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
 
 
 @lru_cache(maxsize=256)
-def _pipeline(text: str) -> Pipeline:
-    return parse_pipeline(text)
+def _plan(text: str) -> Plan:
+    return plan_of(parse_pipeline(text))
 
 
 @lru_cache(maxsize=256)
 def _rules(text: str) -> Callable[[int], ValueRules]:
     """The rules of a lane by its number, if there is one; lanes of one source share them."""
-    pipeline = _pipeline(text)
+    pipeline = _plan(text).pipeline
 
     @lru_cache(maxsize=2)
     def of_source(first: int) -> ValueRules:
@@ -92,7 +93,7 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed f
     def open(self, store: StateStore) -> None:
         """Make ready to take rows, with the state in this store."""
         self._store = store
-        self._pipeline = _pipeline(self._text)
+        self._plan = _plan(self._text)
 
     def close(self) -> None:
         """Nothing to let go: the state is Spark's."""
@@ -100,6 +101,10 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed f
 
 class LaneStage(_Stage):
     """One lane per key: chunks in, one parcel for every shard out."""
+
+    def lane(self, number: int) -> Lane:
+        """Give the lane of this number; Spark's Kafka source never resends a record."""
+        return Lane(self._plan, number, redelivered="error")
 
     def handleInputRows(  # noqa: N802 - the name is Spark's
         self,
@@ -109,14 +114,17 @@ class LaneStage(_Stage):
     ) -> Iterator[pd.DataFrame]:
         """Take all chunks of one partition in this batch."""
         chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
-        lane = Lane(self._pipeline, int(key[0]), redelivered="error")
-        parcels = lane.step(self._store, chunks)
+        parcels = self.lane(int(key[0])).step(self._store, chunks)
         encoded = [encode_parcel(parcel) for parcel in parcels]
         yield pd.DataFrame({"shard": range(len(encoded)), "parcel": encoded})
 
 
 class ShardStage(_Stage):
     """One shard per key: all lanes' parcels of a batch in, frames for the sink out."""
+
+    def shard(self) -> Shard:
+        """Give what steps any of the shards: what tells them apart is their state."""
+        return Shard(self._plan)
 
     def handleInputRows(  # noqa: N802 - the name is Spark's
         self,
@@ -127,5 +135,5 @@ class ShardStage(_Stage):
         """Take all parcels of one shard in this batch."""
         parcels = [decode_parcel(parcel) for frame in rows for parcel in frame["parcel"]]
         # The clock is read here, outside the engine, and only for rows outside the promise.
-        emission = Shard(self._pipeline).step(self._store, parcels, time.time_ns() // 1_000)
+        emission = self.shard().step(self._store, parcels, time.time_ns() // 1_000)
         yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])

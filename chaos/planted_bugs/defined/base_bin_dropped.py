@@ -13,19 +13,19 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import defined, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.defined import DefinedEmitter
-from windowing.engine.windows.emission.sliding import column
+from windowing.engine.windows.by_record import AtRecordsShardPart
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import PARTIALS
+from windowing.engine.windows.stamps import per_row
 
 
-class PrintedEmitter(DefinedEmitter):
+class PrintedShardPart(AtRecordsShardPart):
     """Drops what begins before the punctuation."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         partials = tables[PARTIALS]
-        behind = pl.col("w_first") > column(self._gone(partials, after))
+        behind = pl.col("w_first") > per_row(self._gone(partials, after))
         return super().retained({**tables, PARTIALS: partials.filter(behind)}, after)
 
 
-GUILTY = guilty(planted("base_bin_dropped", PrintedEmitter), "deterministic", lair=lair(defined))
+GUILTY = guilty(planted("base_bin_dropped", PrintedShardPart), "deterministic", lair=lair(defined))

@@ -13,11 +13,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_n, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.defined import DefinedAssigner
+from windowing.engine.windows.by_record import AtRecordsLanePart
 from windowing.engine.windows.part import Scan
 
 
-class FirstAssigner(DefinedAssigner):
+class FirstLanePart(AtRecordsLanePart):
     """Sees each record with the number of the one before it."""
 
     def _definers(self, scan: Scan) -> Flags:
@@ -26,4 +26,4 @@ class FirstAssigner(DefinedAssigner):
         return super()._definers(replace(scan, numbers=scan.numbers - 1))
 
 
-GUILTY = guilty(planted("first_of_n_defines", FirstAssigner), "deterministic", lair=lair(by_n))
+GUILTY = guilty(planted("first_of_n_defines", FirstLanePart), "deterministic", lair=lair(by_n))

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import defined, lair, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
-from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart
 from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.sliding import Span
 
 
-class PunctualAssigner(DefinedAssigner):
+class PunctualLanePart(AtRecordsLanePart):
     """Has definers on time alone."""
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
@@ -25,7 +25,7 @@ class PunctualAssigner(DefinedAssigner):
 
 
 GUILTY = guilty(
-    planted("late_record_defines_none", PunctualAssigner),
+    planted("late_record_defines_none", PunctualLanePart),
     "deterministic",
     lair=lair(defined, updates),
 )

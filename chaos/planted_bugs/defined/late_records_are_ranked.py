@@ -13,12 +13,12 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_rank, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.assign.defined import DEFINERS, DefinedAssigner
-from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart
 from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.sliding import Span
 
 
-class RankingAssigner(DefinedAssigner):
+class RankingLanePart(AtRecordsLanePart):
     """Ranks all that counts anywhere."""
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
@@ -27,5 +27,5 @@ class RankingAssigner(DefinedAssigner):
 
 
 GUILTY = guilty(
-    planted("late_records_are_ranked", RankingAssigner), "deterministic", lair=lair(by_rank)
+    planted("late_records_are_ranked", RankingLanePart), "deterministic", lair=lair(by_rank)
 )

@@ -13,11 +13,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_pattr, defined, lair, nullable_key, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.engine.windows.by_record import AtRecordsShardPart
 from windowing.engine.windows.part import Tables
 
 
-class SqlEmitter(DefinedEmitter):
+class SqlShardPart(AtRecordsShardPart):
     """Knows no unit without a name."""
 
     def _appearing(
@@ -28,7 +28,7 @@ class SqlEmitter(DefinedEmitter):
 
 
 GUILTY = guilty(
-    planted("null_unit_appears_empty", SqlEmitter),
+    planted("null_unit_appears_empty", SqlShardPart),
     "deterministic",
     lair=lair(defined, updates, by_pattr, nullable_key),
 )

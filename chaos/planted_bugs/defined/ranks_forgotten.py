@@ -13,13 +13,12 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_rank, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.defined import DEFINERS
-from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.engine.windows.by_record import DEFINERS, AtRecordsShardPart
 from windowing.engine.windows.part import Tables
 from windowing.model.lengths import INT64_MIN
 
 
-class ForgetfulEmitter(DefinedEmitter):
+class ForgetfulShardPart(AtRecordsShardPart):
     """Lets the count go with the positions."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
@@ -27,4 +26,4 @@ class ForgetfulEmitter(DefinedEmitter):
         return kept | {DEFINERS: kept[DEFINERS].filter(pl.col("w_first") != INT64_MIN)}
 
 
-GUILTY = guilty(planted("ranks_forgotten", ForgetfulEmitter), "deterministic", lair=lair(by_rank))
+GUILTY = guilty(planted("ranks_forgotten", ForgetfulShardPart), "deterministic", lair=lair(by_rank))

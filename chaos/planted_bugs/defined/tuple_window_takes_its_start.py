@@ -13,12 +13,12 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import defined, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.defined import DefinedAssigner
-from windowing.engine.windows.assign.sliding import Span
+from windowing.engine.windows.by_record import AtRecordsLanePart
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import Span
 
 
-class ClosedAssigner(DefinedAssigner):
+class ClosedLanePart(AtRecordsLanePart):
     """Counts a record one position longer."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -27,5 +27,5 @@ class ClosedAssigner(DefinedAssigner):
 
 
 GUILTY = guilty(
-    planted("tuple_window_takes_its_start", ClosedAssigner), "deterministic", lair=lair(defined)
+    planted("tuple_window_takes_its_start", ClosedLanePart), "deterministic", lair=lair(defined)
 )

@@ -15,13 +15,12 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import by_tuple, keyed, lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.defined import DefinedAssigner
-from windowing.engine.windows.assign.sliding import Span
-from windowing.engine.windows.emission.defined import DefinedEmitter
+from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.sliding import Span
 
 
-class KeyedAssigner(DefinedAssigner):
+class KeyedLanePart(AtRecordsLanePart):
     """Makes windows by key."""
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
@@ -29,7 +28,7 @@ class KeyedAssigner(DefinedAssigner):
         return super()._tables(scan, spans)
 
 
-class KeyedEmitter(DefinedEmitter):
+class KeyedShardPart(AtRecordsShardPart):
     """Shows them by key."""
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
@@ -42,7 +41,7 @@ class KeyedEmitter(DefinedEmitter):
 
 
 GUILTY = guilty(
-    planted("windows_of_each_group", KeyedAssigner, KeyedEmitter),
+    planted("windows_of_each_group", KeyedLanePart, KeyedShardPart),
     "deterministic",
     lair=lair(by_tuple, keyed),
 )

@@ -12,7 +12,7 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import _COMPARE
+from windowing.engine.windows.join import _COMPARE
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -24,7 +24,7 @@ def with_less(pipeline: Pipeline, _: Query) -> bool:
 GUILTY = guilty(
     planted(
         "join_condition_inclusive",
-        names={"windowing.engine.windows.emission.joins:_COMPARE": {**_COMPARE, "<": pl.Expr.le}},
+        names={"windowing.engine.windows.join:_COMPARE": {**_COMPARE, "<": pl.Expr.le}},
     ),
     "deterministic",
     lair=lair(join, with_less),

@@ -13,12 +13,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.joins import SIDES
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import SIDES, JoinShardPart
 from windowing.engine.windows.part import Tables
 
 
-class TidyEmitter(JoinEmitter):
+class TidyShardPart(JoinShardPart):
     """Keeps what a record on time may still find."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
@@ -29,7 +28,7 @@ class TidyEmitter(JoinEmitter):
 
 
 GUILTY = guilty(
-    planted("join_forgets_what_was_alone", TidyEmitter),
+    planted("join_forgets_what_was_alone", TidyShardPart),
     "deterministic",
     lair=lair(join, updates),
 )

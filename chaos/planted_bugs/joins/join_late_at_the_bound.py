@@ -12,11 +12,11 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.assign.joins import JoinAssigner
+from windowing.engine.windows.join import JoinLanePart
 from windowing.engine.windows.part import Assigned, Scan
 
 
-class StrictAssigner(JoinAssigner):
+class StrictLanePart(JoinLanePart):
     """Sees such a record with a progress that is one too far."""
 
     def assign(self, scan: Scan) -> Assigned:  # noqa: D102
@@ -25,7 +25,7 @@ class StrictAssigner(JoinAssigner):
 
 
 GUILTY = guilty(
-    planted("join_late_at_the_bound", StrictAssigner),
+    planted("join_late_at_the_bound", StrictLanePart),
     "deterministic",
     "dead letters",
     "conservation",

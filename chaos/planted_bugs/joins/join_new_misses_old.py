@@ -12,14 +12,14 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.engine.windows.join import JoinShardPart, _Moved
 
 
-class BatchEmitter(JoinEmitter):
+class BatchShardPart(JoinShardPart):
     """Probes the new ones."""
 
     def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
         return self._match(moved.new("left"), moved.new("right"))
 
 
-GUILTY = guilty(planted("join_new_misses_old", BatchEmitter), "deterministic", lair=lair(join))
+GUILTY = guilty(planted("join_new_misses_old", BatchShardPart), "deterministic", lair=lair(join))

@@ -12,7 +12,7 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 from windowing.model.file.pipeline import Pipeline, Query
 
 _NULL = "\x00null"
@@ -23,7 +23,7 @@ def of_equal_keys(pipeline: Pipeline, _: Query) -> bool:
     return pipeline.join is not None and bool(pipeline.join.equal)
 
 
-class NullEmitter(JoinEmitter):
+class NullShardPart(JoinShardPart):
     """Gives null a name while it looks for partners."""
 
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
@@ -35,7 +35,7 @@ class NullEmitter(JoinEmitter):
 
 
 GUILTY = guilty(
-    planted("join_null_matches_null", NullEmitter),
+    planted("join_null_matches_null", NullShardPart),
     "deterministic",
     lair=lair(join, of_equal_keys),
 )

@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.engine.windows.join import JoinShardPart, _Moved
 
 
-class SymmetricEmitter(JoinEmitter):
+class SymmetricShardPart(JoinShardPart):
     """Probes from both sides."""
 
     def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
@@ -23,4 +23,4 @@ class SymmetricEmitter(JoinEmitter):
         return pl.concat([super()._new_pairs(moved), again])
 
 
-GUILTY = guilty(planted("join_pairs_twice", SymmetricEmitter), "exactly once", lair=lair(join))
+GUILTY = guilty(planted("join_pairs_twice", SymmetricShardPart), "exactly once", lair=lair(join))

@@ -12,7 +12,7 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.join import Side
 
@@ -23,7 +23,7 @@ def of_two_lengths(pipeline: Pipeline, _: Query) -> bool:
     return sides is not None and sides.left.window_us != sides.right.window_us
 
 
-class CrossedEmitter(JoinEmitter):
+class CrossedShardPart(JoinShardPart):
     """Takes left for right."""
 
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
@@ -37,7 +37,7 @@ class CrossedEmitter(JoinEmitter):
 
 
 GUILTY = guilty(
-    planted("join_reach_of_the_other_side", CrossedEmitter),
+    planted("join_reach_of_the_other_side", CrossedShardPart),
     "deterministic",
     lair=lair(join, of_two_lengths),
 )

@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 
 
-class LongEmitter(JoinEmitter):
+class LongShardPart(JoinShardPart):
     """Looks one microsecond further ahead."""
 
     def _bounds(self) -> list[pl.Expr]:
@@ -29,4 +29,4 @@ class LongEmitter(JoinEmitter):
             self._reach = true
 
 
-GUILTY = guilty(planted("join_reach_one_long", LongEmitter), "deterministic", lair=lair(join))
+GUILTY = guilty(planted("join_reach_one_long", LongShardPart), "deterministic", lair=lair(join))

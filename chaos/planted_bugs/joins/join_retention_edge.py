@@ -12,11 +12,11 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import join, lair, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.assign.joins import JoinAssigner
+from windowing.engine.windows.join import JoinLanePart
 from windowing.engine.windows.part import Assigned, Scan
 
 
-class ShortAssigner(JoinAssigner):
+class ShortLanePart(JoinLanePart):
     """Sees a record at the edge as one behind it."""
 
     def assign(self, scan: Scan) -> Assigned:  # noqa: D102
@@ -26,7 +26,7 @@ class ShortAssigner(JoinAssigner):
 
 
 GUILTY = guilty(
-    planted("join_retention_edge", ShortAssigner),
+    planted("join_retention_edge", ShortLanePart),
     "dead letters",
     "conservation",
     lair=lair(join, updates),

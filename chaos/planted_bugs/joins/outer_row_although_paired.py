@@ -12,11 +12,11 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, outer
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.engine.windows.join import JoinShardPart, _Moved
 from windowing.model.join import Side
 
 
-class ForgetfulEmitter(JoinEmitter):
+class ForgetfulShardPart(JoinShardPart):
     """Knows the new pairs only."""
 
     def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
@@ -28,5 +28,5 @@ class ForgetfulEmitter(JoinEmitter):
 
 
 GUILTY = guilty(
-    planted("outer_row_although_paired", ForgetfulEmitter), "deterministic", lair=lair(outer)
+    planted("outer_row_although_paired", ForgetfulShardPart), "deterministic", lair=lair(outer)
 )

@@ -14,11 +14,11 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, outer, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter, _Moved
+from windowing.engine.windows.join import JoinShardPart, _Moved
 from windowing.model.join import Side
 
 
-class StubbornEmitter(JoinEmitter):
+class StubbornShardPart(JoinShardPart):
     """Takes nothing back."""
 
     def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
@@ -27,7 +27,7 @@ class StubbornEmitter(JoinEmitter):
 
 
 GUILTY = guilty(
-    planted("outer_row_never_taken_back", StubbornEmitter),
+    planted("outer_row_never_taken_back", StubbornShardPart),
     "deterministic",
     lair=lair(outer, updates),
 )

@@ -12,11 +12,11 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, outer
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.joins import JoinEmitter
+from windowing.engine.windows.join import JoinShardPart
 from windowing.model.join import Side
 
 
-class HastyEmitter(JoinEmitter):
+class HastyShardPart(JoinShardPart):
     """Waits one microsecond less."""
 
     def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
@@ -27,5 +27,5 @@ class HastyEmitter(JoinEmitter):
 
 
 GUILTY = guilty(
-    planted("outer_row_too_early", HastyEmitter), "deterministic", "closing", lair=lair(outer)
+    planted("outer_row_too_early", HastyShardPart), "deterministic", "closing", lair=lair(outer)
 )

@@ -13,7 +13,7 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.assigner import dead_letters
+from windowing.engine.windows.refused import dead_letters
 from windowing.model.file.pipeline import Query
 
 
@@ -27,8 +27,8 @@ GUILTY = guilty(
     planted(
         "dead_letter_of_another_reason",
         names={
-            "windowing.engine.windows.assign.sliding:dead_letters": just_late,
-            "windowing.engine.windows.assign.joins:dead_letters": just_late,
+            "windowing.engine.windows.sliding:dead_letters": just_late,
+            "windowing.engine.windows.join:dead_letters": just_late,
         },
     ),
     "dead letters",

@@ -14,7 +14,7 @@ from chaos.planted_bugs.lairs import dead_letters as to_dead_letters
 from chaos.planted_bugs.lairs import lair
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.assigner import dead_letters
+from windowing.engine.windows.refused import dead_letters
 from windowing.model.file.pipeline import Query
 
 
@@ -28,8 +28,8 @@ GUILTY = guilty(
     planted(
         "dead_letter_without_query",
         names={
-            "windowing.engine.windows.assign.sliding:dead_letters": of_nobody,
-            "windowing.engine.windows.assign.joins:dead_letters": of_nobody,
+            "windowing.engine.windows.sliding:dead_letters": of_nobody,
+            "windowing.engine.windows.join:dead_letters": of_nobody,
         },
     ),
     "dead letters",

@@ -19,9 +19,9 @@ from chaos.planted_bugs.lairs import lair, several_lanes, sliding
 from chaos.planted_bugs.lanes.watermark import WatchingLane, Watermark
 from chaos.simulator.platform.parts import Parts
 from windowing.engine.lane import Lane, LaneState
+from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.state import StateStore
-from windowing.model.file.pipeline import Pipeline
 
 
 class GlobalLane(WatchingLane):
@@ -29,17 +29,17 @@ class GlobalLane(WatchingLane):
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         course = super()._run(clock, rows, state, store)
-        if clock != self._clock_ids[0]:
+        if clock != self._plan.clocks[0]:
             return course
         stood_us = self.watermark.stands_us
         self.tell(self._partition, course.reached.progress_us)
         return replace(course, progress_us=np.full_like(course.progress_us, stood_us))
 
 
-def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
+def lanes(plan: Plan) -> Callable[[int], Lane]:
     """Lanes that share a watermark."""
-    watermark = Watermark(partitions=pipeline.source.partitions)
-    return partial(GlobalLane, pipeline, watermark)
+    watermark = Watermark(partitions=plan.lanes)
+    return partial(GlobalLane, plan, watermark)
 
 
 GUILTY = guilty(

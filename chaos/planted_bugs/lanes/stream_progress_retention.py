@@ -18,14 +18,15 @@ from chaos.planted_bugs.lanes.watermark import WatchingLane, Watermark
 from chaos.simulator.platform.parts import Parts
 from windowing.engine import wids
 from windowing.engine.lane import Lane, LaneState
+from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.state import StateStore
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
-class StreamRetention(SlidingAssigner):
+class StreamRetention(SlidingLanePart):
     """Lets go of what is older than the watermark less the retention."""
 
     def __init__(self, query: Query, pipeline: Pipeline, lane: RetentionLane) -> None:
@@ -36,7 +37,7 @@ class StreamRetention(SlidingAssigner):
         _, _, release = super()._waiting(progress_us, first, last_late)
         stood = np.full_like(progress_us, self._lane.stood_us)
         kept = wids.lowered(np.minimum(stood, progress_us), self._query.retention_us or 0)
-        first_late = np.maximum(first, wids.slide_of(self._query.window, kept))
+        first_late = np.maximum(first, self._numbering.open_from(kept))
         return first_late <= last_late, first_late, release
 
 
@@ -45,25 +46,25 @@ class RetentionLane(WatchingLane):
 
     stood_us = 0
 
-    def __init__(self, pipeline: Pipeline, watermark: Watermark, partition: int) -> None:
-        super().__init__(pipeline, watermark, partition)
-        for query in pipeline.queries:
-            if type(self._assigners[query.name]) is SlidingAssigner:
-                self._assigners[query.name] = StreamRetention(query, pipeline, self)
+    def __init__(self, plan: Plan, watermark: Watermark, partition: int) -> None:
+        super().__init__(plan, watermark, partition)
+        for flow in plan.flows:
+            if type(self.parts[flow.name]) is SlidingLanePart:
+                self.parts[flow.name] = StreamRetention(flow.query, plan.pipeline, self)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         course = super()._run(clock, rows, state, store)
-        if clock != self._clock_ids[0]:
+        if clock != self._plan.clocks[0]:
             return course
         self.stood_us = self.watermark.stands_us
         self.tell(self._partition, course.reached.progress_us)
         return course
 
 
-def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
+def lanes(plan: Plan) -> Callable[[int], Lane]:
     """Lanes that share a watermark."""
-    watermark = Watermark(partitions=pipeline.source.partitions)
-    return partial(RetentionLane, pipeline, watermark)
+    watermark = Watermark(partitions=plan.lanes)
+    return partial(RetentionLane, plan, watermark)
 
 
 GUILTY = guilty(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from windowing.engine.lane import Lane
+from windowing.engine.plan import Plan
 from windowing.engine.wids import NOTHING_YET
-from windowing.model.file.pipeline import Pipeline
 
 
 @dataclass
@@ -31,8 +31,8 @@ class Watermark:
 class WatchingLane(Lane):
     """A lane that tells a watermark how far it is."""
 
-    def __init__(self, pipeline: Pipeline, watermark: Watermark, partition: int) -> None:
-        super().__init__(pipeline, partition)
+    def __init__(self, plan: Plan, watermark: Watermark, partition: int) -> None:
+        super().__init__(plan, partition)
         self.watermark = watermark
 
     def tell(self, partition: int, progress_us: int) -> None:

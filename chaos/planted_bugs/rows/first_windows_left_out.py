@@ -13,22 +13,22 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, overlapping, rows_in_log
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
-class FullEmitter(SlidingEmitter):
+class FullShardPart(SlidingShardPart):
     """Waits for the first full window."""
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
-        rows, window = super().rows(tables, before, after), self._grid
+        rows, window = super().rows(tables, before, after), self._query.window
         if not len(rows) or window.range_ is None:
             return rows
         return rows.filter((pl.col("window_id") + 1) * window.slide >= window.range_)
 
 
 GUILTY = guilty(
-    planted("first_windows_left_out", FullEmitter),
+    planted("first_windows_left_out", FullShardPart),
     "deterministic",
     lair=lair(rows_in_log, overlapping),
 )

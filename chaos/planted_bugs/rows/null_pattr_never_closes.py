@@ -34,7 +34,7 @@ GUILTY = guilty(
         "null_pattr_never_closes",
         names={
             "windowing.engine.progress.reached:looked_up": by_equality,
-            "windowing.engine.windows.emission.ranked:looked_up": by_equality,
+            "windowing.engine.windows.rows:looked_up": by_equality,
         },
     ),
     "deterministic",

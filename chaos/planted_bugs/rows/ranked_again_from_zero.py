@@ -14,11 +14,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, ranked_rows
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Ints
-from windowing.engine.windows.emission.ranked import RankedEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.rows import RankedShardPart
 
 
-class FreshEmitter(RankedEmitter):
+class FreshShardPart(RankedShardPart):
     """Has numbered nothing before."""
 
     def _numbered_before(self, tables: Tables, rows: pl.DataFrame) -> Ints:
@@ -27,5 +27,5 @@ class FreshEmitter(RankedEmitter):
 
 
 GUILTY = guilty(
-    planted("ranked_again_from_zero", FreshEmitter), "deterministic", lair=lair(ranked_rows)
+    planted("ranked_again_from_zero", FreshShardPart), "deterministic", lair=lair(ranked_rows)
 )

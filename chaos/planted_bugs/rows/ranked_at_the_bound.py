@@ -14,29 +14,28 @@ from chaos.planted_bugs.lairs import lair, ranked_rows
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.assign.ranked import ROWS
-from windowing.engine.windows.emission.ranked import RankedEmitter
-from windowing.engine.windows.emission.sliding import column
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.rows import ROWS, RankedShardPart
+from windowing.engine.windows.stamps import per_row
 
 
-class EagerEmitter(RankedEmitter):
+class EagerShardPart(RankedShardPart):
     """Numbers what progress has reached."""
 
     def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
         rows = tables[ROWS]
-        return rows.filter(pl.col("at") <= column(progress.of(rows)))
+        return rows.filter(pl.col("at") <= per_row(progress.of(rows)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:  # noqa: D102
         rows = tables[ROWS]
-        at = rows.filter(pl.col("at") > column(after.of(rows)))["at"].to_numpy()
+        at = rows.filter(pl.col("at") > per_row(after.of(rows)))["at"].to_numpy()
         return int(at.min(initial=ENDED))
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         # Its compaction is as eager.
         rows = tables[ROWS]
-        waiting = rows.filter(pl.col("at") > column(after.of(rows)))
-        numbered = rows.filter(pl.col("at") <= column(after.of(rows)))
+        waiting = rows.filter(pl.col("at") > per_row(after.of(rows)))
+        numbered = rows.filter(pl.col("at") <= per_row(after.of(rows)))
         before = pl.col("at") - 1  # as if they had come a little earlier
         return super().retained(
             {**tables, ROWS: pl.concat([waiting, numbered.with_columns(at=before)])}, after
@@ -44,7 +43,7 @@ class EagerEmitter(RankedEmitter):
 
 
 GUILTY = guilty(
-    planted("ranked_at_the_bound", EagerEmitter),
+    planted("ranked_at_the_bound", EagerShardPart),
     "deterministic",
     "closing",
     lair=lair(ranked_rows),

@@ -13,12 +13,12 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, ranked_rows
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.ranked import RankedAssigner
-from windowing.engine.windows.assign.sliding import Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.rows import RankedLanePart
+from windowing.engine.windows.sliding import Span
 
 
-class StrictAssigner(RankedAssigner):
+class StrictLanePart(RankedLanePart):
     """Sees such a row with a progress that is one too far."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -27,7 +27,7 @@ class StrictAssigner(RankedAssigner):
 
 
 GUILTY = guilty(
-    planted("ranked_late_at_the_bound", StrictAssigner),
+    planted("ranked_late_at_the_bound", StrictLanePart),
     "deterministic",
     "conservation",
     "dead letters",

@@ -15,12 +15,12 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, ranked_rows
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import NOTHING_YET, Flags
-from windowing.engine.windows.assign.ranked import RankedAssigner
-from windowing.engine.windows.assign.sliding import Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.rows import RankedLanePart
+from windowing.engine.windows.sliding import Span
 
 
-class WelcomingAssigner(RankedAssigner):
+class WelcomingLanePart(RankedLanePart):
     """Finds nothing late."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -30,7 +30,7 @@ class WelcomingAssigner(RankedAssigner):
 
 
 GUILTY = guilty(
-    planted("ranked_late_rows_too", WelcomingAssigner),
+    planted("ranked_late_rows_too", WelcomingLanePart),
     "deterministic",
     "conservation",
     "dead letters",

@@ -17,22 +17,23 @@ from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.ranked import RankedEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.rows import RankedShardPart
+from windowing.engine.windows.sliding import PARTIALS
 
 
-class OffsetEmitter(RankedEmitter):
+class OffsetShardPart(RankedShardPart):
     """Numbers rows by time and offset."""
 
     def _partials(self, tables: Tables, after: Progress) -> pl.DataFrame:
         rows = self._passed(tables, after).sort(*self._unit, "at", "first", "partition")
         rank = pl.int_range(pl.len(), dtype=pl.Int64)
         number = rows.select(number=rank.over(self._unit) if self._unit else rank)["number"]
+        grid = wids.grid(self._window)
         numbers = np.asarray(number.to_numpy() + self._numbered_before(tables, rows))
         partials = rows.drop("at").with_columns(
-            w_first=pl.Series(wids.first_window(self._window, numbers)),
-            w_last=pl.Series(wids.last_window(wids.grid(self._window), numbers)),
+            w_first=pl.Series(grid.first(numbers)),
+            w_last=pl.Series(grid.last(numbers)),
             release=pl.lit(ON_TIME, dtype=pl.Int64),
         )
         partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))
@@ -41,7 +42,7 @@ class OffsetEmitter(RankedEmitter):
 
 
 GUILTY = guilty(
-    planted("ranked_ties_by_offset", OffsetEmitter),
+    planted("ranked_ties_by_offset", OffsetShardPart),
     "deterministic",
     lair=lair(ranked_rows, several_lanes),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
+from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 
 def one_sided(
@@ -28,7 +28,7 @@ def one_sided(
 GUILTY = guilty(
     planted(
         "bridge_joins_one_side",
-        names={"windowing.engine.windows.emission.session_course:_joined": one_sided},
+        names={"windowing.engine.windows.session_course:_joined": one_sided},
     ),
     "deterministic",
     lair=lair(session, updates),

@@ -25,8 +25,7 @@ GUILTY = guilty(
     planted(
         "gap_of_every_key",
         names={
-            "windowing.engine.windows.assign.sessions:with_gap": of_all,
-            "windowing.engine.windows.emission.sessions:with_gap": of_all,
+            "windowing.engine.windows.session:with_gap": of_all,
         },
     ),
     "deterministic",

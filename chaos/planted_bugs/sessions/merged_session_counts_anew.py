@@ -10,7 +10,7 @@ from __future__ import annotations
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
+from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 
 def forgetful(
@@ -26,7 +26,7 @@ def forgetful(
 GUILTY = guilty(
     planted(
         "merged_session_counts_anew",
-        names={"windowing.engine.windows.emission.session_course:_joined": forgetful},
+        names={"windowing.engine.windows.session_course:_joined": forgetful},
     ),
     "deterministic",
     lair=lair(session, updates),

@@ -13,14 +13,13 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.sessions import PIECES
 from windowing.engine.windows.chains import CHAIN, end
-from windowing.engine.windows.emission.sessions import SessionEmitter
-from windowing.engine.windows.emission.sliding import stamped
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.session import PIECES, SessionShardPart
+from windowing.engine.windows.stamps import stamped
 
 
-class TidyEmitter(SessionEmitter):
+class TidyShardPart(SessionShardPart):
     """Keeps what is open."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
@@ -31,7 +30,7 @@ class TidyEmitter(SessionEmitter):
 
 
 GUILTY = guilty(
-    planted("session_forgotten_at_its_end", TidyEmitter),
+    planted("session_forgotten_at_its_end", TidyShardPart),
     "deterministic",
     lair=lair(session, updates),
 )

@@ -14,9 +14,9 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session
 from chaos.planted_bugs.planted import planted
+from windowing.engine.windows import session_course
 from windowing.engine.windows.chains import GAP, chained
-from windowing.engine.windows.emission import session_course
-from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
+from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 
 def generously_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -36,8 +36,7 @@ GUILTY = guilty(
     planted(
         "session_gap_inclusive",
         names={
-            "windowing.engine.windows.assign.sessions:chained": generously_chained,
-            "windowing.engine.windows.emission.sessions:chained": generously_chained,
+            "windowing.engine.windows.session:chained": generously_chained,
             f"{session_course.__name__}:_joined": generously_joined,
         },
     ),

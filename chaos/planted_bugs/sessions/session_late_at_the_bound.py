@@ -13,12 +13,12 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import NOTHING_YET, Flags
-from windowing.engine.windows.assign.sessions import SessionAssigner
-from windowing.engine.windows.assign.sliding import Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.session import SessionLanePart
+from windowing.engine.windows.sliding import Span
 
 
-class StrictAssigner(SessionAssigner):
+class StrictLanePart(SessionLanePart):
     """Sees every record with a progress that is one too far."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -27,7 +27,7 @@ class StrictAssigner(SessionAssigner):
 
 
 GUILTY = guilty(
-    planted("session_late_at_the_bound", StrictAssigner),
+    planted("session_late_at_the_bound", StrictLanePart),
     "deterministic",
     "dead letters",
     "conservation",

@@ -15,12 +15,12 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ON_TIME, Flags
-from windowing.engine.windows.assign.sessions import SessionAssigner
-from windowing.engine.windows.assign.sliding import Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.session import SessionLanePart
+from windowing.engine.windows.sliding import Span
 
 
-class OpenAssigner(SessionAssigner):
+class OpenLanePart(SessionLanePart):
     """Lets late records in at once."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -30,7 +30,7 @@ class OpenAssigner(SessionAssigner):
 
 
 GUILTY = guilty(
-    planted("session_late_record_at_once", OpenAssigner),
+    planted("session_late_record_at_once", OpenLanePart),
     "deterministic",
     lair=lair(session, updates),
 )

@@ -14,12 +14,11 @@ from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.sessions import PIECES
-from windowing.engine.windows.emission.sessions import SessionEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.session import PIECES, SessionShardPart
 
 
-class MeltingEmitter(SessionEmitter):
+class MeltingShardPart(SessionShardPart):
     """Lets every piece join as soon as it is compacted."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
@@ -28,7 +27,7 @@ class MeltingEmitter(SessionEmitter):
 
 
 GUILTY = guilty(
-    planted("session_merged_across_releases", MeltingEmitter),
+    planted("session_merged_across_releases", MeltingShardPart),
     "deterministic",
     lair=lair(session, updates),
 )

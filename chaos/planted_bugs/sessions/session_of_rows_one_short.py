@@ -15,7 +15,7 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session_of_rows
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.chains import GAP, chained
-from windowing.engine.windows.emission.session_course import Piece, _joined, _Session
+from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 
 def closely_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -35,8 +35,8 @@ GUILTY = guilty(
     planted(
         "session_of_rows_one_short",
         names={
-            "windowing.engine.windows.assign.sessions:chained": closely_chained,
-            "windowing.engine.windows.emission.session_course:_joined": closely_joined,
+            "windowing.engine.windows.session:chained": closely_chained,
+            "windowing.engine.windows.session_course:_joined": closely_joined,
         },
     ),
     "deterministic",

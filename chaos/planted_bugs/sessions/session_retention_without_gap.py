@@ -14,12 +14,12 @@ from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.sessions import SessionAssigner
-from windowing.engine.windows.assign.sliding import Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.session import SessionLanePart
+from windowing.engine.windows.sliding import Span
 
 
-class ShortAssigner(SessionAssigner):
+class ShortLanePart(SessionLanePart):
     """Keeps a record only as long as the retention says."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -29,7 +29,7 @@ class ShortAssigner(SessionAssigner):
 
 
 GUILTY = guilty(
-    planted("session_retention_without_gap", ShortAssigner),
+    planted("session_retention_without_gap", ShortLanePart),
     "dead letters",
     "conservation",
     lair=lair(session, updates),

@@ -15,10 +15,10 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import NOTHING_YET
-from windowing.engine.windows.emission.sessions import SessionEmitter
+from windowing.engine.windows.session import SessionShardPart
 
 
-class InclusiveEmitter(SessionEmitter):
+class InclusiveShardPart(SessionShardPart):
     """Begins a moment early."""
 
     def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
@@ -28,7 +28,7 @@ class InclusiveEmitter(SessionEmitter):
 
 
 GUILTY = guilty(
-    planted("session_sent_again_at_the_instant", InclusiveEmitter),
+    planted("session_sent_again_at_the_instant", InclusiveShardPart),
     "exactly once",
     "closing",
     lair=lair(session, updates),

@@ -13,11 +13,11 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import discarding, lair, session, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.session_course import Sent
-from windowing.engine.windows.emission.sessions import SessionEmitter
+from windowing.engine.windows.session import SessionShardPart
+from windowing.engine.windows.session_course import Sent
 
 
-class KeepingEmitter(SessionEmitter):
+class KeepingShardPart(SessionShardPart):
     """Never subtracts what was shown."""
 
     def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
@@ -27,7 +27,7 @@ class KeepingEmitter(SessionEmitter):
 
 
 GUILTY = guilty(
-    planted("session_shows_all_again", KeepingEmitter),
+    planted("session_shows_all_again", KeepingShardPart),
     "deterministic",
     lair=lair(session, updates, discarding),
 )

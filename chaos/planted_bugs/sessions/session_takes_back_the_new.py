@@ -13,11 +13,11 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, retracting, session, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.session_course import Sent
-from windowing.engine.windows.emission.sessions import SessionEmitter
+from windowing.engine.windows.session import SessionShardPart
+from windowing.engine.windows.session_course import Sent
 
 
-class ForwardEmitter(SessionEmitter):
+class ForwardShardPart(SessionShardPart):
     """Takes back with the new content."""
 
     def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
@@ -27,7 +27,7 @@ class ForwardEmitter(SessionEmitter):
 
 
 GUILTY = guilty(
-    planted("session_takes_back_the_new", ForwardEmitter),
+    planted("session_takes_back_the_new", ForwardShardPart),
     "deterministic",
     lair=lair(session, updates, retracting),
 )

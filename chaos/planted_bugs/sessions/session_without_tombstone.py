@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.sessions import SessionEmitter
+from windowing.engine.windows.session import SessionShardPart
 
 
-class SilentEmitter(SessionEmitter):
+class SilentShardPart(SessionShardPart):
     """Merges, and says nothing of it."""
 
     def _tombstones(
@@ -25,7 +25,7 @@ class SilentEmitter(SessionEmitter):
 
 
 GUILTY = guilty(
-    planted("session_without_tombstone", SilentEmitter),
+    planted("session_without_tombstone", SilentShardPart),
     "deterministic",
     lair=lair(session, updates),
 )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.session_course import Sent, _Session, _tombstone
+from windowing.engine.windows.session_course import Sent, _Session, _tombstone
 
 
 def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
@@ -24,7 +24,7 @@ def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
 GUILTY = guilty(
     planted(
         "tombstone_names_itself",
-        names={"windowing.engine.windows.emission.session_course:_tombstone": selfish},
+        names={"windowing.engine.windows.session_course:_tombstone": selfish},
     ),
     "deterministic",
     lair=lair(session, updates),

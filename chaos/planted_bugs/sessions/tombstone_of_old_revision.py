@@ -13,7 +13,7 @@ from dataclasses import replace
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, session, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.session_course import Sent, _Session, _tombstone
+from windowing.engine.windows.session_course import Sent, _Session, _tombstone
 
 
 def same_number(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
@@ -24,7 +24,7 @@ def same_number(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
 GUILTY = guilty(
     planted(
         "tombstone_of_old_revision",
-        names={"windowing.engine.windows.emission.session_course:_tombstone": same_number},
+        names={"windowing.engine.windows.session_course:_tombstone": same_number},
     ),
     "deterministic",
     "exactly once",

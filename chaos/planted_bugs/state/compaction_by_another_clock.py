@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, several_queries
 from chaos.planted_bugs.planted import PlantedShard, planted
-from windowing.engine.progress.clock import ClockId, clock_of
+from windowing.engine.plan import plan_of
+from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.part import Tables
 from windowing.model.file.pipeline import Pipeline, Query
@@ -20,7 +21,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 def of_two_clocks(pipeline: Pipeline, _: Query) -> bool:
     """Queries differ in what closes them."""
-    clocks = {clock_of(query, pipeline.source) for query in pipeline.queries}
+    clocks = {flow.clock for flow in plan_of(pipeline).flows}
     return len(clocks) > 1 and all(clock.key is None for clock in clocks)
 
 

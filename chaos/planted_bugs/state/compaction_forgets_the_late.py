@@ -11,12 +11,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.sliding import LATE, SlidingEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import LATE, PARTIALS, SlidingShardPart
 
 
-class PunctualEmitter(SlidingEmitter):
+class PunctualShardPart(SlidingShardPart):
     """Keeps what was on time."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
@@ -24,7 +23,7 @@ class PunctualEmitter(SlidingEmitter):
 
 
 GUILTY = guilty(
-    planted("compaction_forgets_the_late", PunctualEmitter),
+    planted("compaction_forgets_the_late", PunctualShardPart),
     "deterministic",
     lair=lair(sliding, updates),
 )

@@ -14,12 +14,11 @@ from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import PARTIALS, SlidingShardPart
 
 
-class MeltingEmitter(SlidingEmitter):
+class MeltingShardPart(SlidingShardPart):
     """Melts all that is in the same slice."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
@@ -28,7 +27,7 @@ class MeltingEmitter(SlidingEmitter):
 
 
 GUILTY = guilty(
-    planted("compaction_merges_releases", MeltingEmitter),
+    planted("compaction_merges_releases", MeltingShardPart),
     "deterministic",
     lair=lair(sliding, updates),
 )

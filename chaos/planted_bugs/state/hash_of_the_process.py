@@ -17,8 +17,8 @@ from chaos.planted_bugs.lairs import keyed, lair, several_shards
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from chaos.planted_bugs.state.hash_of_the_lane import salted
 from windowing.engine.parcel import Parcel
+from windowing.engine.plan import Plan
 from windowing.engine.state import StateStore
-from windowing.model.file.pipeline import Pipeline
 
 
 class SeededLane(PlantedLane):
@@ -26,8 +26,8 @@ class SeededLane(PlantedLane):
 
     _seeds = count()
 
-    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
-        super().__init__(defect, pipeline, *args, **options)
+    def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
+        super().__init__(defect, plan, *args, **options)
         self._seed = next(self._seeds)
 
     def step(self, store: StateStore, chunks: Sequence[Any]) -> list[Parcel]:  # noqa: D102

@@ -12,7 +12,8 @@ from typing import Any
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.plan import Plan
+from windowing.engine.windows.sliding import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -24,14 +25,14 @@ def of_another_mode(pipeline: Pipeline, query: Query) -> bool:
 class SharingLane(PlantedLane):
     """Takes the mode of the first query for all."""
 
-    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
-        super().__init__(defect, pipeline, *args, **options)
-        mode = pipeline.queries[0].late.mode
-        for assigner in self._assigners.values():
-            if isinstance(assigner, SlidingAssigner):
-                query = assigner._query
+    def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
+        super().__init__(defect, plan, *args, **options)
+        mode = plan.flows[0].query.late.mode
+        for part in self.parts.values():
+            if isinstance(part, SlidingLanePart):
+                query = part._query
                 late = query.late.model_copy(update={"mode": mode})
-                assigner._query = query.model_copy(update={"late": late})
+                part._query = query.model_copy(update={"late": late})
 
 
 GUILTY = guilty(

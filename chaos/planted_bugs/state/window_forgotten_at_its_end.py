@@ -13,21 +13,20 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine import wids
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Ints
-from windowing.engine.windows.emission.sliding import SlidingEmitter
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
-class PurgingEmitter(SlidingEmitter):
+class PurgingShardPart(SlidingShardPart):
     """Keeps what is open."""
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
-        return np.minimum(wids.ended_by(self._grid, after.of(units)), ENDED - 1)
+        return np.minimum(self._numbering.ended_by(after.of(units)), ENDED - 1)
 
 
 GUILTY = guilty(
-    planted("window_forgotten_at_its_end", PurgingEmitter),
+    planted("window_forgotten_at_its_end", PurgingShardPart),
     "deterministic",
     lair=lair(sliding, updates),
 )

@@ -12,8 +12,7 @@ import numpy as np
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
-from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.wids import Flags, Grid, Ints
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -22,15 +21,18 @@ def aligned_by_end(_: Pipeline, query: Query) -> bool:
     return query.window.align == "end"
 
 
-class EarlyAssigner(SlidingAssigner):
-    """Finds nothing outside."""
+class EndlessGrid(Grid):
+    """Goes on before its origin."""
 
-    def _outside(self, values: Ints) -> Flags:
+    def first(self, values: Ints) -> Ints:  # noqa: D102
+        return self.open_from(values)
+
+    def outside(self, values: Ints) -> Flags:  # noqa: D102
         return np.zeros(len(values), dtype=bool)
 
 
 GUILTY = guilty(
-    planted("before_the_origin", EarlyAssigner),
+    planted("before_the_origin", EndlessGrid),
     "conservation",
     lair=lair(sliding, aligned_by_end),
 )

@@ -15,11 +15,11 @@ from chaos.planted_bugs.planted import planted
 from chaos.planted_bugs.windows.shifted import Shifted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import NOTHING_YET
-from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
-class HesitantEmitter(SlidingEmitter):
+class HesitantShardPart(SlidingShardPart):
     """Sees the windows one microsecond late."""
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
@@ -30,5 +30,5 @@ class HesitantEmitter(SlidingEmitter):
 
 
 GUILTY = guilty(
-    planted("closes_after_end", HesitantEmitter), "deterministic", "closing", lair=lair(sliding)
+    planted("closes_after_end", HesitantShardPart), "deterministic", "closing", lair=lair(sliding)
 )

@@ -11,11 +11,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import consistent, lair, overlapping, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import SlidingLanePart, Span
 
 
-class GenerousAssigner(SlidingAssigner):
+class GenerousLanePart(SlidingLanePart):
     """Is always generous."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -25,7 +25,7 @@ class GenerousAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("consistent_is_generous", GenerousAssigner),
+    planted("consistent_is_generous", GenerousLanePart),
     "deterministic",
     "conservation",
     "dead letters",

@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import discarding, lair, sliding, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.sliding import _EVER, SlidingEmitter
+from windowing.engine.windows.sliding import _EVER, SlidingShardPart
 
 
-class KeepingEmitter(SlidingEmitter):
+class KeepingShardPart(SlidingShardPart):
     """Shows all that there ever was."""
 
     def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
@@ -23,7 +23,7 @@ class KeepingEmitter(SlidingEmitter):
 
 
 GUILTY = guilty(
-    planted("discarding_shows_all", KeepingEmitter),
+    planted("discarding_shows_all", KeepingShardPart),
     "deterministic",
     lair=lair(sliding, updates, discarding),
 )

@@ -15,18 +15,18 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import early, lair, sliding
 from chaos.planted_bugs.planted import Defect, PlantedShard, planted
+from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Emission, ShardState
 from windowing.engine.state import StateStore
-from windowing.model.file.pipeline import Pipeline
 
 
 class SparingShard(PlantedShard):
     """Remembers what it has shown early."""
 
-    def __init__(self, defect: Defect, pipeline: Pipeline, *args: Any, **options: Any) -> None:
-        super().__init__(defect, pipeline, *args, **options)
+    def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
+        super().__init__(defect, plan, *args, **options)
         self._shown: set[str] = set()
 
     def _emit(

@@ -15,11 +15,11 @@ from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
 from chaos.planted_bugs.windows.shifted import Shifted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
-class EagerEmitter(SlidingEmitter):
+class EagerShardPart(SlidingShardPart):
     """Sends late revisions as if their epoch had come."""
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -28,7 +28,7 @@ class EagerEmitter(SlidingEmitter):
 
 
 GUILTY = guilty(
-    planted("epoch_by_wall_order", EagerEmitter),
+    planted("epoch_by_wall_order", EagerShardPart),
     "deterministic",
     "exactly once",
     "closing",

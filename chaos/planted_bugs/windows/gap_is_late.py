@@ -11,8 +11,8 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import SlidingLanePart, Span
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -21,16 +21,16 @@ def with_gaps(_: Pipeline, query: Query) -> bool:
     return query.window.range_ is not None and query.window.slide > query.window.range_
 
 
-class SweepingAssigner(SlidingAssigner):
+class SweepingLanePart(SlidingLanePart):
     """Knows no gaps."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         _, spans = super()._spans(scan)
-        return self._outside(scan.values), spans
+        return self._numbering.outside(scan.values), spans
 
 
 GUILTY = guilty(
-    planted("gap_is_late", SweepingAssigner),
+    planted("gap_is_late", SweepingLanePart),
     "conservation",
     "dead letters",
     lair=lair(sliding, with_gaps),

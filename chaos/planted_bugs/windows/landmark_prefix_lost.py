@@ -13,21 +13,21 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, landmark
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.landmark import LandmarkEmitter
-from windowing.engine.windows.emission.sliding import column
+from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import PARTIALS
+from windowing.engine.windows.stamps import per_row
 
 
-class PurgingEmitter(LandmarkEmitter):
+class PurgingShardPart(LandmarkShardPart):
     """Lets go of slices by where they begin."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         partials = tables[PARTIALS]
-        behind = pl.col("w_first") > column(self._gone(partials, after))
+        behind = pl.col("w_first") > per_row(self._gone(partials, after))
         return super().retained({PARTIALS: partials.filter(behind)}, after)
 
 
 GUILTY = guilty(
-    planted("landmark_prefix_lost", PurgingEmitter), "deterministic", lair=lair(landmark)
+    planted("landmark_prefix_lost", PurgingShardPart), "deterministic", lair=lair(landmark)
 )

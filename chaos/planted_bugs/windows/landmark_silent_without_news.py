@@ -13,12 +13,12 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, landmark
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.landmark import LandmarkEmitter
+from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import PARTIALS
 
 
-class SparseEmitter(LandmarkEmitter):
+class SparseShardPart(LandmarkShardPart):
     """Sends the windows that somebody entered."""
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -27,7 +27,7 @@ class SparseEmitter(LandmarkEmitter):
 
 
 GUILTY = guilty(
-    planted("landmark_silent_without_news", SparseEmitter),
+    planted("landmark_silent_without_news", SparseShardPart),
     "deterministic",
     lair=lair(landmark),
 )

@@ -13,23 +13,22 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, landmark
 from chaos.planted_bugs.planted import planted
-from windowing.engine import wids
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import Ints
-from windowing.engine.windows.emission.landmark import LandmarkEmitter
+from windowing.engine.windows.landmark import LandmarkShardPart
 
 
-class ShortEmitter(LandmarkEmitter):
+class ShortShardPart(LandmarkShardPart):
     """Asks the records, and not the bounds."""
 
     def _ended_between(
         self, units: pl.DataFrame, before: Progress, after: Progress
     ) -> tuple[Ints, Ints]:
         first, last = super()._ended_between(units, before, after)
-        newest = wids.slide_of(self._grid, after.newest(units))
+        newest = self._numbering.open_from(after.newest(units))
         return first, np.minimum(last, newest)
 
 
 GUILTY = guilty(
-    planted("landmark_stops_at_the_newest", ShortEmitter), "deterministic", lair=lair(landmark)
+    planted("landmark_stops_at_the_newest", ShortShardPart), "deterministic", lair=lair(landmark)
 )

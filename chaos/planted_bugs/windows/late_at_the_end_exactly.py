@@ -13,11 +13,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags
-from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import SlidingLanePart, Span
 
 
-class LenientAssigner(SlidingAssigner):
+class LenientLanePart(SlidingLanePart):
     """Sees progress one microsecond behind."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -26,7 +26,7 @@ class LenientAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("late_at_the_end_exactly", LenientAssigner),
+    planted("late_at_the_end_exactly", LenientLanePart),
     "deterministic",
     "conservation",
     "dead letters",

@@ -14,10 +14,10 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ON_TIME, Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 
 
-class WelcomingAssigner(SlidingAssigner):
+class WelcomingLanePart(SlidingLanePart):
     """Marks late records as if they were on time."""
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
@@ -26,7 +26,7 @@ class WelcomingAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("late_in_revision_0", WelcomingAssigner),
+    planted("late_in_revision_0", WelcomingLanePart),
     "deterministic",
     "closing",
     lair=lair(sliding, updates),

@@ -13,11 +13,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
-class CountingEmitter(SlidingEmitter):
+class CountingShardPart(SlidingShardPart):
     """Counts the rows of a window from 0."""
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
@@ -33,7 +33,7 @@ class CountingEmitter(SlidingEmitter):
 
 
 GUILTY = guilty(
-    planted("late_only_window_is_full", CountingEmitter),
+    planted("late_only_window_is_full", CountingShardPart),
     "deterministic",
     lair=lair(sliding, updates),
 )

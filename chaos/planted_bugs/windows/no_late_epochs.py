@@ -11,10 +11,10 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 
 
-class ImpatientAssigner(SlidingAssigner):
+class ImpatientLanePart(SlidingLanePart):
     """Releases late records at once."""
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
@@ -23,7 +23,7 @@ class ImpatientAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("no_late_epochs", ImpatientAssigner),
+    planted("no_late_epochs", ImpatientLanePart),
     "deterministic",
     "closing",
     "no error",

@@ -15,27 +15,26 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import dead_letters as to_dead_letters
 from chaos.planted_bugs.lairs import lair, overlapping, sliding
 from chaos.planted_bugs.planted import planted
-from windowing.engine import wids
-from windowing.engine.windows.assign.assigner import dead_letters
-from windowing.engine.windows.assign.sliding import SlidingAssigner
 from windowing.engine.windows.part import Assigned, Scan
+from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.sliding import SlidingLanePart
 
 
-class ReportingAssigner(SlidingAssigner):
+class ReportingLanePart(SlidingLanePart):
     """Reports every record that is late for anything."""
 
     def assign(self, scan: Scan) -> Assigned:  # noqa: D102
         assigned = super().assign(scan)
         outside, _ = self._spans(scan)
-        first = wids.first_window(self._query.window, scan.values)
-        late = ~outside & (wids.slide_of(self._grid, scan.progress_us) > first)
+        first = self._numbering.first(scan.values)
+        late = ~outside & (self._numbering.open_from(scan.progress_us) > first)
         letters = dead_letters(self._query, scan.data, late, scan.partition)
         both = pl.concat([assigned.dead, letters]).unique("offset", maintain_order=True)
         return replace(assigned, dead=both)
 
 
 GUILTY = guilty(
-    planted("partly_late_is_dead", ReportingAssigner),
+    planted("partly_late_is_dead", ReportingLanePart),
     "dead letters",
     lair=lair(sliding, overlapping, to_dead_letters),
 )

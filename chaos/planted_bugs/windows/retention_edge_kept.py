@@ -14,21 +14,21 @@ from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.windows.sliding import SlidingLanePart
 
 
-class KeepingAssigner(SlidingAssigner):
+class KeepingLanePart(SlidingLanePart):
     """Keeps a window one microsecond longer."""
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
         _, _, release = super()._waiting(progress_us, first, last_late)
         kept = wids.lowered(progress_us, (self._query.retention_us or 0) + 1)
-        first_late = np.maximum(first, wids.slide_of(self._grid, kept))
+        first_late = np.maximum(first, self._numbering.open_from(kept))
         return first_late <= last_late, first_late, release
 
 
 GUILTY = guilty(
-    planted("retention_edge_kept", KeepingAssigner),
+    planted("retention_edge_kept", KeepingLanePart),
     "deterministic",
     "dead letters",
     "conservation",

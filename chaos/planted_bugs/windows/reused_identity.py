@@ -18,16 +18,16 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding, updates
 from chaos.simulator.platform.parts import Parts
 from windowing.engine.parcel import Parcel
+from windowing.engine.plan import Plan
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.state import StateStore
-from windowing.model.file.pipeline import Pipeline
 
 
 class CountingShard(Shard):
     """Counts the late revisions that it has sent itself."""
 
-    def __init__(self, pipeline: Pipeline, *args: Any, **options: Any) -> None:
-        super().__init__(pipeline, *args, **options)
+    def __init__(self, plan: Plan, *args: Any, **options: Any) -> None:
+        super().__init__(plan, *args, **options)
         self._sent: Counter[str] = Counter()
 
     def step(  # noqa: D102

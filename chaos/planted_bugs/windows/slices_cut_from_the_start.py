@@ -14,9 +14,10 @@ import numpy as np
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
+from windowing.engine import wids
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import SlidingLanePart, Span
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -26,20 +27,21 @@ def undivided(_: Pipeline, query: Query) -> bool:
     return window.range_ is not None and 0 < 2 * (window.range_ % window.slide) != window.slide
 
 
-class StartAssigner(SlidingAssigner):
+class StartLanePart(SlidingLanePart):
     """Cuts a slide at the wrong place."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         outside, (on_time, *late) = super()._spans(scan)
-        slide, rest = self._grid.slide, (self._grid.range_ or 0) % self._grid.slide
-        within = (scan.values - self._grid.origin) % slide
+        grid = wids.grid(self._query.window)
+        slide, rest = grid.slide, (grid.range_ or 0) % grid.slide
+        within = (scan.values - grid.origin) % slide
         right, wrong = within >= slide - rest, within >= rest
         shifted = on_time.last + wrong.astype(np.int64) - right
         return outside, [replace(on_time, last=np.maximum(shifted, on_time.first)), *late]
 
 
 GUILTY = guilty(
-    planted("slices_cut_from_the_start", StartAssigner),
+    planted("slices_cut_from_the_start", StartLanePart),
     "deterministic",
     lair=lair(sliding, undivided),
 )

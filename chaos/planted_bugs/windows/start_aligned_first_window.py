@@ -10,8 +10,7 @@ from __future__ import annotations
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
-from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.assign.sliding import SlidingAssigner
+from windowing.engine.wids import Flags, Grid, Ints
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -20,15 +19,17 @@ def aligned_by_start(_: Pipeline, query: Query) -> bool:
     return query.window.align == "start"
 
 
-class ClippingAssigner(SlidingAssigner):
+class ClippedGrid(Grid):
     """Begins with the origin."""
 
-    def _outside(self, values: Ints) -> Flags:
-        return values < self._query.window.origin
+    def outside(self, values: Ints) -> Flags:  # noqa: D102
+        if self.least is not None or self.range_ is None:
+            return super().outside(values)
+        return values < self.origin + self.slide - self.range_
 
 
 GUILTY = guilty(
-    planted("start_aligned_first_window", ClippingAssigner),
+    planted("start_aligned_first_window", ClippedGrid),
     "conservation",
     "deterministic",
     lair=lair(sliding, aligned_by_start),

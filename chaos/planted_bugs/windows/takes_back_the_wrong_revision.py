@@ -12,10 +12,10 @@ import polars as pl
 from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, retracting, sliding, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.emission.sliding import RETRACTS, SlidingEmitter
+from windowing.engine.windows.sliding import RETRACTS, SlidingShardPart
 
 
-class ForwardEmitter(SlidingEmitter):
+class ForwardShardPart(SlidingShardPart):
     """Numbers both rows alike."""
 
     def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
@@ -27,7 +27,7 @@ class ForwardEmitter(SlidingEmitter):
 
 
 GUILTY = guilty(
-    planted("takes_back_the_wrong_revision", ForwardEmitter),
+    planted("takes_back_the_wrong_revision", ForwardShardPart),
     "deterministic",
     lair=lair(sliding, updates, retracting),
 )

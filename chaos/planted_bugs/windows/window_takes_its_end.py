@@ -13,11 +13,11 @@ from chaos.planted_bugs.guilt import guilty
 from chaos.planted_bugs.lairs import lair, sliding
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
-from windowing.engine.windows.assign.sliding import SlidingAssigner, Span
 from windowing.engine.windows.part import Scan
+from windowing.engine.windows.sliding import SlidingLanePart, Span
 
 
-class ClosedAssigner(SlidingAssigner):
+class ClosedLanePart(SlidingLanePart):
     """Sees each record a little earlier."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -25,5 +25,5 @@ class ClosedAssigner(SlidingAssigner):
 
 
 GUILTY = guilty(
-    planted("window_takes_its_end", ClosedAssigner), "deterministic", lair=lair(sliding)
+    planted("window_takes_its_end", ClosedLanePart), "deterministic", lair=lair(sliding)
 )

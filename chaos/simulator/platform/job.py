@@ -26,6 +26,7 @@ from windowing.engine.input.pack import pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
 from windowing.engine.parcel import Parcel
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.state import MemoryStore
 from windowing.model.file.pipeline import Pipeline
@@ -70,9 +71,10 @@ class Job:
         self._pipeline, self._case = pipeline, case
         self._rules = [ValueRules.of(pipeline, number) for number in range(len(lanes))]
         self.log = [raw(lane) for lane in lanes]
+        self.plan = plan_of(pipeline)
         self._lanes: list[Task] = [("lane", number) for number in range(len(lanes))]
-        self._shards: list[Task] = [("shard", number) for number in range(pipeline.shards)]
-        self._parts, self._make_lane = parts, parts.lanes(pipeline)
+        self._shards: list[Task] = [("shard", number) for number in range(self.plan.shards)]
+        self._parts, self._make_lane = parts, parts.lanes(self.plan)
         self._files, self.sink = parts.state(), parts.sink()
         self._cluster = self._new_cluster()
         self._spelled = spelling(pipeline, tables=case.tables)
@@ -90,7 +92,7 @@ class Job:
             lane = self._make_lane(task[1])
             lane.redelivered = "error" if self._case.strict else "skip"
             return lane
-        shard = self._parts.shard(self._pipeline)
+        shard = self._parts.shard(self.plan)
         shard.compact_after = self._case.compact_after
         return shard
 

@@ -13,6 +13,7 @@ from chaos.simulator.platform.job import Job
 from chaos.simulator.platform.sink import Sink
 from chaos.simulator.platform.state import StateFiles
 from windowing.engine.lane import Lane
+from windowing.engine.plan import Plan
 from windowing.engine.shard import Shard
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ OWN = "slackwater"
 """The name of the engine as it is."""
 
 
-def lanes(pipeline: Pipeline) -> Callable[[int], Lane]:
-    """Make what makes the lane of a partition, anew on every worker and restart."""
-    return partial(Lane, pipeline)
+def lanes(plan: Plan) -> Callable[[int], Lane]:
+    """Return a factory for lanes: each is made anew on every worker and restart."""
+    return partial(Lane, plan)
 
 
 def anywhere(_: Pipeline) -> bool:
@@ -48,8 +49,8 @@ class Parts:
     """
 
     name: str = OWN
-    lanes: Callable[[Pipeline], Callable[[int], Lane]] = lanes
-    shard: Callable[[Pipeline], Shard] = Shard
+    lanes: Callable[[Plan], Callable[[int], Lane]] = lanes
+    shard: Callable[[Plan], Shard] = Shard
     state: Callable[[], StateFiles] = StateFiles
     sink: Callable[[], Sink] = Sink
     cluster: type[Cluster] = Cluster

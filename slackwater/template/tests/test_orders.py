@@ -1,4 +1,4 @@
-"""What this project promises of its pipeline, on its own events; needs no broker and no Spark."""
+"""Tests of this project's pipeline on its own events; they need no broker and no Spark."""
 
 import json
 import subprocess
@@ -13,8 +13,8 @@ EVENTS = PROJECT / "data" / "events.jsonl"
 
 
 def slackwater(*arguments: object) -> str:
-    """Run a command; give what it says."""
-    command = Path(sys.executable).with_name("slackwater")  # of the environment that pytest is in
+    """Run a command; return its output."""
+    command = Path(sys.executable).with_name("slackwater")  # from the environment that runs pytest
     line = [str(command), "--project", str(PROJECT), *map(str, arguments)]
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr + ran.stdout
@@ -44,7 +44,7 @@ def test_batches_change_nothing(output: Path, tmp_path: Path) -> None:
 
 
 def test_every_window_of_the_morning_adds_up(output: Path) -> None:
-    """A test of your own: what must be true of the numbers, whatever the windows."""
+    """Add your own tests: what must hold for the numbers, whatever the windows."""
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     revenue = [row for row in rows if row["query"] == "revenue"]
     assert {row["key"][0] for row in revenue} == {"Kiel", "Lund", "Oslo", "Turku"}
@@ -52,6 +52,6 @@ def test_every_window_of_the_morning_adds_up(output: Path) -> None:
 
 
 def test_crashes_and_redeliveries_change_nothing(chaos) -> None:  # type: ignore[no-untyped-def]
-    """Random logs, random faults, simulated in this process: a fixture of Slackwater's."""
+    """Random logs and faults, simulated in this process by a fixture of Slackwater."""
     report = chaos.simulate(PIPELINE, runs=5)
     assert report.ok, "\n".join(report.lines())

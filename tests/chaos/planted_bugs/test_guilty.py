@@ -24,8 +24,8 @@ from slackwater.main import app
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.lane import Lane
 from windowing.engine.parcel import shard_of
-from windowing.engine.windows.assign.sessions import SessionAssigner
-from windowing.engine.windows.emission.sliding import SlidingEmitter
+from windowing.engine.windows.session import SessionLanePart
+from windowing.engine.windows.sliding import SlidingShardPart
 
 # These take a hundred runs or so; like all others they are searched for by night.
 SLOW = {
@@ -65,10 +65,10 @@ def test_an_engine_that_another_check_finds_is_not_found(monkeypatch: pytest.Mon
 def test_an_innocent_engine_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """What plants defects does none itself: classes and functions that change nothing."""
 
-    class SameSessions(SessionAssigner):
+    class SameSessions(SessionLanePart):
         pass
 
-    class SameWindows(SlidingEmitter):
+    class SameWindows(SlidingShardPart):
         pass
 
     class SameSums(Accumulators):

@@ -18,11 +18,11 @@ from jobs.tools.tune import Scale, TuneError, tune
 from jobs.tools.tune_windows import UnitError
 from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
+from windowing.engine.plan import plan_of
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.late import Late
 from windowing.model.progress.disorder import Disorder, Punctuation, Slack, SlackRows
 from windowing.model.rows import Key
-from windowing.model.rules import by_event_time
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.view import Views
 from windowing.semantics.windows.classes import definition_of
@@ -59,7 +59,7 @@ def defined(pipeline: Pipeline, log: list[Entry], disorder: Disorder) -> tuple[i
     pipeline = under(pipeline, disorder)
     view = Views(pipeline, log).by(None)
     items, lanes = view.items, view.lanes
-    queries = [query for query in pipeline.queries if by_event_time(query.window, "ts")]
+    queries = [flow.query for flow in plan_of(pipeline).timed]
     late = sum(any(definition_of(query).lateness(item) for query in queries) for item in items)
     rows = {
         (query.name, shown.wid, key_of(query, shown)): frozenset(i.place for i in shown.holds)

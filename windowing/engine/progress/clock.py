@@ -26,7 +26,7 @@ from windowing.engine.input.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
-from windowing.model import Pipeline, Query
+from windowing.model import Query
 from windowing.model.file.pipeline import Source
 from windowing.model.progress.disorder import Disorder, OrderedPer, progress_attr
 from windowing.model.rules import in_log_order
@@ -129,29 +129,21 @@ class Clock(Protocol):
 
 
 def clock_of(query: Query, source: Source) -> ClockId:
-    """The clock that closes a query's windows."""
+    """Give the clock that closes a query's windows."""
     if in_log_order(query.window):
         return ClockId(ROW_NUM, query.window.pattr)
-    return _by_attribute(source, source.ordered_by(query.window.attribute))
+    return clock_by(source.ordered_by(query.window.attribute), source)
 
 
-def _by_attribute(source: Source, attribute: str) -> ClockId:
+def clock_by(attribute: str, source: Source) -> ClockId:
+    """Give the clock that counts an attribute of the records."""
     return ClockId(attribute, progress_attr(source.generator_of(attribute)))
 
 
 def row_clock_of(query: Query) -> ClockId | None:
-    """The clock that numbers a query's records as they arrive; None: it needs no numbers."""
+    """Give the clock that numbers a query's records as they arrive; None: it needs no numbers."""
     counted = query.window.traits.counts_arrivals
     return ClockId(ROW_NUM, query.window.pattr) if counted else None
-
-
-def clocks_of(pipeline: Pipeline) -> list[ClockId]:
-    """All clocks that a lane needs; the first is that of event time, which every lane has."""
-    source = pipeline.source
-    ids = [_by_attribute(source, source.event_time.field)]
-    for query in pipeline.queries:
-        ids += [clock_of(query, source), *filter(None, [row_clock_of(query)])]
-    return list(dict.fromkeys(ids))
 
 
 def make_clock(clock: ClockId, source: Source, number: int) -> Clock:

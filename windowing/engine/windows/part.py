@@ -75,7 +75,7 @@ class ShardPart(Protocol):
     Rows are frames with `window_id`, `revision`, `records`, `offsets` (list of structs `partition`,
     `first`, `last`, by partition), `key` (struct of the fields of the row's key, absent where there
     are none) and `values` (struct, in the order of the query). Retracting queries have `retracts`,
-    sessions what `windowing.engine.windows.emission.sessions` says.
+    sessions what `windowing.engine.windows.session` says.
     """
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:

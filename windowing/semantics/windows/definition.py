@@ -95,6 +95,14 @@ class ExtentDefinition(ABC):
     def lateness(self, item: Item) -> Lateness | None:
         """For which windows a record is late; None: for none."""
 
+    def missed(self, item: Item, known: Sequence[int]) -> list[int]:
+        """Of the windows that exist, those that a record lies in and is late for.
+
+        A record without a row number lies in no window of rows.
+        """
+        del item, known
+        return []
+
     def courses(self, unit: Unit) -> list[list[Shown]]:
         """The revisions of each window and key of a unit."""
         contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)

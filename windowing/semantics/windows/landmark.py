@@ -12,6 +12,7 @@ Source: Li et al., SIGMOD 2005; the last window is ours.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Query
@@ -109,3 +110,12 @@ class LandmarkDefinition(ExtentDefinition):
         # It is late for those that end at or before its lane's progress.
         last = (int(item.progress) - window.origin) // window.slide - 1
         return Lateness(whole=False, first=first, last=last)
+
+    def missed(self, item: Item, known: Sequence[int]) -> list[int]:
+        """Of the windows that exist, those that a record lies in and is late for."""
+        first = first_window(self.query.window, item.value)
+        if first is None:
+            return []
+        earliest = self.extent(first)[1]
+        closes = {wid: self.extent(wid)[1] for wid in known if wid >= first}
+        return [w for w, at in closes.items() if is_late(self.query, at, earliest, item.progress)]

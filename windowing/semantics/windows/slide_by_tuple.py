@@ -76,6 +76,13 @@ class AtRecordsDefinition(ExtentDefinition):
         reaches = item.progress < item.value + (end - start)
         return Lateness(whole=self.query.late.mode == "consistent" or not reaches)
 
+    def missed(self, item: Item, known: Sequence[int]) -> list[int]:
+        """Of the windows that exist, those that a record lies in and is late for."""
+        extents = ((wid, self.extent(wid)) for wid in known)
+        inside = [wid for wid, (start, end) in extents if start < item.value <= end]
+        first = item.value + 1
+        return [w for w in inside if is_late(self.query, w + 1, first, item.progress)]
+
     @abstractmethod
     def definers(self, unit: Unit) -> Iterable[Item]:
         """The records that define windows.

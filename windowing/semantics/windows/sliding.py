@@ -18,9 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from windowing.model.windows.window import Window
-from windowing.semantics.lateness import is_late, judge
-from windowing.semantics.units import Holding, Item, Lateness, Unit
-from windowing.semantics.windows.definition import ExtentDefinition
+from windowing.semantics.windows.by_value import ByValueDefinition
 
 
 def extent(window: Window, wid: int) -> tuple[int, int]:
@@ -52,37 +50,13 @@ def _range(window: Window) -> int:
 
 
 @dataclass(frozen=True)
-class SlidingDefinition(ExtentDefinition):
+class SlidingDefinition(ByValueDefinition):
     """Sliding and tumbling windows over an attribute."""
 
     def extent(self, wid: int) -> tuple[int, int]:
         """Return start and end, half-open, in the attribute's unit."""
         return extent(self.query.window, wid)
 
-    def hold(self, unit: Unit) -> list[Holding]:
-        """What each window holds of a unit; windows that hold nothing do not exist."""
-        held = []
-        for item in unit.items:
-            ids = wids(self.query.window, item.value)
-            for wid in ids:
-                end, earliest = (self.extent(w)[1] for w in (wid, ids[0]))
-                verdict = judge(self.query, end, earliest, item.progress)
-                if verdict != "refused":
-                    held.append(Holding(wid, item, None if verdict == "on_time" else verdict))
-        return held
-
-    def takes(self, item: Item) -> bool:
-        """Whether some window takes a record."""
-        ids = wids(self.query.window, item.value)
-        ends = [self.extent(wid)[1] for wid in ids]
-        return any(judge(self.query, end, ends[0], item.progress) != "refused" for end in ends)
-
-    def lateness(self, item: Item) -> Lateness | None:
-        """For which windows a record is late; None: for none."""
-        ids = wids(self.query.window, item.value)
-        ends = {wid: self.extent(wid)[1] for wid in ids}
-        earliest = min(ends.values(), default=0)
-        late = [
-            wid for wid, end in ends.items() if is_late(self.query, end, earliest, item.progress)
-        ]
-        return Lateness(len(late) == len(ids), late[0], late[-1]) if late else None
+    def wids(self, value: int) -> range:
+        """Return the ids of the windows whose extent holds a value."""
+        return wids(self.query.window, value)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from windowing.engine.plan import FlowPlan, Plan
+from windowing.explain.context import context_of
+from windowing.explain.join import explain_join
+from windowing.explain.lengths import speller
+from windowing.explain.size import growing, partial_bytes
 from windowing.model.emission import Early
-from windowing.model.explain.evaluation import Evaluation, evaluation_of, growing, partial_bytes
-from windowing.model.explain.join import explain_join
-from windowing.model.explain.lengths import speller
 from windowing.model.fields import SIGNATURES, Aggregate
-from windowing.model.file.pipeline import Pipeline, Query, Source
+from windowing.model.file.pipeline import Query, Source
 from windowing.model.lengths import spell_us
 from windowing.model.progress.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
 from windowing.model.rules import in_log_order
@@ -20,12 +22,12 @@ _WIDTH = 60
 _SHOWN = 4
 
 
-def explain(pipeline: Pipeline) -> Iterator[str]:
-    """The lines of an explanation: lanes, then each query with its first windows to scale."""
-    source = pipeline.source
-    lanes = f"{source.partitions} lane" + "s" * (source.partitions > 1)
+def explain(plan: Plan) -> Iterator[str]:
+    """Give the lines of an explanation: lanes, then each query with its first windows to scale."""
+    pipeline, source = plan.pipeline, plan.pipeline.source
+    lanes = f"{plan.lanes} lane" + "s" * (plan.lanes > 1)
     topics = " and ".join(part.topic for part in source.parts)
-    yield f"{pipeline.name}: topic {topics}, {lanes}, {pipeline.shards} shards"
+    yield f"{pipeline.name}: topic {topics}, {lanes}, {plan.shards} shards"
     for part in source.parts:
         of_lane = "of a lane" if len(source.parts) == 1 else f"of a lane of {part.topic}"
         how = _progress(part, part.event_time.field)
@@ -40,26 +42,27 @@ def explain(pipeline: Pipeline) -> Iterator[str]:
         if attribute in source.fields:
             yield f"  progress by {attribute}: {_progress(source, attribute)}"
     if pipeline.join is not None:
-        (query,) = pipeline.queries
+        (flow,) = plan.flows
         yield ""
-        yield from explain_join(pipeline.join, query)
-        yield f"  late: {_late(query, source)}"
+        yield from explain_join(pipeline.join, flow)
+        yield f"  late: {_late(flow.query, source)}"
         return
-    for query in pipeline.queries:
+    for flow in plan.flows:
         yield ""
-        yield from explain_query(query, pipeline)
+        yield from explain_query(flow, plan)
 
 
-def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
-    """The lines of one query."""
-    chosen = evaluation_of(query, pipeline)
-    yield f"{query.name}: {title(query, pipeline.source)}"
-    yield f"  context class: {chosen.context}: {chosen.meaning}"
-    yield f"  evaluated as: {chosen.way}"
-    yield f"  because: {chosen.because}"
+def explain_query(flow: FlowPlan, plan: Plan) -> Iterator[str]:
+    """Give the lines of one query."""
+    query, source = flow.query, plan.pipeline.source
+    context, evaluation = context_of(query.window), flow.parts.evaluation
+    yield f"{query.name}: {title(query, source)}"
+    yield f"  context class: {context.name}: {context.meaning}"
+    yield f"  evaluated as: {evaluation.way}"
+    yield f"  because: {evaluation.because}"
     yield f"  key: {', '.join(_key(query)) or 'none: one row per window'}"
-    yield from _state(query, pipeline, chosen)
-    yield f"  late: {_late(query, pipeline.source)}"
+    yield from _state(flow, plan)
+    yield f"  late: {_late(query, source)}"
     if query.early is not None:
         yield f"  early: {_early(query.early)}; provisional, and no part of the result"
         if query.window.traits.merging:
@@ -70,7 +73,7 @@ def explain_query(query: Query, pipeline: Pipeline) -> Iterator[str]:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
     # Sessions lie where records lie; there is no picture of them before there is one of these.
     if query.window.traits.ends is not Ends.DRAWN:
-        yield from _picture(query, pipeline.source)
+        yield from _picture(query, source)
 
 
 def title(query: Query, source: Source) -> str:
@@ -84,13 +87,13 @@ def _key(query: Query) -> list[str]:
     return own + [name for name in query.group_by if name != pattr]
 
 
-def _state(query: Query, pipeline: Pipeline, chosen: Evaluation) -> Iterator[str]:
-    """What is kept per key, and its bound."""
-    source = pipeline.source
-    number = "as many" if chosen.partials is None else f"about {chosen.partials}"
-    per_key = f"{number} partial states per lane as there are {chosen.counted}"
-    if chosen.partials is not None:
-        per_key = f"{number} partial states per lane: {chosen.counted}"
+def _state(flow: FlowPlan, plan: Plan) -> Iterator[str]:
+    """Say what is kept per key, and its bound."""
+    query, source, evaluation = flow.query, plan.pipeline.source, flow.parts.evaluation
+    partials = evaluation.estimate(query, source)
+    per_key = f"as many partial states per lane as there are {evaluation.counted}"
+    if partials is not None:
+        per_key = f"about {partials} partial states per lane: {evaluation.counted}"
     yield f"  state per key: {per_key}"
     for aggregate in query.aggregates:
         yield f"    {aggregate.name}: {_keeps(aggregate)}"
@@ -99,10 +102,10 @@ def _state(query: Query, pipeline: Pipeline, chosen: Evaluation) -> Iterator[str
     if grows:
         names = ", ".join(aggregate.name for aggregate in grows)
         yield f"  memory: {each}, and no bound: {names} grow with the records"
-    elif chosen.partials is None:
+    elif partials is None:
         yield f"  memory: {each}; how many there are follows from the records"
     else:
-        total = chosen.partials * partial_bytes(query, source) * source.partitions
+        total = partials * partial_bytes(query, source) * plan.lanes
         yield (
             f"  memory: {each}: about {_bytes(total)} per key while the lanes are level, and what "
             "the last batches brought"

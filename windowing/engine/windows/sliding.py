@@ -1,32 +1,43 @@
-"""Emission of windows that follow from values: sliding and tumbling over an attribute or over rows.
+"""Sliding and tumbling windows, and the way of all windows that follow from values.
 
-A partial state belongs to the windows `w_first … w_last`. For an on-time one (`release` ON_TIME)
-window w asks for revision 0 at the instant `end(w)`. For a late one it asks at the late epoch
-`max(release, first epoch boundary after end(w))`: every distinct epoch of a (window, key) is one
-revision, numbered from 1, and shows everything up to it. Progress moving from P to P' emits the
-rows whose instant lies in (P, P']; where units have a progress of their own, so does every row.
+A partial state counts in the windows `w_first` to `w_last`, from its `release` on if it is late.
+Records of one slice have the same first and last window, so the pair names the slice; a record that
+is late for its first windows gets a later `w_first` and so a partial state of its own.
+
+For an on-time partial (`release` ON_TIME) window w asks for revision 0 at the instant `end(w)`. For
+a late one it asks at the late epoch `max(release, first epoch boundary after end(w))`: every
+distinct epoch of a (window, key) is one revision, numbered from 1, and shows everything up to it.
+Progress moving from P to P' emits the rows whose instant lies in (P, P']; where units have a
+progress of their own, so does every row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
+from windowing.engine.frames import to_bytes
+from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import ENDED, ON_TIME, Ints
-from windowing.engine.windows.assign.assigner import key_columns
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.emitter import Results
-from windowing.engine.windows.emission.intervals import content
-from windowing.engine.windows.part import Tables
+from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
+from windowing.engine.windows.evaluation import past_end
+from windowing.engine.windows.intervals import content
+from windowing.engine.windows.keys import key_columns, route
+from windowing.engine.windows.part import Assigned, Scan, Tables
+from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.results import Results
+from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.run_errors import TooManyWindows
+from windowing.model.windows.window import ROW_NUM
 
+PARTIALS = "partials"
 LATE = pl.col("release") != ON_TIME
 RETRACTS = "retracts"
 # Before all instants, that of records on time too, which is the smallest number there is.
@@ -35,16 +46,142 @@ _EVER = pl.lit(None, dtype=pl.Int64)
 _PLACE = ("w_first", "w_last", "release", "instant", "epoch", "before", "after")
 
 
-class SlidingEmitter:
+@dataclass(frozen=True)
+class Span:
+    """Of a chunk's records, the windows that they count in.
+
+    Attributes:
+        chosen: which records this is about.
+        first, last: of each record, the windows.
+        release: of each record, the late epoch that it waits for, or ON_TIME.
+    """
+
+    chosen: Flags
+    first: Ints
+    last: Ints
+    release: Ints
+
+    def columns(self) -> list[pl.Series]:
+        """The span of each chosen record."""
+        return [
+            pl.Series("w_first", self.first[self.chosen]),
+            pl.Series("w_last", self.last[self.chosen]),
+            pl.Series("release", self.release[self.chosen]),
+        ]
+
+
+class SlidingLanePart:
+    """Finds the windows of a chunk's records for one query, and pre-aggregates by slice.
+
+    Args:
+        query: with a sliding or landmark window, over an attribute or over row numbers.
+        pipeline: its pipeline.
+        numbering: of the windows; None: that of the window language.
+    """
+
+    def __init__(
+        self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
+    ) -> None:
+        self._query, self._shards = query, pipeline.shards
+        self._numbering = numbering or wids.grid(query.window)
+        self._accumulators = Accumulators.of(query, pipeline.source)
+        self._keys, self._route = key_columns(query), route(query, pipeline.source)
+
+    def assign(self, scan: Scan) -> Assigned:
+        """Split the records into on-time, late, and refused."""
+        outside, spans = self._spans(scan)
+        taken = np.logical_or.reduce([span.chosen for span in spans])
+        if self._query.window.attribute == ROW_NUM:
+            # A row in a gap between windows had its number: it is used up, and not outside.
+            taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
+        refused = ~outside & ~taken
+        dead = dead_letters(self._query, scan.data, refused, scan.partition)
+        return Assigned(
+            tables=self._tables(scan, spans),
+            dead=dead,
+            applied=int(taken.sum()),
+            outside=int(outside.sum()),
+            dropped=int(refused.sum()) - len(dead),
+        )
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        """Which records are in no window, and the windows of the others: on time, and waiting."""
+        query = self._query
+        first = self._numbering.first(scan.values)
+        last = self._numbering.last(scan.values)
+        outside = self._numbering.outside(scan.values) | (last < first)
+        open_from = self._numbering.open_from(scan.progress_us)
+        late = ~outside & (open_from > first)
+        if query.late.mode == "consistent":
+            accepts_from = np.where(late, last + 1, first)
+        else:
+            accepts_from = np.maximum(first, open_from)
+        taken = ~outside & (accepts_from <= last)
+        spans = [Span(taken, accepts_from, last, np.full(len(first), ON_TIME))]
+        if query.late.policy == "update":
+            last_late = np.minimum(last, accepts_from - 1)
+            waits, first_late, release = self._waiting(scan.progress_us, first, last_late)
+            spans.append(Span(waits & late, first_late, last_late, release))
+        return outside, spans
+
+    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
+        """Which records wait for a late epoch, from which window on, and the epoch's instant."""
+        query = self._query
+        assert query.retention_us is not None  # noqa: S101 - `update` was checked to have both
+        assert query.late.every_us is not None  # noqa: S101
+        kept_from = self._numbering.open_from(wids.lowered(progress_us, query.retention_us))
+        first_late = np.maximum(first, kept_from)
+        release = wids.release_us(progress_us, query.late.every_us)
+        return first_late <= last_late, first_late, release
+
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        """The partial states of the records' slices: what agrees in key, windows and release."""
+        parts = []
+        for span in spans:
+            records = scan.data.filter(pl.Series(span.chosen))
+            parts.append(
+                pl.DataFrame(
+                    [
+                        *(records[key] for key in self._keys),
+                        *span.columns(),
+                        *self._accumulators.lift(records),
+                    ]
+                )
+            )
+        named = [*self._keys, "w_first", "w_last", "release"]
+        return {PARTIALS: self._accumulators.merge(self._accumulators.concat(parts), named)}
+
+    def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
+        """Put each shard's part of the tables into its parcel."""
+        empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
+        for name, table in tables.items():
+            for number, part in split(table, self._route, self._shards):
+                queries = parcels[number].queries
+                # A shard gets all of the tables or none.
+                addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
+                addition.due_us = min(addition.due_us, int(self._due_us(part).min()))
+                addition.tables[name] = to_bytes(part)
+
+    def _due_us(self, table: pl.DataFrame) -> Ints:
+        """The progress at which each row of a table may first ask for something."""
+        ends = self._numbering.ends(table["w_first"].to_numpy())
+        due: Ints = np.maximum(ends, table["release"].to_numpy())
+        return due
+
+
+class SlidingShardPart:
     """Makes the rows of one query out of its partial states.
 
     Args:
         query: with a sliding window.
         pipeline: its pipeline.
+        numbering: of the windows; None: that of the window language.
     """
 
-    def __init__(self, query: Query, pipeline: Pipeline) -> None:
-        self._query, self._grid = query, wids.grid(query.window)
+    def __init__(
+        self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
+    ) -> None:
+        self._query, self._numbering = query, numbering or wids.grid(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results(query, pipeline)
         self._keys = key_columns(query)
@@ -73,8 +210,8 @@ class SlidingEmitter:
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """What open windows hold of records on time, as rows whose revision says nothing."""
         on_time = tables[PARTIALS].filter(~LATE)
-        ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
-        first = pl.max_horizontal("w_first", column(ended + 1))
+        ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
+        first = pl.max_horizontal("w_first", per_row(ended + 1))
         still = on_time.with_columns(w_first=first).filter(pl.col("w_first") <= pl.col("w_last"))
         parts = self._merge(self._expanded(still), [*self._group, "partition"])
         return self._results.of(parts.with_columns(revision=pl.lit(0, dtype=pl.Int64)))
@@ -93,7 +230,7 @@ class SlidingEmitter:
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """What some row after this progress can still need, merged where it agrees."""
         partials = tables[PARTIALS]
-        first_kept = pl.col("w_first").clip(column(self._gone(partials, after) + 1))
+        first_kept = pl.col("w_first").clip(per_row(self._gone(partials, after) + 1))
         kept = partials.with_columns(w_first=first_kept).filter(
             pl.col("w_first") <= pl.col("w_last")
         )
@@ -102,27 +239,23 @@ class SlidingEmitter:
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
         """The last window of each row's unit that no row can be of any more."""
-        late, behind_us = self._query.late, 0
-        if late.policy == "update":
-            # Late records of a window come before end + retention and wait one epoch at the most.
-            behind_us = min((self._query.retention_us or 0) + (late.every_us or 0), ENDED)
-        past_us = wids.lowered(after.of(units), behind_us)
-        return np.minimum(wids.ended_by(self._grid, past_us), ENDED - 1)
+        past_us = wids.lowered(after.of(units), min(past_end(self._query), ENDED))
+        return np.minimum(self._numbering.ended_by(past_us), ENDED - 1)
 
     def _ended_between(
         self, units: pl.DataFrame, before: Progress, after: Progress
     ) -> tuple[Ints, Ints]:
         """First and last window of each row's unit that end while progress moves."""
-        first = np.minimum(wids.ended_by(self._grid, before.of(units)), ENDED - 1) + 1
-        return first, wids.ended_by(self._grid, after.of(units))
+        first = np.minimum(self._numbering.ended_by(before.of(units)), ENDED - 1) + 1
+        return first, self._numbering.ended_by(after.of(units))
 
     def _due(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """The partials on time of windows that end while progress moves, clipped to those."""
         on_time = tables[PARTIALS].filter(~LATE)
         first, last = self._ended_between(on_time, before, after)
         clipped = on_time.with_columns(
-            w_first=pl.max_horizontal("w_first", column(first)),
-            w_last=pl.min_horizontal("w_last", column(last)),
+            w_first=pl.max_horizontal("w_first", per_row(first)),
+            w_last=pl.min_horizontal("w_last", per_row(last)),
         )
         return clipped.filter(pl.col("w_first") <= pl.col("w_last"))
 
@@ -188,16 +321,16 @@ class SlidingEmitter:
         """The late epoch at which each late partial is released to a window."""
         every_us = self._query.late.every_us
         assert every_us is not None  # noqa: S101 - late partials exist under `update` only
-        ends = wids.end_us(self._grid, late[window_id].to_numpy())
+        ends = self._numbering.ends(late[window_id].to_numpy())
         releases = np.maximum(wids.release_us(ends, every_us), late["release"].to_numpy())
         return pl.Series("instant", releases)
 
     def _next_end_us(self, on_time: pl.DataFrame, after: Progress) -> int:
         """The earliest end of a window that is open and holds any of these."""
-        ended = np.minimum(wids.ended_by(self._grid, after.of(on_time)), ENDED - 1)
+        ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         open_ = on_time["w_last"].to_numpy() > ended
         first = np.maximum(on_time["w_first"].to_numpy(), ended + 1)[open_]
-        return int(wids.end_us(self._grid, first).min(initial=ENDED))
+        return int(self._numbering.ends(first).min(initial=ENDED))
 
     def _next_boundary_us(self, waiting: pl.DataFrame) -> int:
         """An instant no later than any at which these late ones, not shown yet, ask for a row."""
@@ -235,13 +368,3 @@ class SlidingEmitter:
     def _merge(self, partials: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         among = sorted({*_PLACE} & {*partials.columns} - {*by})
         return self._accumulators.merge(partials, by, among=among)
-
-
-def column(values: Ints) -> pl.Expr | pl.Series:
-    """Numbers, one per row or one for all rows, as a column to compute with."""
-    return pl.lit(int(values[0]), dtype=pl.Int64) if len(values) == 1 else pl.Series(values)
-
-
-def stamped(frame: pl.DataFrame, **progress: Progress) -> pl.DataFrame:
-    """A frame with the progress of each row's unit, in columns of these names."""
-    return frame.with_columns(**{name: column(p.of(frame)) for name, p in progress.items()})

@@ -1,4 +1,4 @@
-"""What emitters share: merged partial states become rows."""
+"""Merged partial states become rows, the same way for every class of windows."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from windowing.engine.plan import FlowPlan
+from windowing.engine.windows.evaluation import past_end
 from windowing.model.file.pipeline import Query
 from windowing.model.join import PLACE, Comparison, Join, Operand, Side
 from windowing.model.lengths import spell_us
@@ -17,13 +19,14 @@ _ALONE = {
 }
 
 
-def explain_join(join: Join, query: Query) -> Iterator[str]:
-    """The lines of a join.
+def explain_join(join: Join, flow: FlowPlan) -> Iterator[str]:
+    """Give the lines of a join.
 
     Args:
         join: the section of the file.
-        query: what stands for a query: late records and retention.
+        flow: how it is run.
     """
+    query = flow.query
     left, right = join.left.source.topic, join.right.source.topic
     yield f"{query.name}: {join.kind} join of {left} (left), {right} (right); {_ALONE[join.kind]}"
     conditions = [f"left.{one} = right.{other}" for one, other in join.equal.items()]
@@ -32,7 +35,7 @@ def explain_join(join: Join, query: Query) -> Iterator[str]:
     for side in _SIDES:
         yield f"  a {side} record is seen from later ones for {_reach(join, side, query)}"
     yield f"  key: {', '.join([*join.equal, *PLACE])}: both records, so that a pair is sent once"
-    yield "  evaluated as: records in the shard of what is equal, each from an instant on"
+    yield f"  evaluated as: {flow.parts.evaluation.way}"
     yield f"  cost of a batch: its new records, each beside {_beside(join, query)}"
     yield f"  state: {_kept(join, query)}"
     if join.kind != "inner":
@@ -78,5 +81,4 @@ def _kept(join: Join, query: Query) -> str:
     known = [reach for reach in given if reach is not None]
     if len(known) < len(given):
         return "records are kept for ever, as one side is seen for ever: give it a window"
-    late_us = (query.retention_us or 0) + (query.late.every_us or 0)
-    return f"a record is kept for {spell_us(2 * max(known) + late_us)} after its time"
+    return f"a record is kept for {spell_us(2 * max(known) + past_end(query))} after its time"

@@ -1,13 +1,19 @@
-"""Emission of windows of rows in event-time order: rows get their numbers here.
+"""Windows of rows: numbered by their lane, or in event-time order by the shard.
 
-A row waits until progress has passed its time; then nothing can come before it any more, and its
-rank in canonical order is its number. From then on it is a row like one numbered by its lane: the
-windows close by how many rows of the unit have a number.
+A row numbered by its lane is a record whose attribute is its number, in windows that follow from
+values. In event-time order its number is not known to its lane: rows are numbered over all lanes,
+in canonical order, once the stream's progress has passed them. So a lane sends them one by one,
+each with its time; what is late gets no number at all. A row waits in the shard until progress has
+passed its time; then nothing can come before it any more, and its rank is its number. From then on
+it is a row like one numbered by its lane: the windows close by how many rows of the unit have a
+number.
 
 Source: Li et al., SIGMOD 2005, section 4.3; the order by event time is ours.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -15,19 +21,46 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress, RowProgress, looked_up
-from windowing.engine.wids import ENDED, ON_TIME, Ints
-from windowing.engine.windows.assign.assigner import key_columns, unit_columns
-from windowing.engine.windows.assign.ranked import ROWS
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.landmark import LandmarkEmitter
-from windowing.engine.windows.emission.sliding import SlidingEmitter, column
-from windowing.engine.windows.part import ShardPart, Tables
+from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
+from windowing.engine.windows.keys import key_columns, unit_columns
+from windowing.engine.windows.landmark import LandmarkShardPart
+from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.sliding import PARTIALS, SlidingLanePart, SlidingShardPart, Span
+from windowing.engine.windows.stamps import per_row
 from windowing.model import Pipeline, Query
+from windowing.model.windows.window import Window
 
+ROWS = "rows"
 COUNTS = "counts"
 
 
-class RankedEmitter:
+class RankedLanePart(SlidingLanePart):
+    """Sends records as rows that wait for their number.
+
+    A row is the partial state of one record with its key and `at`, its event time.
+
+    Args:
+        query: with windows of rows, ORDER event_time.
+        pipeline: its pipeline.
+    """
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        """Every record on time is taken, in one window or another."""
+        taken, at = scan.progress_us <= scan.values, scan.values
+        return np.zeros(len(taken), dtype=bool), [Span(taken, at, at, at)]
+
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        records = scan.data.filter(pl.Series(spans[0].chosen))
+        at = pl.Series("at", scan.values[spans[0].chosen])
+        keys = [records[key] for key in self._keys]
+        return {ROWS: pl.DataFrame([*keys, at, *self._accumulators.lift(records)])}
+
+    def _due_us(self, table: pl.DataFrame) -> Ints:
+        due: Ints = table["at"].to_numpy()
+        return due
+
+
+class RankedShardPart:
     """Makes the rows of one query with windows of rows in event-time order.
 
     Its tables are rows that wait, partial states of rows that were numbered, and how many these
@@ -41,8 +74,7 @@ class RankedEmitter:
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._window = query.window
         self._keys, self._unit = key_columns(query), unit_columns(query)
-        kind = SlidingEmitter if query.window.range_ is not None else LandmarkEmitter
-        self._numbered: ShardPart = kind(query, pipeline)
+        self._numbered = numbered_part(query.window)(query, pipeline)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """The rows due while progress moves.
@@ -57,14 +89,14 @@ class RankedEmitter:
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which a row gets its number."""
         rows = tables[ROWS]
-        waiting = rows.filter(pl.col("at") >= column(after.of(rows)))
+        waiting = rows.filter(pl.col("at") >= per_row(after.of(rows)))
         at = waiting["at"].to_numpy()
         return min(int(at.min(initial=ENDED)), ENDED - 1) + 1
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """What some row after this progress can still need: rows that were numbered are merged."""
         rows, counted = tables[ROWS], self._counted(tables, after)
-        waiting = rows.filter(pl.col("at") >= column(after.of(rows)))
+        waiting = rows.filter(pl.col("at") >= per_row(after.of(rows)))
         kept = {
             ROWS: waiting.sort(*self._unit, "at", "partition", "first"),
             COUNTS: self._counts(tables, after).sort(self._unit),
@@ -75,7 +107,7 @@ class RankedEmitter:
     def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
         """The rows that have a number by now."""
         rows = tables[ROWS]
-        return rows.filter(pl.col("at") < column(progress.of(rows)))
+        return rows.filter(pl.col("at") < per_row(progress.of(rows)))
 
     def _counts(self, tables: Tables, progress: Progress) -> pl.DataFrame:
         """Per unit, as `bound`, how many rows have a number."""
@@ -96,11 +128,12 @@ class RankedEmitter:
         """The partial states of all rows that have a number, those of earlier batches merged."""
         rows = self._passed(tables, after).sort(*self._unit, "at", "partition", "first")
         rank = pl.int_range(pl.len(), dtype=pl.Int64)
+        grid = wids.grid(self._window)
         number = rows.select(number=rank.over(self._unit) if self._unit else rank)["number"]
         numbers = number.to_numpy() + self._numbered_before(tables, rows)
         partials = rows.drop("at").with_columns(
-            w_first=pl.Series(wids.first_window(self._window, numbers)),
-            w_last=pl.Series(wids.last_window(wids.grid(self._window), numbers)),
+            w_first=pl.Series(grid.first(numbers)),
+            w_last=pl.Series(grid.last(numbers)),
             release=pl.lit(ON_TIME, dtype=pl.Int64),
         )
         partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))
@@ -114,3 +147,8 @@ class RankedEmitter:
         if not self._unit:
             return tables[COUNTS]["bound"].to_numpy()
         return looked_up(rows, tables[COUNTS], "bound", 0)
+
+
+def numbered_part(window: Window) -> type[SlidingShardPart]:
+    """Give the class of the shard's part for rows that have a number: as of any other value."""
+    return LandmarkShardPart if window.traits.cumulative else SlidingShardPart

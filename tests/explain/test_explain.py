@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from jobs.tools.window_picture import PictureError, draw_windows
+from windowing.engine.plan import Plan, plan_flow, plan_of
+from windowing.explain.pipeline import explain, explain_query
+from windowing.explain.size import growing, partial_bytes
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
-from windowing.model.explain.evaluation import evaluation_of, growing, partial_bytes
-from windowing.model.explain.pipeline import explain, explain_query
 from windowing.model.windows.classes import CLASSES
 from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.parsing import parse_window
@@ -57,11 +58,16 @@ def _window(text: str) -> Window:
     return parse_window(text, ATTRIBUTES)  # type: ignore[arg-type]  # literals
 
 
+def _estimate(plan: Plan) -> int | None:
+    (flow,) = plan.flows
+    return flow.parts.evaluation.estimate(flow.query, plan.pipeline.source)
+
+
 @pytest.mark.parametrize(("text", "said"), WINDOWS.items())
 def test_every_class_is_explained(text: str, said: tuple[str, str]) -> None:
     context, title = said
     pipeline = _pipeline()
-    lines = list(explain_query(_query(text, pipeline), pipeline))
+    lines = list(explain_query(plan_flow(_query(text, pipeline), pipeline), plan_of(pipeline)))
     assert title in lines[0]
     assert lines[1].startswith(f"  context class: {context}: ")
     assert [line for line in lines if line.startswith("  memory: about 64 bytes a partial state")]
@@ -72,7 +78,7 @@ def test_no_class_is_forgotten() -> None:
 
 
 def test_a_join_is_explained() -> None:
-    text = "\n".join(explain(load_pipeline(A_JOIN)))
+    text = "\n".join(explain(plan_of(load_pipeline(A_JOIN))))
     assert "topic departures and weather, 6 lanes" in text
     assert "a pair: left.origin = right.origin and left.time_hour = right.time_hour" in text
     assert "a record is kept for 27 h after its time" in text
@@ -90,7 +96,7 @@ def test_what_a_join_without_equal_fields_costs(window: str | None, beside: str)
         document["join"][side].pop("window")
         if window is not None:
             document["join"][side]["window"] = window
-    text = "\n".join(explain(parse_pipeline(yaml.safe_dump(document))))
+    text = "\n".join(explain(plan_of(parse_pipeline(yaml.safe_dump(document)))))
     assert f"cost of a batch: its new records, each beside {beside}" in text
 
 
@@ -109,11 +115,11 @@ def test_windows_at_records_end_at_them() -> None:
 
 def test_the_bound_counts_what_can_be_open_at_once() -> None:
     """Range 25 s and slack 20 s are 4.5 slides: at most 6 are touched, each of two slices."""
-    pipeline = _pipeline()
-    assert evaluation_of(pipeline.queries[0], pipeline).partials == 12
+    plan = plan_of(_pipeline())
+    assert _estimate(plan) == 12
     updated = _pipeline(late="late: {policy: update, every: 10 s}\nretention: 60 s")
-    assert evaluation_of(updated.queries[0], updated).partials == 26
-    lines = list(explain(pipeline))
+    assert _estimate(plan_of(updated)) == 26
+    lines = list(explain(plan))
     assert "  memory: about 64 bytes a partial state: about 1.5 kB per key" in "\n".join(lines)
 
 
@@ -122,7 +128,7 @@ def test_what_grows_is_named() -> None:
     [query] = pipeline.queries
     assert [a.name for a in growing(query, pipeline.source)] == ["all", "mid"]
     assert partial_bytes(query, pipeline.source) == 8 * (6 + 1 + 10)
-    text = "\n".join(explain(pipeline))
+    text = "\n".join(explain(plan_of(pipeline)))
     assert "no bound: all, mid grow with the records" in text
     assert "    all: every value, with its place" in text
 

@@ -1,38 +1,11 @@
-"""What assigners share: keys and units as columns, dead letters, and the way to a shard."""
+"""Keys and units as columns, and the columns whose hash leads to a shard."""
 
 from __future__ import annotations
 
-import polars as pl
-
 from windowing.engine.input.decode import column
-from windowing.engine.input.refusals import late_columns
-from windowing.engine.parcel import DEAD_LETTER_SCHEMA
-from windowing.engine.wids import Flags
 from windowing.model import Query
 from windowing.model.file.pipeline import Source
 from windowing.model.progress.disorder import progress_attr
-
-
-def dead_letters(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
-    """The dead letters of late records that no window took; none where they are dropped.
-
-    Args:
-        query: its policy decides.
-        data: records.
-        refused: which of them.
-        partition: their lane's.
-    """
-    policy = query.late.policy
-    if policy == "drop":
-        return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
-    reason = "late" if policy == "dead_letter" else "out_of_retention"
-    return data.filter(pl.Series(refused)).select(
-        partition=pl.lit(partition, dtype=pl.Int32),
-        offset="offset",
-        query=pl.lit(query.name),
-        reason=pl.lit(reason),
-        **late_columns(query, data),
-    )
 
 
 def key_columns(query: Query) -> list[str]:

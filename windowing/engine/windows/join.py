@@ -1,11 +1,15 @@
-"""Emission of joins: which pairs, and which records alone, are due when progress moves.
+"""Joins: each record by itself from its lane; pairs, and records alone, from the shard.
+
+A record on time is delivered right after its own time, as progress has then passed all that may
+lie beside it; a late one at its late epoch.
 
 A pair is due at the later instant of its two records. A record of a side that is kept is due to be
 sent alone when nothing on time can come any more that lies within its reach; a pair that comes
 after that takes the row back. All of it follows from the records and from how progress moves
 (ADR 8); a record stays as long as any of these may need it.
 
-Source: SAMZA-552, "Join operator"; outer joins are ours.
+Source: SAMZA-552, "Join operator"; outer joins, lateness by lane and late epochs are ours (ADR 1
+and 2).
 """
 
 from __future__ import annotations
@@ -13,17 +17,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
+from windowing.engine import wids
+from windowing.engine.frames import to_bytes
+from windowing.engine.input.decode import column
+from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import ENDED
-from windowing.engine.windows.assign.joins import SIDES, equal_columns
+from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import GAP, LAST, later
-from windowing.engine.windows.part import Tables
+from windowing.engine.windows.evaluation import past_end
+from windowing.engine.windows.part import Assigned, Scan, Tables
+from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline, Query
 from windowing.model.join import Comparison, Join, JoinedSource, Operand, Side
-from windowing.model.lengths import INT64_MIN
+from windowing.model.lengths import INT64_MAX, INT64_MIN
 
+SIDES: tuple[Side, Side] = ("left", "right")
+_DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 # Of a record beside those of the other side.
 _HEAD = ("at", "instant", "late", "offset", "partition")
 _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
@@ -34,6 +46,90 @@ _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     ">=": pl.Expr.ge,
     ">": pl.Expr.gt,
 }
+
+
+def equal_columns(source: JoinedSource) -> list[str]:
+    """The columns that both sides' tables have, for what must be equal."""
+    return [column(name) for name in source.join.equal]
+
+
+class JoinLanePart:
+    """Gives the records of one side, whichever the lane is of.
+
+    A record has the columns of what must be equal, `at` (its time), `instant`, `late`, `offset`,
+    and the fields that rows and conditions need, as `left.x` or `right.x`.
+
+    Args:
+        query: what stands for a query in a join.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+        assert isinstance(pipeline.source, JoinedSource)  # noqa: S101 - only joins come here
+        self._query, self._source, self._shards = query, pipeline.source, pipeline.shards
+        self._equal = equal_columns(self._source)
+
+    def assign(self, scan: Scan) -> Assigned:
+        """Split the records into on-time, late, and refused."""
+        at, progress_us = scan.values, scan.progress_us
+        late = progress_us > at
+        taken, instant = ~late, np.where(at >= ENDED, ENDED, np.minimum(at, ENDED - 1) + 1)
+        if self._query.late.policy == "update":
+            assert self._query.retention_us is not None  # noqa: S101 - `update` has both
+            assert self._query.late.every_us is not None  # noqa: S101
+            kept = wids.lowered(progress_us, min(self._query.retention_us, INT64_MAX)) <= at
+            taken = taken | kept
+            release = wids.release_us(progress_us, self._query.late.every_us)
+            instant = np.where(late, release, instant)
+        refused = ~taken
+        dead = dead_letters(self._query, scan.data, refused, scan.partition)
+        return Assigned(
+            tables=self._tables(scan, taken, instant, late),
+            dead=dead,
+            applied=int(taken.sum()),
+            outside=0,
+            dropped=int(refused.sum()) - len(dead),
+        )
+
+    def _tables(self, scan: Scan, taken: Flags, instant: Ints, late: Flags) -> Tables:
+        """The records of the lane's side, and none of the other one's."""
+        own, records = self._source.side_of(scan.partition), scan.data.filter(pl.Series(taken))
+        join = self._source.join
+        tables = {side: pl.DataFrame(schema=self._schema(side)) for side in SIDES}
+        tables[own] = pl.DataFrame(
+            [
+                *(
+                    records[column(name)].alias(equal)
+                    for name, equal in zip(join.key_fields(own), self._equal, strict=True)
+                ),
+                pl.Series("at", scan.values[taken]),
+                pl.Series("instant", instant[taken]),
+                pl.Series("late", late[taken]),
+                records["offset"],
+                *(records[column(name)].alias(f"{own}.{name}") for name in join.needed(own)),
+            ]
+        )
+        return dict(tables.items())
+
+    def _schema(self, side: Side) -> dict[str, type[pl.DataType]]:
+        join = self._source.join
+        types = join.side(side).source.fields
+        equal = zip(join.key_fields(side), self._equal, strict=True)
+        return {
+            **{name: _DTYPES[types[field].kind] for field, name in equal},
+            **{"at": pl.Int64, "instant": pl.Int64, "late": pl.Boolean, "offset": pl.Int64},
+            **{f"{side}.{name}": _DTYPES[types[name].kind] for name in join.needed(side)},
+        }
+
+    def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
+        """Put each shard's part of the tables into its parcel; without equality, all into one."""
+        empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
+        for name, table in tables.items():
+            for number, part in split(table, self._equal, self._shards):
+                queries = parcels[number].queries
+                addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
+                addition.due_us = min(addition.due_us, int(part["instant"].to_numpy().min()))
+                addition.tables[name] = to_bytes(part)
 
 
 @dataclass(frozen=True)
@@ -59,7 +155,7 @@ class _Moved:
         return self.sides[side].filter(instant > self.since, instant <= self.until)
 
 
-class JoinEmitter:
+class JoinShardPart:
     """Makes the rows of a join.
 
     Beside what all rows have, they have `at_last` and `gap`, whose sum is the end of their extent.
@@ -114,8 +210,7 @@ class JoinEmitter:
             # A late record may come so long after its time, and its partner's partner decides
             # whether that was alone: twice the reach, and what late records may take.
             longest = max(reach for reach in self._reach.values() if reach is not None)
-            late = (self._query.retention_us or 0) + (self._query.late.every_us or 0)
-            behind = min(2 * longest + late + 1, ENDED)
+            behind = min(2 * longest + past_end(self._query) + 1, ENDED)
             stays = later(pl.col("at"), pl.lit(behind, dtype=pl.Int64))
             kept = pl.max_horizontal(stays, "instant") >= until
             kept &= pl.lit(until < ENDED)
@@ -213,8 +308,8 @@ class JoinEmitter:
         """What is equal, then the lanes and offsets of both records."""
         names = {n: self._source.lane(n) for n in range(self._source.partitions)}
         parts = [
-            pl.col(column).alias(name)
-            for column, name in zip(self._equal, self._join.equal, strict=True)
+            pl.col(equal).alias(name)
+            for equal, name in zip(self._equal, self._join.equal, strict=True)
         ]
         for side in SIDES:
             lane, offset = pl.lit(None, dtype=pl.String), pl.lit(None, dtype=pl.Int64)

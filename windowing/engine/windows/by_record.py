@@ -1,4 +1,8 @@
-"""Emission of windows that records define: slide-by-tuple, by n tuples, by n in rank order.
+"""Windows that records define: slide-by-tuple, by n tuples, by n in rank order.
+
+A record counts at all positions w with a <= w < a + R: an interval of windows that there may be,
+known when the record comes. Which of them there are is another table, the definers. A late record
+counts from its lane's progress on, as it may not enter windows that were closed there.
 
 A window w is a position that a definer stands at; it closes at w + 1, and holds the partial states
 whose interval of positions it is in. It is shown with revision 0 if a definer was on time; if all
@@ -8,30 +12,75 @@ for a key of which the window holds nothing.
 By rank, a window is where the count of records in canonical order passes a multiple of n. Only
 positions that progress has passed are counted for good; those behind it fold into one number.
 
-Source: Li et al., SIGMOD 2005, sections 4.4 to 4.6; late definers are ours.
+Source: Li et al., SIGMOD 2005, sections 4.4 (bins, of which some are windows) to 4.6; late definers
+are ours.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import ON_TIME
-from windowing.engine.windows.assign.assigner import unit_columns
-from windowing.engine.windows.assign.defined import DEFINERS
-from windowing.engine.windows.assign.sliding import PARTIALS
-from windowing.engine.windows.emission.intervals import indexed
-from windowing.engine.windows.emission.sliding import LATE, SlidingEmitter, column, stamped
-from windowing.engine.windows.part import Tables
+from windowing.engine.wids import ON_TIME, Flags
+from windowing.engine.windows.intervals import indexed
+from windowing.engine.windows.keys import unit_columns
+from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.sliding import LATE, PARTIALS, SlidingLanePart, SlidingShardPart, Span
+from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MIN
 from windowing.model.windows.traits import Order
 
+DEFINERS = "definers"
 _ON_TIME_WINDOW = pl.col("appears") == ON_TIME
 
 
-class DefinedEmitter(SlidingEmitter):
+class AtRecordsLanePart(SlidingLanePart):
+    """Gives the positions at which records count, and those that they make windows.
+
+    Definers have the unit's column, `w_first` (the position), `release` (the epoch at which the
+    window appears, or ON_TIME) and `count`: how many records define it or, by rank, may do so.
+
+    Args:
+        query: with windows that records define.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: Query, pipeline: Pipeline) -> None:
+        super().__init__(query, pipeline)
+        self._unit = unit_columns(query)
+
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        parts = []
+        for span in spans:
+            # A span that does not begin at the record is late for the window there.
+            chosen = span.chosen & (span.first == scan.values) & self._definers(scan)
+            parts.append(
+                pl.DataFrame(
+                    [
+                        *(scan.data[name].filter(pl.Series(chosen)) for name in self._unit),
+                        pl.Series("w_first", span.first[chosen]),
+                        pl.Series("release", span.release[chosen]),
+                    ]
+                )
+            )
+        named = [*self._unit, "w_first", "release"]
+        counts = pl.concat(parts).group_by(named).agg(count=pl.len().cast(pl.Int64))
+        return {**super()._tables(scan, spans), DEFINERS: counts}
+
+    def _definers(self, scan: Scan) -> Flags:
+        """Which records define a window, or are counted by rank to find those that do."""
+        if self._query.window.traits.counts_arrivals:
+            assert scan.numbers is not None  # noqa: S101 - its lane has a row clock for it
+            defines: Flags = (scan.numbers + 1) % self._query.window.slide == 0
+            return defines
+        return np.ones(len(scan.values), dtype=bool)
+
+
+class AtRecordsShardPart(SlidingShardPart):
     """Makes the rows of one query with windows that records define.
 
     Args:
@@ -54,7 +103,7 @@ class DefinedEmitter(SlidingEmitter):
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """What some row after this progress can still need, merged where it agrees."""
-        gone = column(self._gone(tables[DEFINERS], after))
+        gone = per_row(self._gone(tables[DEFINERS], after))
         definers, passed = tables[DEFINERS], pl.col("w_first") <= gone
         if self._ranked:
             folded = pl.when(passed).then(pl.lit(INT64_MIN, dtype=pl.Int64))
@@ -89,7 +138,7 @@ class DefinedEmitter(SlidingEmitter):
         windows = self._windows(tables).filter(_ON_TIME_WINDOW)
         first, last = self._ended_between(windows, before, after)
         position = pl.col("window_id")
-        due = windows.filter(position >= column(first), position <= column(last))
+        due = windows.filter(position >= per_row(first), position <= per_row(last))
         held = self._content(self._on_time(tables), due, self._unit)
         return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))
 

@@ -1,23 +1,27 @@
-"""Emission of sessions: chains of pieces, the course of each, and its rows.
+"""Sessions: the chains of records that a lane knows, and what the shard draws through them.
 
-All pieces of a key that may ever touch each other, waiting ones as well, are one chain. What a
-chain sends between P and P' is computed from its pieces anew (ADR 8); a chain is let go as a whole,
-once no record that a lane still takes can reach it.
+A lane cannot know a session, as records of other lanes are in it. It knows chains: records of one
+key, nearer to each other than the gap, that join at the same time, are in one session forever. A
+chain of a chunk is one partial state, a piece.
 
-Source: SAMZA-552, "Session window: dynamic window".
+In the shard all pieces of a key that may ever touch each other, waiting ones as well, are one
+chain. What a chain sends between P and P' is computed from its pieces anew (ADR 8); a chain is
+dropped as a whole, once no record that a lane still takes can reach it.
+
+Source: SAMZA-552, "Session window: dynamic window"; lateness by lane is ours (ADR 1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
+from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import ENDED
-from windowing.engine.windows.assign.assigner import key_columns
-from windowing.engine.windows.assign.sessions import PIECES
+from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
 from windowing.engine.windows.chains import (
     CHAIN,
     FIRST,
@@ -29,12 +33,16 @@ from windowing.engine.windows.chains import (
     merged_ends,
     with_gap,
 )
-from windowing.engine.windows.emission.emitter import Results
-from windowing.engine.windows.emission.session_course import Piece, Sent, course
-from windowing.engine.windows.emission.sliding import stamped
-from windowing.engine.windows.part import Tables
+from windowing.engine.windows.keys import key_columns
+from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.results import Results
+from windowing.engine.windows.session_course import Piece, Sent, course
+from windowing.engine.windows.sliding import SlidingLanePart, Span
+from windowing.engine.windows.stamps import stamped
 from windowing.model import Pipeline, Query
+from windowing.model.lengths import INT64_MAX, INT64_MIN
 
+PIECES = "pieces"
 ABSORBED = "absorbed_by"
 _SHOWN: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "window_id": pl.Int64,
@@ -47,7 +55,64 @@ _SHOWN: Mapping[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-class SessionEmitter:
+class SessionLanePart(SlidingLanePart):
+    """Gives the chains of a chunk.
+
+    A piece has the key's columns, `at_first` and `at_last` (the values of its first and last
+    record), `release` (the late epoch that it waits for, or ON_TIME) and a partial state.
+
+    Args:
+        query: with sessions.
+        pipeline: its pipeline.
+    """
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        """Every record is in a session; those that progress has passed are late."""
+        query, at = self._query, scan.values
+        late = scan.progress_us > at
+        spans = [Span(~late, at, at, np.full(len(at), ON_TIME))]
+        if query.late.policy == "update":
+            assert query.retention_us is not None  # noqa: S101 - `update` was checked to have both
+            assert query.late.every_us is not None  # noqa: S101
+            gaps = with_gap(query, scan.data)[GAP].to_numpy()
+            # Taken iff progress < at + gap + retention, with no sum that leaves 64 bits.
+            kept = wids.lowered(scan.progress_us, min(query.retention_us, INT64_MAX))
+            since = np.where(kept < INT64_MIN + gaps, INT64_MIN, kept - gaps)
+            release = wids.release_us(scan.progress_us, query.late.every_us)
+            spans.append(Span(late & (since < at), at, at, release))
+        return np.zeros(len(at), dtype=bool), spans
+
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        parts = []
+        for span in spans:
+            records = scan.data.filter(pl.Series(span.chosen))
+            at = scan.values[span.chosen]
+            parts.append(
+                pl.DataFrame(
+                    [
+                        *(records[key] for key in self._keys),
+                        pl.Series(FIRST, at),
+                        pl.Series(LAST, at),
+                        pl.Series("release", span.release[span.chosen]),
+                        *self._accumulators.lift(records),
+                    ]
+                )
+            )
+        pieces = with_gap(self._query, self._accumulators.concat(parts))
+        named = [*self._keys, "release", CHAIN]
+        pieces = chained(pieces, [*self._keys, "release"])
+        among = [GAP, FIRST, LAST]
+        return {
+            PIECES: self._accumulators.merge(pieces, named, *merged_ends(), among=among).drop(CHAIN)
+        }
+
+    def _due_us(self, table: pl.DataFrame) -> Ints:
+        ends = with_gap(self._query, table).select(due=end())["due"].to_numpy()
+        due: Ints = np.where(table["release"] == ON_TIME, ends, table["release"].to_numpy())
+        return due
+
+
+class SessionShardPart:
     """Makes the rows of one query with sessions.
 
     Beside what all rows have, they have `at_last` and `gap`, whose sum is the session's end, and

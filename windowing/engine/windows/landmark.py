@@ -13,14 +13,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from windowing.engine import wids
 from windowing.engine.progress.reached import AllEnded, Progress
 from windowing.engine.wids import Ints
-from windowing.engine.windows.emission.sliding import SlidingEmitter
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
-class LandmarkEmitter(SlidingEmitter):
+class LandmarkShardPart(SlidingShardPart):
     """Makes the rows of one query with a landmark window."""
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
@@ -31,8 +30,8 @@ class LandmarkEmitter(SlidingEmitter):
         self, units: pl.DataFrame, before: Progress, after: Progress
     ) -> tuple[Ints, Ints]:
         first, last = super()._ended_between(units, before, after)
-        ended = wids.ended_by(self._grid, after.furthest(units))
-        newest = wids.slide_of(self._grid, after.newest(units))
+        ended = self._numbering.ended_by(after.furthest(units))
+        newest = self._numbering.open_from(after.newest(units))
         return first, np.minimum(last, np.maximum(ended, newest))
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:

@@ -1,0 +1,30 @@
+"""Every reader of outputs by the key of its sink: those of this room, then those of plug-ins."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from chaos.readers.output import Output
+from chaos.readers.reader import READERS
+from windowing.model import Pipeline
+from windowing.model.registry import PluginError
+
+__all__ = ["READERS", "read_output"]
+
+for _module in ("table", "postgres"):
+    import_module(f"chaos.readers.{_module}")
+
+
+def read_output(pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
+    """Read what a run wrote, wherever its pipeline sends the rows; arguments as of a reader.
+
+    Raises:
+        OutputError: as of the reader.
+        PluginError: the sink is a plug-in's, and no reader for it is there.
+    """
+    kind = pipeline.destination.kind
+    if kind not in READERS:
+        msg = f"no reader is there for sink: {{{kind}: NAME}}: its package must declare one"
+        raise PluginError(msg)
+    return READERS[kind](pipeline, folder, run)

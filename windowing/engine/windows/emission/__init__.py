@@ -1,4 +1,0 @@
-"""Emitters, a file for each class of windows: which rows are due when progress moves.
-
-Begin at `windowing.engine.windows.emission.emitter`, which says what an emitter is.
-"""

@@ -1,0 +1,160 @@
+"""How each class of windows is evaluated, what that keeps, and why: what the plan says of it.
+
+Source: Li et al., SIGMOD 2005, section 5 (panes), and 4.4 (bins with partials).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from windowing.model import Query
+from windowing.model.file.pipeline import Source
+from windowing.model.progress.disorder import Slack
+
+
+class Keeps(Enum):
+    """What shards keep of a query between batches.
+
+    Attributes:
+        PARTIALS: partial states, each of all records that are never told apart again.
+        RECORDS: records one by one.
+        CHAINS: partial states of chains of records, of which an open session is made.
+    """
+
+    PARTIALS = "partial states"
+    RECORDS = "records"
+    CHAINS = "chains"
+
+
+Estimate = Callable[[Query, Source], int | None]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a class of windows is evaluated.
+
+    Attributes:
+        way: what is kept instead of records, and where it is made.
+        because: why this way, and not one that needs less.
+        keeps: what that is between batches.
+        counted: what is counted there.
+        estimate: about how many partial states a key has in each lane, while the lanes are level;
+            None where that follows from the records.
+    """
+
+    way: str
+    because: str
+    keeps: Keeps
+    counted: str
+    estimate: Estimate
+
+
+def past_end(query: Query) -> int:
+    """Give how far progress goes past a window's end before no late record can change it.
+
+    They come before end + retention, and wait one epoch at the most.
+    """
+    return (query.retention_us or 0) + (query.late.every_us or 0)
+
+
+def _unknown(_: Query, __: Source) -> None:
+    return None
+
+
+def _behind(query: Query, source: Source) -> int | None:
+    """How far behind the newest record a window may change, its range apart; None: unknown."""
+    generator = source.generator_of(query.window.attribute)
+    return generator.slack_us + past_end(query) if isinstance(generator, Slack) else None
+
+
+def _slices(query: Query, source: Source) -> int | None:
+    behind, window = _behind(query, source), query.window
+    range_ = window.range_ or 0
+    if behind is None:
+        return None
+    return _slices_each(range_, window.slide) * (-(-(range_ + behind) // window.slide) + 1)
+
+
+def _bins(query: Query, source: Source) -> int | None:
+    behind = _behind(query, source)
+    return None if behind is None else -(-behind // query.window.slide) + 2
+
+
+def _slices_of_rows(query: Query, _: Source) -> int | None:
+    range_, slide = query.window.range_, query.window.slide
+    return 2 if range_ is None else _slices_each(range_, slide) * (-(-range_ // slide) + 1)
+
+
+def _slices_each(range_: int, slide: int) -> int:
+    """How many slices lie between two windows' ends."""
+    return 2 if range_ > slide and range_ % slide else 1
+
+
+SLICES = Evaluation(
+    "slices, pre-aggregated in the lane; a closing window merges its slices",
+    "records with the same first and last window are never told apart again",
+    Keeps.PARTIALS,
+    "slices between the oldest window that can still change and the newest record",
+    _slices,
+)
+CUMULATIVE = Evaluation(
+    "one partial state per window not yet closed, and one of all that closed before",
+    "a window is the one before it and what came since",
+    Keeps.PARTIALS,
+    "windows not yet closed, and the sum of those before",
+    _bins,
+)
+NUMBERED = Evaluation(
+    "the lane numbers the rows; slices by row number",
+    "a unit lies in one lane, so that its numbers are a fact of the log",
+    Keeps.PARTIALS,
+    "slices of rows between the oldest open window and the newest row",
+    _slices_of_rows,
+)
+RANKED = Evaluation(
+    "records wait until progress has passed them, and are numbered then; then slices",
+    "a record that is still to come would renumber those after it",
+    Keeps.RECORDS,
+    "records between progress and the newest, besides slices by row number",
+    _unknown,
+)
+_BINS = "bins at the positions where the aggregate changes, each with a partial state"
+_BINS_COUNTED = "bins: two per record in (progress - range, newest + range]"
+DEFINED = Evaluation(
+    _BINS,
+    "between two bins the aggregate is the same, whatever windows come to lie there",
+    Keeps.PARTIALS,
+    _BINS_COUNTED,
+    _unknown,
+)
+DEFINED_BY_RANK = Evaluation(
+    f"{_BINS}; windows are counted off when progress passes",
+    "one late arrival would shift all ranks after it",
+    Keeps.PARTIALS,
+    _BINS_COUNTED,
+    _unknown,
+)
+PAIRED = Evaluation(
+    "records in the shard of what is equal, each from an instant on",
+    "any record in reach may be the partner of one that is still to come",
+    Keeps.RECORDS,
+    "records that one still to come can reach",
+    _unknown,
+)
+
+
+def chained(what: str) -> Evaluation:
+    """Sessions.
+
+    Args:
+        what: what parts two of them.
+    """
+    return Evaluation(
+        "chains of records, pre-aggregated in the lane; the shard draws sessions through them",
+        f"records of a key with less than a gap of {what} between them are in one session for ever",
+        Keeps.CHAINS,
+        "sessions that a record can still reach, times the epochs of their late records",
+        _unknown,
+    )

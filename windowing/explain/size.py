@@ -1,0 +1,37 @@
+"""About how large the partial states of a query are."""
+
+from __future__ import annotations
+
+from windowing.model.fields import SIGNATURES, Aggregate
+from windowing.model.file.pipeline import Query, Source
+
+_WORD_BYTES = 8
+# Number of records, first and last offset; first and last window, and the epoch of late ones.
+_HEAD_NUMBERS = 6
+
+
+def partial_bytes(query: Query, source: Source) -> int:
+    """About how many bytes one partial state has, what grows with the records apart."""
+    numbers = [_numbers(aggregate, source) for aggregate in query.aggregates]
+    return _WORD_BYTES * (_HEAD_NUMBERS + len(query.group_by) + sum(n or 0 for n in numbers))
+
+
+def growing(query: Query, source: Source) -> list[Aggregate]:
+    """The aggregates whose partial states grow with the records."""
+    return [a for a in query.aggregates if _numbers(a, source) is None]
+
+
+def _numbers(aggregate: Aggregate, source: Source) -> int | None:
+    if aggregate.function == "python":
+        return None
+    signature = SIGNATURES[aggregate.function]
+    if signature.numbers is None:
+        return None
+    over_floats = aggregate.field is not None and source.fields[aggregate.field].kind == "float"
+    kinds = [kind for kind, _ in signature.parameters]
+    times = [
+        int(given)
+        for kind, given in zip(kinds, aggregate.parameters, strict=True)
+        if kind in ("k", "size")
+    ]
+    return signature.numbers[over_floats] * (times[0] if times else 1)

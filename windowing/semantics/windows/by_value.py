@@ -1,0 +1,60 @@
+"""Windows that the value of a record names, by definition: sliding ones, and those of users.
+
+A class says which windows hold a value, and what their extents are. Each of a record's windows then
+takes it on time, at an epoch, or not at all, as its end and the progress before the record have it.
+
+Source: Li et al., SIGMOD 2005, section 4 (context-free windows).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from windowing.semantics.lateness import Verdict, is_late, judge
+from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.semantics.windows.definition import ExtentDefinition
+
+
+@dataclass(frozen=True)
+class ByValueDefinition(ExtentDefinition):
+    """Windows whose numbers, ends included, follow from the value of a record alone."""
+
+    @abstractmethod
+    def wids(self, value: int) -> range:
+        """Return the ids of the windows whose extent holds a value; ends grow with them."""
+
+    def verdicts(self, item: Item) -> dict[int, Verdict]:
+        """What each of a record's windows does with it."""
+        ends = self._ends(item)
+        earliest = min(ends.values(), default=0)
+        return {wid: judge(self.query, end, earliest, item.progress) for wid, end in ends.items()}
+
+    def late_for(self, item: Item) -> list[int]:
+        """The windows that a record is late for."""
+        ends = self._ends(item)
+        earliest = min(ends.values(), default=0)
+        return [w for w, end in ends.items() if is_late(self.query, end, earliest, item.progress)]
+
+    def hold(self, unit: Unit) -> list[Holding]:
+        """What each window holds of a unit; windows that hold nothing do not exist."""
+        return [
+            Holding(wid, item, None if verdict == "on_time" else verdict)
+            for item in unit.items
+            for wid, verdict in self.verdicts(item).items()
+            if verdict != "refused"
+        ]
+
+    def takes(self, item: Item) -> bool:
+        """Whether some window takes a record."""
+        return any(verdict != "refused" for verdict in self.verdicts(item).values())
+
+    def lateness(self, item: Item) -> Lateness | None:
+        """For which windows a record is late; None: for none."""
+        late = self.late_for(item)
+        if not late:
+            return None
+        return Lateness(len(late) == len(self.wids(item.value)), late[0], late[-1])
+
+    def _ends(self, item: Item) -> dict[int, int]:
+        return {wid: self.extent(wid)[1] for wid in self.wids(item.value)}
