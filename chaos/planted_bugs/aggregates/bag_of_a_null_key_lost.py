@@ -23,20 +23,16 @@ class EqualAccumulators(Accumulators):
     """Loses the bags of null keys."""
 
     def merge(  # noqa: D102
-        self,
-        partials: pl.DataFrame,
-        by: Sequence[str],
-        *extra: pl.Expr,
-        among: Sequence[str] = (),
+        self, partials: pl.DataFrame, by: Sequence[str], *extra: pl.Expr
     ) -> pl.DataFrame:
-        merged = super().merge(partials, by, *extra, among=among)
+        merged = super().merge(partials, by, *extra)
         keys = [pl.col(name).is_null() for name in by if name.startswith("=")]
         if not keys:
             return merged
         lost = pl.any_horizontal(keys)
         return merged.with_columns(
             pl.when(lost).then(None).otherwise(pl.col(name)).alias(name)
-            for name in self._held
+            for name in self.schema.held
             if name in merged.columns
         )
 

@@ -12,6 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import defined, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import FIRST_WINDOW
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.by_record import AtRecordsShardPart
 from windowing.engine.windows.part import Tables
@@ -24,7 +25,7 @@ class PrintedShardPart(AtRecordsShardPart):
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         partials = tables[PARTIALS]
-        behind = pl.col("w_first") > per_row(self._gone(partials, after))
+        behind = pl.col(FIRST_WINDOW) > per_row(self._gone(partials, after))
         return super().retained({**tables, PARTIALS: partials.filter(behind)}, after)
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import lanes_of
 from chaos.simulator.platform.parts import EngineParts
+from windowing.engine.columns import OFFSET
 from windowing.engine.lane import Lane, LaneState
 from windowing.model.file.pipeline import Pipeline
 
@@ -25,7 +26,7 @@ class CredulousLane(Lane):
     """Compares with the last batch only."""
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
-        return chunk.filter(pl.col("offset") > state.last_offset)
+        return chunk.filter(pl.col(OFFSET) > state.last_offset)
 
 
 BUG = planted_bug(

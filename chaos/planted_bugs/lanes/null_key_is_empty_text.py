@@ -14,7 +14,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import nullable_key, some_query
 from chaos.planted_bugs.planted import PlantedLane, planted
-from windowing.engine.input.decode import column
+from windowing.engine.columns import field_column
 from windowing.engine.progress.clock import Rows
 from windowing.model.file.pipeline import Pipeline, Query
 
@@ -30,7 +30,7 @@ class FillingLane(PlantedLane):
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
         rows, fields = super()._sorted_out(chunk, ended), self._source.fields
-        texts = [column(name) for name, type_ in fields.items() if type_.kind == "string"]
+        texts = [field_column(name) for name, type_ in fields.items() if type_.kind == "string"]
         return replace(rows, data=rows.data.with_columns(pl.col(texts).fill_null("")))
 
 

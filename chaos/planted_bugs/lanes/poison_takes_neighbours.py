@@ -12,6 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import lanes_of
 from chaos.simulator.platform.parts import EngineParts
+from windowing.engine.columns import KIND
 from windowing.engine.input.pack import BAD
 from windowing.engine.lane import Lane, LaneState
 
@@ -21,7 +22,7 @@ class FragileLane(Lane):
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         fresh = super()._fresh(chunk, state)
-        return fresh.filter((pl.col("kind") == BAD).cum_sum().shift(1, fill_value=0) == 0)
+        return fresh.filter((pl.col(KIND) == BAD).cum_sum().shift(1, fill_value=0) == 0)
 
 
 BUG = planted_bug(

@@ -14,6 +14,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import per_key
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.reached import StreamProgress
 from windowing.model.file.pipeline import Pipeline
 
@@ -31,9 +32,9 @@ class FirstLaneProgress(StreamProgress):
         true = StreamProgress(self.lanes, self.key, self.keys)._by_key
         if true is None or self.keys is None:
             return true
-        most = self.keys.group_by(self.key).agg(pl.col("bound").max())
+        most = self.keys.group_by(self.key).agg(pl.col(KEY_BOUND).max())
         joined = true.join(most, on=self.key, how="left", nulls_equal=True)
-        further = pl.max_horizontal("progress", "bound")
+        further = pl.max_horizontal("progress", KEY_BOUND)
         return joined.select(self.key, further.alias("progress"), "furthest")
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import per_key
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.reached import StreamProgress
 from windowing.engine.wids import ENDED
 
@@ -26,9 +27,9 @@ class KeysProgress(StreamProgress):
         true = StreamProgress(self.lanes, self.key, self.keys)._by_key
         if true is None or self.keys is None or self.stream_us == ENDED:
             return true
-        least = self.keys.group_by(self.key).agg(pl.col("bound").min())
+        least = self.keys.group_by(self.key).agg(pl.col(KEY_BOUND).min())
         joined = true.join(least, on=self.key, how="left", nulls_equal=True)
-        own = pl.min_horizontal("progress", "bound")
+        own = pl.min_horizontal("progress", KEY_BOUND)
         return joined.select(self.key, own.alias("progress"), "furthest")
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import some_query, with_own_gaps
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.chains import GAP
+from windowing.engine.columns import GAP
 from windowing.model.file.pipeline import Query
 
 

@@ -14,8 +14,9 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import session, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import GAP
 from windowing.engine.windows import session_course
-from windowing.engine.windows.chains import GAP, chained
+from windowing.engine.windows.chains import chained
 from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import RELEASE
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
 from windowing.engine.windows.part import Tables
@@ -22,7 +23,7 @@ class MeltingShardPart(SessionShardPart):
     """Lets every piece join as soon as it is compacted."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
-        pieces = tables[PIECES].with_columns(release=pl.lit(ON_TIME, dtype=pl.Int64))
+        pieces = tables[PIECES].with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE))
         return super().retained({PIECES: pieces}, after)
 
 

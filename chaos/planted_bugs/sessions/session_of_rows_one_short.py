@@ -14,7 +14,8 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import session_of_rows, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.chains import GAP, chained
+from windowing.engine.columns import GAP
+from windowing.engine.windows.chains import chained
 from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 

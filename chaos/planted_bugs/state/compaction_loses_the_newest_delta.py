@@ -30,7 +30,7 @@ class ShortShard(PlantedShard):
         after: Mapping[ClockId, Progress],
     ) -> None:
         store.delete(f"partials/delta-{state.deltas - 1:06d}")
-        older = tables.read(store, self.parts)
+        older = tables.read(store, self._schemas)
         super()._compact(store, state, {name: older[name] for name in held if name in older}, after)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import keyed, retracting, several_shards, some_query, updates
 from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine.columns import RETRACTS
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Emission, ShardState
@@ -31,8 +32,8 @@ class SparingShard(PlantedShard):
     ) -> None:
         super()._emit(store, state, before, after, emission)
         for query, rows in emission.results.items():
-            if "retracts" in rows.columns and not rows["retracts"].any():
-                emission.results[query] = rows.drop("retracts")
+            if RETRACTS in rows.columns and not rows[RETRACTS].any():
+                emission.results[query] = rows.drop(RETRACTS)
 
 
 BUG = planted_bug(

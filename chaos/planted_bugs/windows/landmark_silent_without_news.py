@@ -12,6 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import landmark, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import FIRST_WINDOW, WINDOW_ID
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Tables
@@ -22,8 +23,8 @@ class SparseShardPart(LandmarkShardPart):
     """Sends the windows that somebody entered."""
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        entered = tables[PARTIALS]["w_first"].unique().implode()
-        return super()._full(tables, before, after).filter(pl.col("window_id").is_in(entered))
+        entered = tables[PARTIALS][FIRST_WINDOW].unique().implode()
+        return super()._full(tables, before, after).filter(pl.col(WINDOW_ID).is_in(entered))
 
 
 BUG = planted_bug(

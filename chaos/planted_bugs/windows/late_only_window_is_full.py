@@ -12,6 +12,7 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import REVISION
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.sliding import SlidingShardPart
@@ -28,8 +29,8 @@ class CountingShardPart(SlidingShardPart):
         shown = self._on_time_at(tables, rows.select(named).unique()).select(named).unique()
         shown = shown.with_columns(less=pl.lit(0, dtype=pl.Int64))
         counted = rows.join(shown, on=named, how="left", nulls_equal=True)
-        lower = pl.col("revision") - pl.col("less").fill_null(1)
-        return counted.with_columns(revision=lower).drop("less")
+        lower = pl.col(REVISION) - pl.col("less").fill_null(1)
+        return counted.with_columns(lower.alias(REVISION)).drop("less")
 
 
 BUG = planted_bug(

@@ -12,7 +12,8 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import retracting, sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.sliding import RETRACTS, SlidingShardPart
+from windowing.engine.columns import RETRACTS, REVISION
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
 class ForwardShardPart(SlidingShardPart):
@@ -22,8 +23,8 @@ class ForwardShardPart(SlidingShardPart):
         sent = super()._sent(epochs)
         if RETRACTS not in sent.columns:
             return sent
-        raised = pl.col("revision") + pl.col(RETRACTS).cast(pl.Int64)
-        return sent.with_columns(revision=raised)
+        raised = pl.col(REVISION) + pl.col(RETRACTS).cast(pl.Int64)
+        return sent.with_columns(raised.alias(REVISION))
 
 
 BUG = planted_bug(
