@@ -72,7 +72,8 @@ def choose(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
     known = {part.name for part in parts} | {_group(part) for part in parts}
     for name in names:
         if name not in known:
-            msg = f"{name!r} is no part of a night; there are {', '.join(p.name for p in parts)}"
+            listed = ", ".join(part.name for part in parts)
+            msg = f"{name!r} is not a part of the nightly run; there are {listed}"
             raise ValueError(msg)
     return [part for part in parts if part.name in names or _group(part) in names]
 
