@@ -122,7 +122,7 @@ def test_batches_are_seen_when_they_come_and_again_when_they_are_run_again(tmp_p
     assert (watcher.batches, watcher.offsets) == (2, 21)
     batch(tmp_path, 1, 20, 1005.0)
     watcher.look()
-    seen = [(entry["batch"], entry.at_s) for entry in watch.history.of("commit")]
+    seen = [(entry["batch"], entry.at_s) for entry in watcher.history.of("commit")]
     assert seen == [(0, 1.0), (1, 2.0), (1, 5.0)]
 
 
