@@ -145,7 +145,7 @@ def _at_records(window: Window) -> Parts:
 
 def _of_sessions(window: Window) -> Parts:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
-    return Parts(SessionLanePart, SessionShardPart, _drawn, evaluation.chained(what))
+    return Parts(SessionLanePart, SessionShardPart, _drawn, evaluation.parted_by(what))
 
 
 def _paired(_: Window) -> Parts:

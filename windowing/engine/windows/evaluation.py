@@ -146,7 +146,7 @@ PAIRED = Evaluation(
 
 
 def valued(kind: str) -> Evaluation:
-    """Windows of a user's class, which follow from values.
+    """Give how windows of a user's class are evaluated, which follow from values.
 
     Args:
         kind: the name of the class.
@@ -160,8 +160,8 @@ def valued(kind: str) -> Evaluation:
     )
 
 
-def chained(what: str) -> Evaluation:
-    """Sessions.
+def parted_by(what: str) -> Evaluation:
+    """Give how sessions are evaluated.
 
     Args:
         what: what parts two of them.
