@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import polars as pl
@@ -37,22 +38,24 @@ from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.traits import Order
 from windowing.model.windows.window import Window
 
+Extents = Callable[[pl.DataFrame], list[tuple[int, int]]]
+
 
 @dataclass(frozen=True)
 class Parts:
-    """How the engine evaluates one class of windows.
+    """How the engine evaluates a window.
 
     Attributes:
-        lane: makes a lane's part of a query; of our classes, it is the class of the part.
-        shard: the same for a shard's part.
-        extents: give start and end of the window of each row that a shard's part made.
+        lane: makes a lane's part of a query.
+        shard: makes a shard's part of a query.
         evaluation: what the two do together, and why.
+        extents: give start and end of the window of each row that a shard's part made.
     """
 
     lane: Callable[[Query, Pipeline], LanePart]
     shard: Callable[[Query, Pipeline], ShardPart]
-    extents: Callable[[Query, pl.DataFrame], list[tuple[int, int]]]
     evaluation: Evaluation
+    extents: Extents
 
 
 PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
@@ -74,17 +77,17 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     """
 
     def register(class_: _Class) -> _Class:
-        def numbering(query: Query) -> Numbering:
-            assert isinstance(query.window, OwnWindow)  # noqa: S101 - of no other kind
-            return class_(query.window.made())
+        def parts(window: Window) -> Parts:
+            assert isinstance(window, OwnWindow)  # noqa: S101 - of no other kind
+            numbering = class_(window.made())
+            return Parts(
+                partial(SlidingLanePart, numbering=numbering),
+                partial(SlidingShardPart, numbering=numbering),
+                evaluation.valued(kind),
+                _numbered_by(numbering),
+            )
 
-        parts = Parts(
-            lambda query, pipeline: SlidingLanePart(query, pipeline, numbering(query)),
-            lambda query, pipeline: SlidingShardPart(query, pipeline, numbering(query)),
-            lambda query, rows: _extents_of(numbering(query), rows),
-            evaluation.valued(kind),
-        )
-        PARTS.add(kind, lambda _: parts, f"{class_.__module__}.{class_.__name__}")
+        PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
         return class_
 
     return register
@@ -94,7 +97,7 @@ def parts_of(window: Window) -> Parts:
     """Give the parts that evaluate a window.
 
     Raises:
-        PluginError: it is of a plug-in's class, which cannot be imported.
+        PluginError: it is a plug-in's, which cannot be imported.
     """
     if window.kind not in PARTS:
         raise missing_plugin("window_parts", window.kind)
@@ -103,63 +106,67 @@ def parts_of(window: Window) -> Parts:
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that a shard's part made."""
-    return parts_of(query.window).extents(query, rows)
+    return parts_of(query.window).extents(rows)
 
 
-def _extents_of(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
+def _numbered_by(numbering: Numbering) -> Extents:
+    return partial(_bounds, numbering)
+
+
+def _bounds(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
     return [numbering.bounds(wid) for wid in rows[WINDOW_ID]]
 
 
-def _numbered(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
-    return _extents_of(wids.grid(query.window), rows)
-
-
-def _drawn(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
+def _drawn(rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end where each row brings its own."""
-    del query
     # Their sum may leave 64 bits, as ends of other windows may.
     ends = zip(rows[AT_LAST].to_list(), rows[GAP].to_list(), strict=True)
     return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
 
 
-def _sliding(_: Window) -> Parts:
-    return Parts(SlidingLanePart, SlidingShardPart, _numbered, evaluation.SLICES)
+def _sliding(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
+    return Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES, extents)
 
 
-def _landmark(_: Window) -> Parts:
-    return Parts(SlidingLanePart, LandmarkShardPart, _numbered, evaluation.CUMULATIVE)
+def _landmark(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
+    return Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, extents)
 
 
 def _of_rows(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
     if window.traits.order is Order.CANONICAL:
-        return Parts(RankedLanePart, RankedShardPart, _numbered, evaluation.RANKED)
+        return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED, extents)
     # A row numbered by its lane is a record whose attribute is its number.
-    return Parts(SlidingLanePart, numbered_part(window), _numbered, evaluation.NUMBERED)
+    return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
 
 
 def _at_records(window: Window) -> Parts:
     by_rank = window.traits.order is Order.CANONICAL
-    why = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
-    return Parts(AtRecordsLanePart, AtRecordsShardPart, _numbered, why)
+    told = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
+    extents = _numbered_by(wids.grid(window))
+    return Parts(AtRecordsLanePart, AtRecordsShardPart, told, extents)
 
 
 def _of_sessions(window: Window) -> Parts:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
-    return Parts(SessionLanePart, SessionShardPart, _drawn, evaluation.parted_by(what))
+    return Parts(SessionLanePart, SessionShardPart, evaluation.parted_by(what), _drawn)
 
 
-def _paired(_: Window) -> Parts:
-    return Parts(JoinLanePart, JoinShardPart, _drawn, evaluation.PAIRED)
+def _of_join(window: Window) -> Parts:
+    del window
+    return Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED, _drawn)
 
 
-for _class, _choose in (
-    (Sliding, _sliding),
-    (Landmark, _landmark),
-    (RowWindow, _of_rows),
-    (SlideByTuple, _at_records),
-    (SlideByN, _at_records),
-    (SlideByRank, _at_records),
-    (Session, _of_sessions),
-    (Pairs, _paired),
+for _kind, _parts in (
+    (Sliding.kind, _sliding),
+    (Landmark.kind, _landmark),
+    (RowWindow.kind, _of_rows),
+    (SlideByTuple.kind, _at_records),
+    (SlideByN.kind, _at_records),
+    (SlideByRank.kind, _at_records),
+    (Session.kind, _of_sessions),
+    (Pairs.kind, _of_join),
 ):
-    PARTS.add(_class.kind, _choose, f"{__name__}.{_class.__name__}")
+    PARTS.add(_kind, _parts, f"{__name__}.{_parts.__name__}")

@@ -49,9 +49,8 @@ from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline, Query
-from windowing.model.join import Comparison, Join, JoinedSource, Operand
+from windowing.model.join import Comparison, Join, JoinedSource, Operand, Side
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.operator import Side
 
 SIDES: tuple[Side, Side] = ("left", "right")
 _DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}

@@ -11,7 +11,6 @@ from windowing.model.windows.registry import WINDOWS
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.window import Window
 
 CLASSES: tuple[type[Any], ...] = (
     Sliding,
@@ -27,8 +26,3 @@ CLASSES: tuple[type[Any], ...] = (
 
 for _class in CLASSES:
     WINDOWS.add(_class.kind, _class, f"{_class.__module__}.{_class.__name__}")
-
-
-def known_class(window: Window) -> type[Window]:
-    """The class of these that a window is of, whatever its own class adds to it or is called."""
-    return next(class_ for class_ in CLASSES if isinstance(window, class_))

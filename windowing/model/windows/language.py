@@ -15,7 +15,7 @@ from typing import Literal
 
 from windowing.model.errors import WindowError
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, parse_length
-from windowing.model.windows.window import ROW_NUM
+from windowing.model.windows.window import ROW_NUM, Align
 
 AttributeType = Literal["time", "number", "text", "rows"]
 
@@ -42,6 +42,35 @@ class Clauses:
     align: str | None = None
     session: Length | None = None
     gaps: tuple[tuple[int | str, Length], ...] = ()
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """Clauses that keep to every rule, each length in the unit of its attribute.
+
+    Attributes:
+        range_: None: LANDMARK.
+        slide: the distance of two windows' ends, or the number of rows between two windows.
+        attribute: that of WATTR or RATTR.
+        origin, pattr: as they stand in the file, or as they are by default.
+        at_records: None: WATTR; else what defines windows: records counted as they come (`row_num`)
+            or in the order of their attribute (`rank`).
+        order, align: as origin.
+    """
+
+    range_: int | None
+    slide: int
+    attribute: str
+    origin: int
+    pattr: str | None
+    at_records: Literal["row_num", "rank"] | None
+    order: Literal["log", "event_time"]
+    align: Align
+
+    @property
+    def over_rows(self) -> bool:
+        """Whether row numbers are what windows lie over."""
+        return self.attribute == ROW_NUM
 
 
 def read_clauses(source: str | Mapping[str, object]) -> Clauses:

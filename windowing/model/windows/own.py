@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from windowing.model.errors import WindowError, shown
+from windowing.model.facts import Facts
 from windowing.model.registry import PluginError, declared_module, declared_names
 from windowing.model.user.user_source import sources
 from windowing.model.windows.language import AttributeType
@@ -54,6 +55,23 @@ class OwnWindow:
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
 
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window, the package's code among them.
+
+        Raises:
+            WindowError: E_VALUE: a clause breaks a rule of the class.
+            PluginError: there is no such plug-in, it cannot be imported, or it has no source.
+        """
+        self.made()  # what its clauses break is said before anything is written
+        return {
+            "class": "own",
+            "kind": self.kind,
+            "over": self.attribute,
+            "of_each": self.pattr,
+            "clauses": dict(self.clauses),
+            "code": self._code(),
+        }
+
     def title(self, spell: Spell) -> str:
         """Say the kind and the clauses as they were written."""
         del spell
@@ -79,7 +97,7 @@ class OwnWindow:
         except (TypeError, ValueError) as error:
             raise WindowError("E_VALUE", f"window {self.kind}: {error}") from error
 
-    def code(self) -> str:
+    def _code(self) -> str:
         """Digest the source of the class, of its parts in the engine, and of what they import.
 
         Raises:
