@@ -46,8 +46,8 @@ class Parts:
     """How the engine evaluates a window.
 
     Attributes:
-        lane: makes a lane's part of a query.
-        shard: makes a shard's part of a query.
+        lane: makes a lane's part of a query; where nothing else is needed, it is the part's class.
+        shard: the same for a shard's part.
         evaluation: what the two do together, and why.
         extents: give start and end of the window of each row that a shard's part made.
     """
