@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chaos.simulator.draw.wish import Wish
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
 from windowing import local
 from windowing.engine.input.pack import RawRows
@@ -91,14 +91,14 @@ def test_engine_and_definition_number_alike(tidepool: Path) -> None:
 
 @pytest.mark.parametrize("number", range(12))
 def test_the_simulator_draws_and_judges_it(tidepool: Path, number: int) -> None:
-    parts = Parts(wish=Wish(classes=("months",)))
+    parts = EngineParts(wish=Wish(classes=("months",)))
     case = draw_case(5, number, parts)
     assert "months:" in case.pipeline
     assert not run_case(case, parts).findings
 
 
 def test_who_simulates_with_the_plug_in_has_its_windows(tidepool: Path) -> None:
-    assert "months" in Parts().wish.classes
+    assert "months" in EngineParts().wish.classes
 
 
 def test_its_own_clauses_and_code_are_part_of_the_fingerprint(tidepool: Path) -> None:
