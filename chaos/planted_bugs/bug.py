@@ -1,4 +1,4 @@
-"""What a guilty engine is."""
+"""An engine with a planted bug."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from windowing.model.file.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """An engine with a planted defect.
+    """An engine with a planted bug.
 
     Attributes:
         parts: the engine.
-        expected: the checks that may convict it; at least one of them must.
+        expected: the checks that may find the bug; at least one of them must.
     """
 
     parts: EngineParts
@@ -25,7 +25,7 @@ class PlantedBug:
 
     @property
     def name(self) -> str:
-        """The engine's name, which is its module's."""
+        """The bug's name, which is that of its module."""
         return self.parts.name
 
 
@@ -35,13 +35,13 @@ def planted_bug(
     shows_in: Callable[[Pipeline], bool] | None = None,
     wish: Wish | None = None,
 ) -> PlantedBug:
-    """Accuse an engine.
+    """Declare a planted bug.
 
     Args:
         parts: the engine.
-        expected: the checks that say why.
-        shows_in: the pipelines in which the defect can show; None: all of them.
-        wish: what drawn cases shall have; None: nothing special.
+        expected: the checks that may find the bug.
+        shows_in: the pipelines in which the bug can show; None: all.
+        wish: constraints on drawn cases; None: none.
     """
     if shows_in is not None:
         parts = replace(parts, shows_in=shows_in)

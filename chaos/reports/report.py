@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs no network, JSON, and JUnit XML for CI."""
+"""The report of a run: one self-contained HTML file, JSON, and JUnit XML for CI."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _OF_FAULTS: tuple[EntryKind, ...] = (
 
 
 def write_report(report: RunReport, folder: Path) -> Path:
-    """Write `report.html`, `report.json` and `junit.xml`; gives the page.
+    """Write `report.html`, `report.json` and `junit.xml`; return the page's path.
 
     Args:
-        report: what a run came to.
-        folder: an existing folder; `history.jsonl` may stand there already.
+        report: the report.
+        folder: an existing folder, which may already contain `history.jsonl`.
     """
     cases = io.BytesIO()
     junit(report).write(cases, encoding="utf-8", xml_declaration=True)
@@ -47,7 +47,7 @@ def write_report(report: RunReport, folder: Path) -> Path:
 
 
 def as_data(report: RunReport) -> dict[str, Any]:
-    """The report as plain data, the history of batches aside."""
+    """Return the report as plain data, without the history of batches."""
     return {
         "plan": report.plan.model_dump(mode="json"),
         "seed": report.seed,
@@ -61,7 +61,7 @@ def as_data(report: RunReport) -> dict[str, Any]:
 
 
 def fault_rows(report: RunReport) -> list[dict[str, Any]]:
-    """One row per planned fault that was come to: what was done, seen, and how long it took."""
+    """Return a row per attempted fault: what was done and observed, and how long recovery took."""
     rows: dict[int, dict[str, Any]] = {}
     for entry in report.history.of(*_OF_FAULTS):
         row = rows.setdefault(entry["fault"], {"name": entry["name"], "at_s": entry.at_s})
@@ -82,7 +82,7 @@ def fault_rows(report: RunReport) -> list[dict[str, Any]]:
 
 
 def junit(report: RunReport) -> ET.ElementTree[ET.Element]:
-    """The checks as test cases: an unknown one is an error, an unsupported one is skipped."""
+    """Return the checks as test cases: unknown ones are errors, unsupported ones are skipped."""
     outcomes = [check.outcome for check in report.checks]
     suite = ET.Element(
         "testsuite",
@@ -107,7 +107,7 @@ def junit(report: RunReport) -> ET.ElementTree[ET.Element]:
 
 
 def html(report: RunReport) -> str:
-    """The report as a page."""
+    """Return the report as an HTML page."""
     environment = Environment(
         loader=PackageLoader("chaos.reports", "templates"),
         autoescape=select_autoescape(["html", "j2"], default=True),

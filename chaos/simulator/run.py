@@ -20,13 +20,13 @@ _TRIES = 400
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run came to.
+    """The result of a run.
 
     Attributes:
-        case: what was run.
-        findings: the checks that failed; none: it passes.
+        case: the case.
+        findings: the checks that failed; empty if it passed.
         faults: how often each kind of fault took effect.
-        pairs: the pairs of features that have met in it, by number.
+        pairs: the pairs of features that met in it, by number.
     """
 
     case: Case
@@ -39,9 +39,9 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
     """Draw a case.
 
     Args:
-        seed: of all cases.
-        number: of this one; together the two decide every choice.
-        parts: the engine under test; its name goes into the case.
+        seed: seed of all cases.
+        number: number of this case; seed and number determine every choice.
+        parts: the engine under test, whose name goes into the case.
         pipeline_text: a pipeline file to use; None: a random one.
     """
     label = f"{seed}:{number}"
@@ -56,14 +56,14 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         lanes,
         plan,
         compact_after=rng.choice([1, 1, 2, 3, 4, 8]),
-        # A defect that forgets what it has seen shall be told by its rows, and not by the error.
+        # A bug that forgets what was read must be found by its rows, not by this error.
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
         tables=rng.random() < 0.4,
     )
 
 
 def _drawn(rng: random.Random, parts: EngineParts) -> str:
-    """A pipeline out of the lair of the engine's defect; after many tries, any."""
+    """Draw a pipeline in which the engine's bug can show; after many tries, any pipeline."""
     for _ in range(_TRIES):
         text = draw_pipeline(rng, parts.wish)
         if parts.shows_in(_pipeline(text)):
@@ -72,7 +72,7 @@ def _drawn(rng: random.Random, parts: EngineParts) -> str:
 
 
 def run_case(case: Case, parts: EngineParts) -> RunResult:
-    """Run a case and check what it leaves behind."""
+    """Run a case, and check its history."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
     job = parts.job(pipeline, lanes, parts, case)

@@ -1,4 +1,4 @@
-"""Many simulated runs: drawn, spread over processes, counted, and every failure shrunk and kept."""
+"""Draw and run many cases in parallel, count the results, and shrink and keep every failure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from chaos.simulator.shrink import shrink
 from chaos.simulator.verdict.checks import CHECKS, Finding, SimulatorCheck
 
 KEEP = Path(".slackwater") / "simulated"
-"""Where failures are kept, below the working directory."""
+"""Folder for failures, relative to the working directory."""
 
 _CHUNK = 10
 SHRUNK = 5
-"""How many failures are shrunk, which takes seconds each: the first tell most."""
+"""Number of failures to shrink, which takes seconds each; the first ones tell most."""
 _SHOWN_MAX = 5
 
 Told = Callable[[int], None]
@@ -32,13 +32,13 @@ Told = Callable[[int], None]
 
 @dataclass(frozen=True)
 class FailedRun:
-    """A run that failed, as small as it could be made.
+    """A run that failed, shrunk as far as possible.
 
     Attributes:
-        case: what still fails.
-        findings: what is wrong with it.
-        file: where it is kept.
-        drawn: size of the case as it was drawn: records, steps; None: it was not made smaller.
+        case: the shrunk case.
+        findings: the checks that failed.
+        file: the file of the case.
+        drawn: number of records and steps before shrinking; None: the case was not shrunk.
     """
 
     case: Case
@@ -47,7 +47,7 @@ class FailedRun:
     drawn: tuple[int, int] | None = None
 
     def lines(self) -> list[str]:
-        """What differs, and the one command that reproduces it."""
+        """Return the differences, and the command that reproduces them."""
         size = f"{self.case.records} records, {len(self.case.plan)} steps"
         if self.drawn is not None:
             size += f", shrunk from {self.drawn[0]} records, {self.drawn[1]} steps"
@@ -58,7 +58,7 @@ class FailedRun:
         ]
 
     def short(self) -> str:
-        """The same in one line."""
+        """Return a summary in one line."""
         broken = ", ".join(finding.check for finding in self.findings)
         return f"run {self.case.seed} of {self.case.engine} failed: {broken}; {self.command}"
 
@@ -70,15 +70,15 @@ class FailedRun:
 
 @dataclass
 class SimulationReport:
-    """What many runs came to.
+    """The results of many runs.
 
     Attributes:
-        passed: how many runs passed every check.
+        passed: number of runs that passed every check.
         failures: the others.
         faults: how often each kind of fault took effect.
-        planned: how often a plan asked for it.
-        pairs: the pairs of features that have met in some run, by number; None: they are not
-            counted, since the pipeline was given.
+        planned: how often each kind of fault was planned.
+        pairs: the pairs of features that met in some run, by number; None: not counted, since the
+            pipeline was given.
     """
 
     passed: int = 0
@@ -89,12 +89,12 @@ class SimulationReport:
 
     @property
     def ok(self) -> bool:
-        """No run failed."""
+        """Whether no run failed."""
         return not self.failures
 
     @property
     def without_effect(self) -> list[str]:
-        """Kinds of faults that plans asked for and that never took effect."""
+        """The kinds of faults that were planned but never took effect."""
         return sorted(kind for kind in self.planned if not self.faults[kind])
 
     @property
@@ -103,7 +103,7 @@ class SimulationReport:
         return {finding.check for failed in self.failures for finding in failed.findings}
 
     def lines(self) -> list[str]:
-        """The report as text; the last line is `N passed, M failed`."""
+        """Return the report as text; the last line is `N passed, M failed`."""
         lines = [line for failed in self.failures[:_SHOWN_MAX] for line in failed.lines()]
         lines += [failed.short() for failed in self.failures[_SHOWN_MAX:]]
         if self.faults:
@@ -130,15 +130,15 @@ def simulate(
     """Run a number of random cases.
 
     Args:
-        runs: how many.
-        seed: of all of them; run n of a seed is the same run whatever `runs` and `jobs` are.
-        parts: the engine under test; by default the real one.
+        runs: number of cases.
+        seed: seed of all cases; run n of a seed is the same whatever `runs` and `jobs` are.
+        parts: the engine under test; default: the real one.
         pipeline_text: the pipeline file to use; None: a random pipeline for every run.
         jobs: number of processes; 1: this one.
-        keep: the folder for the failures.
-        stop_at: stop after so many failures; None: never.
-        shrunk: so many failures are made smaller, the first; others are kept as they were drawn.
-        told: called with the number of runs that have just ended.
+        keep: folder for failures.
+        stop_at: number of failures after which to stop; None: never.
+        shrunk: number of failures to shrink; later ones are kept as drawn.
+        told: called with the number of runs that have just finished.
     """
     parts = parts or EngineParts()
     drawn = pipeline_text is None and parts.name == OWN
@@ -154,10 +154,10 @@ def simulate(
 
 
 def replay(file: Path, parts: EngineParts) -> SimulationReport:
-    """Run a case again that a failure has left.
+    """Rerun the case of a failure.
 
     Args:
-        file: as `simulate` wrote it.
+        file: a file written by `simulate`.
         parts: the engine that the case names.
 
     Raises:
@@ -202,7 +202,7 @@ def _results(
 
 @contextmanager
 def _single_threaded() -> Iterator[None]:
-    """Have child processes run polars on one thread: frames this small gain nothing from more."""
+    """Run polars single-threaded in child processes: small frames gain nothing from threads."""
     name = "POLARS_MAX_THREADS"
     before = os.environ.get(name)
     os.environ[name] = "1"
@@ -235,10 +235,10 @@ def _enter(
 
 
 def _shrunk(result: RunResult, parts: EngineParts) -> RunResult:
-    """The smallest case in which the first of the failed checks was seen to fail.
+    """Shrink to the smallest case in which the first of the failed checks failed.
 
-    What was seen is kept, not run again: a defect may depend on more than the case, as the order
-    of adding does on threads.
+    Its result is kept, not recomputed: a bug may depend on more than the case, as the order of
+    float additions depends on threads.
     """
     check, smallest = result.findings[0].check, result
 
@@ -255,7 +255,7 @@ def _shrunk(result: RunResult, parts: EngineParts) -> RunResult:
 
 
 def _planned(case: Case) -> Counter[str]:
-    """The faults that no circumstance can hinder, so that one without effect is a mistake."""
+    """Count the planned faults that must take effect under all circumstances."""
     planned: Counter[str] = Counter()
     for step in case.plan:
         planned += Counter(failure.kind for failure in step.failures[:1])

@@ -14,7 +14,7 @@ from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.operator import Side
+from windowing.model.join import Side
 
 
 def of_two_lengths(pipeline: Pipeline, _: Query) -> bool:

@@ -15,7 +15,7 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import outer, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart, _Moved
-from windowing.model.operator import Side
+from windowing.model.join import Side
 
 
 class StubbornShardPart(JoinShardPart):

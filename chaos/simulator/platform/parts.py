@@ -1,4 +1,4 @@
-"""What an engine under test is made of; a guilty one replaces one part."""
+"""The parts of an engine under test; a planted bug replaces one of them."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def lanes(plan: Plan) -> Callable[[int], Lane]:
 
 
 def anywhere(_: Pipeline) -> bool:
-    """Any pipeline will do."""
+    """Accept any pipeline."""
     return True
 
 
 @dataclass(frozen=True)
 class EngineParts:
-    """The parts of an engine; by default they are the real lane and shard on a sound platform.
+    """The parts of an engine; by default the real lane and shard on a sound platform.
 
     Attributes:
-        name: of the engine.
-        lanes: called once a run; gives what makes the lane of a partition.
+        name: the engine's name.
+        lanes: called once per run; returns a factory for the lanes of partitions.
         shard: makes a shard.
         state, sink, cluster, job: the platform.
-        wish: what its cases shall have, such as the class of windows that a defect lives in.
-        strict: redeliveries may be drawn as errors, also for an engine that is not ours.
-        shows_in: of the pipelines that may be drawn, those in which a planted defect can show.
+        wish: constraints on drawn cases, such as the window class that a bug needs.
+        strict: whether redeliveries may be drawn as errors, even for an engine with a bug.
+        shows_in: the pipelines in which a planted bug can show.
     """
 
     name: str = OWN

@@ -1,7 +1,7 @@
-"""The checks on a simulated run: its history against the definition, and nothing of the engine.
+"""The checks of a simulated run: its history against the definition, independent of the engine.
 
-The strongest of them follows the log batch by batch: after each batch the sink must hold exactly
-what the definition makes of the part of the log delivered so far.
+The strongest check follows the log batch by batch: after each batch the sink must hold exactly the
+definition's result for the part of the log delivered so far.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CHECKS: dict[SimulatorCheck, str] = {
     "progress": "each lane's progress is a fact of the log, and never goes back",
     "closing": "a row is sent in the batch that makes it due: not earlier, not later",
 }
-"""What is checked, in the order in which it is said."""
+"""The checks and their meaning, in the order of reports."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Finding:
     """A check that failed.
 
     Attributes:
-        check: which.
-        lines: what differs; the first line says it in short.
+        check: the check.
+        lines: the differences; the first line is a summary.
     """
 
     check: SimulatorCheck
@@ -67,17 +67,17 @@ def judge(
     """Check a run.
 
     Args:
-        pipeline: what was to be computed.
-        lanes: the log, per partition in offset order.
-        history: what the run left behind.
+        pipeline: the pipeline.
+        lanes: the log, by partition in offset order.
+        history: the history of the run.
 
     Returns:
-        the checks that failed, in the order of `CHECKS`; none: the run passes.
+        the checks that failed, in the order of `CHECKS`; empty if the run passed.
     """
     if history.error is not None:
         if not lawful(pipeline, lanes, history):
             return [Finding("no error", (history.error,))]
-        # What came before the error had its rows, and they are judged like all others.
+        # Batches before the error are judged like any others.
         history = as_far_as_committed(history)
         lanes = [lane[:end] for lane, end in zip(lanes, _reached(history, lanes), strict=True)]
     log = [record for lane in lanes for record in lane]
