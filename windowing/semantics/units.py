@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from windowing.model.file.pipeline import Query
 from windowing.model.rows import Key, Scalar
@@ -126,6 +127,10 @@ class Lateness:
     whole: bool
     first: int | None = None
     last: int | None = None
+
+
+OutsideReason = Literal["before_origin", "gap"]
+"""Why a value lies in no window, wherever progress stands."""
 
 
 def part_of(window: Window, item: Item) -> Scalar:

@@ -25,7 +25,7 @@ from windowing.model.rows import Row, Scalar
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.lateness import epoch
 from windowing.semantics.session_course import Entry, sessions_of
-from windowing.semantics.units import Item, Lateness
+from windowing.semantics.units import Item, Lateness, OutsideReason
 
 Timed = tuple[int, Item]
 """A record and the instant at which it is delivered."""
@@ -81,6 +81,11 @@ class JoinDefinition:
         retention = self.query.retention_us
         kept = retention is None or item.value >= item.progress - retention
         return self.query.late.policy == "update" and kept
+
+    def outside(self, value: int) -> OutsideReason | None:
+        """None: every record is in some."""
+        del value
+        return None
 
     def lateness(self, item: Item) -> Lateness | None:
         """Late is what progress had passed."""

@@ -21,7 +21,16 @@ from windowing.model.rows import Key
 from windowing.model.rules import in_log_order
 from windowing.semantics.lateness import epoch
 from windowing.semantics.session_course import Entry, Sent, course
-from windowing.semantics.units import Item, Lateness, Shown, Unit, group_of, in_one_lane, part_of
+from windowing.semantics.units import (
+    Item,
+    Lateness,
+    OutsideReason,
+    Shown,
+    Unit,
+    group_of,
+    in_one_lane,
+    part_of,
+)
 
 
 def _shown(query: Query, group: Key, member: Item, sent: Sent[Item]) -> Shown:
@@ -81,6 +90,11 @@ class SessionDefinition:
             return False
         retention = self.query.retention_us
         return retention is None or item.progress < item.value + self._gap(item) + retention
+
+    def outside(self, value: int) -> OutsideReason | None:
+        """None: every record is in some."""
+        del value
+        return None
 
     def lateness(self, item: Item) -> Lateness | None:
         """Late is what progress had passed, be its session open or not."""
