@@ -25,45 +25,40 @@ if TYPE_CHECKING:
         time,
         tuple_count,
     )
-    from windowing.model.operator import (
-        AggregatorSpec,
-        EarlyRecords,
-        EarlyTicks,
-        JoinSpec,
-        LaneSpec,
-        LateRecords,
-        Retention,
-        RowSessions,
-        RowWindows,
-        SideSpec,
-        TimeSessions,
-        TimeWindows,
-    )
-    from windowing.model.operator_rows import Bound, Pair, Record, WindowRow
-    from windowing.operators import ANY, WindowedAggregator, WindowJoin
+    from windowing.model.emission import Early, Retention
+    from windowing.model.flow import Deliveries, JoinFlow, KeyOrder, LaneStart, Periods, StreamFlow
+    from windowing.model.late import Late
+    from windowing.model.progress.disorder import Punctuation, Slack
+    from windowing.model.record import Bound, Pair, Record, WindowRow
+    from windowing.model.windows.rows import RowWindow
+    from windowing.model.windows.session import Session
+    from windowing.model.windows.sliding import Sliding
+    from windowing.runtime.standalone import ANY, WindowedAggregator, WindowJoin
 
 __all__ = [
     "ANY",
     "Aggregate",
-    "AggregatorSpec",
     "Bound",
-    "EarlyRecords",
-    "EarlyTicks",
+    "Deliveries",
+    "Early",
     "IntervalWindow",
     "Join",
-    "JoinSpec",
-    "LaneSpec",
-    "LateRecords",
+    "JoinFlow",
+    "KeyOrder",
+    "LaneStart",
+    "Late",
     "Pair",
+    "Periods",
+    "Punctuation",
     "Record",
     "Retention",
-    "RowSessions",
-    "RowWindows",
-    "SideSpec",
+    "RowWindow",
+    "Session",
+    "Slack",
+    "Sliding",
     "SlidingWindow",
     "Sort",
-    "TimeSessions",
-    "TimeWindows",
+    "StreamFlow",
     "TumblingWindow",
     "WindowJoin",
     "WindowRow",
@@ -77,13 +72,56 @@ __all__ = [
     "tuple_count",
 ]
 
-_ROOMS = (
-    "windowing.model.operator_rows",
-    "windowing.model.operator",
-    "windowing.operators",
-    "windowing.engine.rows.policies",
-    "windowing.engine.rows.operators",
-)
+_HOMES = {
+    "windowing.model.record": (
+        "Bound",
+        "Pair",
+        "Record",
+        "WindowRow",
+    ),
+    "windowing.model.flow": (
+        "Deliveries",
+        "JoinFlow",
+        "KeyOrder",
+        "LaneStart",
+        "Periods",
+        "StreamFlow",
+    ),
+    "windowing.model.emission": (
+        "Early",
+        "Retention",
+    ),
+    "windowing.model.late": ("Late",),
+    "windowing.model.progress.disorder": (
+        "Punctuation",
+        "Slack",
+    ),
+    "windowing.model.windows.rows": ("RowWindow",),
+    "windowing.model.windows.session": ("Session",),
+    "windowing.model.windows.sliding": ("Sliding",),
+    "windowing.runtime.standalone": (
+        "ANY",
+        "WindowJoin",
+        "WindowedAggregator",
+    ),
+    "windowing.engine.rows.policies": (
+        "IntervalWindow",
+        "SlidingWindow",
+        "TumblingWindow",
+        "count",
+        "delta",
+        "partition_age",
+        "partition_count",
+        "punct",
+        "time",
+        "tuple_count",
+    ),
+    "windowing.engine.rows.operators": (
+        "Aggregate",
+        "Join",
+        "Sort",
+    ),
+}
 
 
 def __getattr__(name: str) -> object:
@@ -91,8 +129,8 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    modules = map(importlib.import_module, _ROOMS)
-    return next(vars(module)[name] for module in modules if name in vars(module))
+    home = next(module for module, names in _HOMES.items() if name in names)
+    return getattr(importlib.import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.samza import judge as samza
-from conformance.samza.case import Scenario, records_of, spec_of
+from conformance.samza.case import Scenario, asked_of, records_of
 from conformance.wid.judge import Verdict
+from windowing.engine.rows.flows import keys
 from windowing.engine.state import MemoryStore
-from windowing.model.operator import AggregatorSpec
-from windowing.model.operator_rows import Pair, WindowRow
-from windowing.operators import ANY, CallRefused, WindowedAggregator, WindowJoin, keys
-from windowing.operators.errors import DenseOffsetGap, NoMessageStore
+from windowing.model.flow import StreamFlow
+from windowing.model.record import Pair, WindowRow
+from windowing.runtime.standalone import ANY, CallRefused, WindowedAggregator, WindowJoin
+from windowing.runtime.standalone.errors import DenseOffsetGap, NoMessageStore
 
 _CUTS = 3
 
@@ -85,15 +86,17 @@ class _Driver:
     """Runs the steps of one scenario."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._spec, self._standalone = spec_of(scenario), scenario.standalone
+        self._asked, self._standalone = asked_of(scenario), scenario.standalone
         self._consumer, self._store = _Consumer(), MemoryStore()
         self._operator = self._make()
 
     def _make(self) -> WindowedAggregator | WindowJoin:
         consumer = None if self._standalone else self._consumer
-        if isinstance(self._spec, AggregatorSpec):
-            return WindowedAggregator(self._spec, consumer, self._store)
-        return WindowJoin(self._spec, consumer, self._store)
+        asked = self._asked
+        options: dict[str, Any] = {"disorder": asked.disorder, **asked.options}
+        if isinstance(asked.flow, StreamFlow):
+            return WindowedAggregator(asked.flow, asked.lanes, consumer, self._store, **options)
+        return WindowJoin(asked.flow, asked.lanes, consumer, self._store, **options)
 
     def rebuild(self) -> None:
         """Go on with another operator over the same store, as after a planned restart."""

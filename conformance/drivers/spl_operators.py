@@ -91,7 +91,7 @@ class _Drive:
                 case "punct":
                     operator.punctuate(Marker(operation["punct"]), operation["port"])
                 case "advance":
-                    operator.advance(round(operation["to"] * _SECOND_US))
+                    operator.tick(round(operation["to"] * _SECOND_US))
         return self._log
 
     def _send(self, sent: Sent) -> None:

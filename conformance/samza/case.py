@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,11 +12,18 @@ from pydantic import BaseModel, ConfigDict
 
 from conformance.case_lines import case_lines, first_of
 from conformance.wid.case import CaseError
-from windowing.model.operator import AggregatorSpec, JoinSpec
-from windowing.model.operator_rows import Bound, Record
+from windowing.model.emission import Early, Retention
+from windowing.model.flow import Deliveries, JoinFlow, KeyOrder, LaneStart, Periods, StreamFlow
+from windowing.model.late import Late
+from windowing.model.progress.disorder import Punctuation, Slack
+from windowing.model.record import Bound, Record
+from windowing.model.windows.rows import RowWindow
+from windowing.model.windows.session import Session
+from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.window import ROW_NUM, Window
 
-Json = Any
-"""What stands in a JSON document."""
+_EVERY_US = 10_000_000
+"""The length of late epochs where a scenario gives none."""
 
 
 class Scenario(BaseModel):
@@ -76,7 +84,7 @@ def read_scenarios(path: Path) -> Iterator[Scenario]:
         try:
             scenario = Scenario.model_validate_json(line)
             if scenario.operator != "keys":
-                spec_of(scenario)
+                asked_of(scenario)
         except (KeyError, TypeError, ValueError) as error:
             msg = f"{path}:{number}: not a scenario of the window operator: {first_of(error)}"
             raise CaseError(msg) from None
@@ -89,45 +97,112 @@ def records_of(step: dict[str, Any]) -> list[Record | Bound]:
     return [_record(record) for record in listed]
 
 
-def spec_of(scenario: Scenario) -> AggregatorSpec | JoinSpec:
+@dataclass(frozen=True)
+class Asked:
+    """What a scenario asks, in our own terms.
+
+    Attributes:
+        flow: what is computed.
+        lanes: of the log.
+        disorder: what its records promise.
+        options: what only an operator can do, by the name of its parameter.
+    """
+
+    flow: StreamFlow | JoinFlow
+    lanes: tuple[LaneStart, ...]
+    disorder: Slack | Punctuation
+    options: Mapping[str, Any]
+
+
+def asked_of(scenario: Scenario) -> Asked:
     """The operator that a scenario drives."""
     config = scenario.config
-    common: dict[str, Any] = {
-        "lanes": [_lane(lane) for lane in config["lanes"]],
-        "slack": config.get("slack", 0),
-        "late": config.get("late", {}),
-        "retention": config.get("retention") or {},
-    }
-    if scenario.operator == "join":
-        rest: dict[str, Any] = {
-            name: config[name]
-            for name in ("axis", "left", "right", "equality", "time_range", "large_window")
-            if name in config
-        }
-        keyed = {"keyed_store": config["keyed_store"]} if "keyed_store" in config else {}
-        clock = config.get("emit", {"clock": "progress"})["clock"]
-        return JoinSpec.model_validate({**common, **rest, **keyed, "clock": clock})
-    chosen: dict[str, Any] = {
-        name: config[name] for name in ("early", "accumulation", "group") if name in config
-    }
-    own = {"aggregate": config["aggregate"], "windows": _windows(scenario)}
-    return AggregatorSpec.model_validate({**common, **chosen, **own})
+    lanes = tuple(_lane(lane) for lane in config["lanes"])
+    slack = config.get("slack", 0)
+    disorder = Punctuation() if slack is None else Slack(slack)
+    flow, options = _join(config) if scenario.operator == "join" else _stream(scenario)
+    return Asked(flow, lanes, disorder, options)
 
 
-def _windows(scenario: Scenario) -> dict[str, Any]:
-    window = dict(scenario.config["window"])
-    by_rows = window.pop("unit") == "rows"
+def _stream(scenario: Scenario) -> tuple[StreamFlow, dict[str, Any]]:
+    config, window = scenario.config, _window(scenario)
+    function = config["aggregate"]
+    kept = config.get("retention") or {}
+    retention = Retention(time=kept.get("time"), windows=kept.get("windows"))
+    early = config.get("early")
+    chosen = {name: config[name] for name in ("accumulation",) if name in config}
+    flow = StreamFlow(
+        window=window,
+        group_by=("key",) if config.get("group", True) else (),
+        aggregates={"value": function if function == "count" else f"{function}(value)"},
+        late=_late(config),
+        retention_us=retention.length_us(window),
+        entries_max=kept.get("max_entries"),
+        early=early and Early.model_validate(_early(early)),
+        **chosen,
+    )
+    late, options = config.get("late", {}), dict[str, Any]()
+    if late.get("clock") == "wall":
+        options["late_by"] = Periods(late.get("every", _EVERY_US), late.get("origin", 0))
+    if config.get("full", "closed") == "past_end":
+        options["past_end"] = True
+    return flow, options
+
+
+def _late(config: Mapping[str, Any]) -> Late:
+    late = config.get("late", {})
+    policy = late.get("policy", "update")
+    if policy != "update":
+        return Late(policy=policy)
+    by_wall = late.get("clock") == "wall"
+    return Late(policy=policy, every=_EVERY_US if by_wall else late.get("every", _EVERY_US))
+
+
+def _early(early: Mapping[str, Any]) -> dict[str, Any]:
+    return {"every": f"{early['every']} us"} if "every" in early else {"records": early["records"]}
+
+
+def _window(scenario: Scenario) -> Window:
+    window = scenario.config["window"]
+    by_rows = window["unit"] == "rows"
     if scenario.operator == "session":
-        return {"foreign": window["gap"]} if by_rows else window
+        gaps = tuple(window.get("gap_by_key", {}).items())
+        # N rows of other keys part two records, which are then N + 1 rows apart.
+        gap, attribute = (window["gap"] + 1, ROW_NUM) if by_rows else (window["gap"], "ts")
+        return Session(gap, attribute, gaps=gaps)
+    size, step = window["size"], window["step"]
     if by_rows:
-        return {"order": "log", "full": scenario.config.get("full", "closed"), **window}
-    return window
+        return RowWindow(size, step, order=window.get("order", "log"), align="start")
+    return Sliding(size, step, "ts", origin=window.get("origin", 0), align="start")
 
 
-def _lane(lane: dict[str, Any]) -> dict[str, Any]:
+def _join(config: Mapping[str, Any]) -> tuple[JoinFlow, dict[str, Any]]:
+    kept = config.get("retention") or {}
+    flow = JoinFlow(
+        left=config["left"].get("window"),
+        right=config["right"].get("window"),
+        on={"key": "key"} if config.get("equality", True) else {},
+        axis=config["axis"],
+        late=_late(config),
+        retention_us=kept.get("time"),
+        entries_max=kept.get("max_entries"),
+    )
+    hints = ("time_range", "large_window", "keyed_store")
+    order = KeyOrder(**{name: config[name] for name in hints if name in config})
+    options: dict[str, Any] = {"key_order": order}
+    if config.get("emit", {}).get("clock") == "wall":
+        options["by_clock"] = {side: _deliveries(config[side]) for side in ("left", "right")}
+    return flow, options
+
+
+def _deliveries(side: Mapping[str, Any]) -> Deliveries:
+    origin = side.get("origin", 0)
+    return Deliveries(*(Periods(side.get(name, 0), origin) for name in ("ontime", "late")))
+
+
+def _lane(lane: Mapping[str, Any]) -> LaneStart:
     source, _, partition = lane["lane"].rpartition("/")
-    named = {"source": source, "partition": int(partition), "start_offset": lane["start_offset"]}
-    return {**named, "side": lane.get("side")}
+    return LaneStart(source, int(partition), lane["start_offset"], lane.get("side"))
 
 
 def _record(record: dict[str, Any]) -> Record | Bound:

@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.samza.case import Scenario
 from conformance.wid.judge import Verdict
-from windowing.model.operator_rows import (
+from windowing.model.record import (
     Pair,
     Progress,
     Record,

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from windowing.engine import early, lane, shard, tables
-from windowing.operators import due, joined, lanes, partial, window_store
+from windowing.engine.rows.flows import due, joined, partial, window_store
+from windowing.runtime.standalone import lanes
 
 FILE = Path(__file__).parent / "layouts.json"
 

@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from windowing import AggregatorSpec, Bound, LaneSpec, Record, TimeWindows, WindowedAggregator
+from windowing import Bound, LaneStart, Record, Sliding, StreamFlow, WindowedAggregator
 from windowing.engine import lane, shard
 from windowing.engine.formats import Format, as_it_is, number_of, stamped
 from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
 from windowing.engine.progress.reached import Reached
 from windowing.engine.state import MemoryStore, StateStore
 from windowing.model.run_errors import CheckpointMismatch, OtherVersion
-from windowing.operators import lanes
+from windowing.runtime.standalone import lanes
 
 
 class Before(msgspec.Struct, array_like=True):
@@ -100,13 +100,14 @@ def test_a_parcel_of_another_version_is_refused() -> None:
 
 
 def test_an_operator_goes_on_over_a_store_of_before_there_were_numbers() -> None:
-    spec = AggregatorSpec(
-        lanes=(LaneSpec(source="s", partition=0),),
-        windows=TimeWindows(size=10, step=10),
-        aggregate="collect",
+    flow = StreamFlow(
+        window=Sliding(10, 10, "ts", align="start"),
+        group_by=("key",),
+        aggregates={"all": "collect(value)"},
     )
+    starts = [LaneStart("s", 0)]
     store = MemoryStore()
-    before = WindowedAggregator(spec, store=store)
+    before = WindowedAggregator(flow, starts, store=store)
     before.add([Record("s/0", 0, 3, "a", 7), Record("s/0", 1, 12, "a", 8)], wall=0)
     before.flush()
     now = store.get("lanes")
@@ -114,9 +115,9 @@ def test_an_operator_goes_on_over_a_store_of_before_there_were_numbers() -> None
     number, body = number_of(now)
     assert number == lanes.STATE.number
     store.put("lanes", bytes(body))
-    after = WindowedAggregator(spec, store=store)
+    after = WindowedAggregator(flow, starts, store=store)
     after.add([Bound("s/0", 2, 20)], wall=0)
     assert [row.value for row in after.get_result()] == [[8]]
     store.put("lanes", stamped(number + 1, bytes(body)))
     with pytest.raises(CheckpointMismatch, match="an operator's state was written in format"):
-        WindowedAggregator(spec, store=store)
+        WindowedAggregator(flow, starts, store=store)

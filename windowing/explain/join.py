@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from windowing.engine.plan import FlowPlan
 from windowing.engine.windows.evaluation import past_end
 from windowing.model.file.pipeline import Query
-from windowing.model.join import PLACE, Comparison, Join, Operand
+from windowing.model.join import PLACE, Comparison, Join, Operand, Side
 from windowing.model.lengths import spell_us
-from windowing.model.operator import Side
 
 _SIDES: tuple[Side, Side] = ("left", "right")
 _ALONE = {

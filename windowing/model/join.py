@@ -17,11 +17,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.names import ColumnName
-from windowing.model.operator import Side
 from windowing.model.progress.disorder import Slack, progress_attr
 from windowing.model.source import Duration, Source, SpecModel
 from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.window import Window
+
+Side = Literal["left", "right"]
 
 PAIRS = "pairs"
 """The query of a join."""
@@ -79,7 +80,12 @@ def _operand(text: object) -> Operand:
     return Operand("left" if found[1] == "left" else "right", found[2])
 
 
-def _comparison(text: object) -> Comparison:
+def parse_comparison(text: object) -> Comparison:
+    """Read `left.delay > right.wind`.
+
+    Raises:
+        ValueError: not of that form.
+    """
     found = _COMPARISON.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         msg = f"{text!r} is no condition: write one as left.delay > right.wind"
@@ -118,7 +124,7 @@ class Join(SpecModel):
     right: JoinSide
     kind: Literal["inner", "left", "right", "full"] = "inner"
     equal: Annotated[dict[str, str], BeforeValidator(_equalities)] = Field(default_factory=dict)
-    where: tuple[Annotated[Comparison, BeforeValidator(_comparison)], ...] = ()
+    where: tuple[Annotated[Comparison, BeforeValidator(parse_comparison)], ...] = ()
     select: Annotated[dict[ColumnName, _Shown], Field(min_length=1)]
 
     @model_validator(mode="after")

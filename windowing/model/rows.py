@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from windowing.model.operator_rows import lane_order
+from windowing.model.record import lane_order
 
 Scalar = int | float | str | None
 Key = tuple[Scalar, ...]

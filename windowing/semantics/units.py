@@ -92,6 +92,7 @@ class Shown:
             are discarding, those that the row before did not show.
         retracts: it repeats the row before it, to take it back.
         absorbed_by: of a session that is part of another one now: the start of that one.
+        turn: of the rows of one instant those with less come first.
     """
 
     wid: int
@@ -104,6 +105,12 @@ class Shown:
     holds: tuple[Item, ...]
     retracts: bool = False
     absorbed_by: int | None = None
+    turn: int = 0
+
+    @property
+    def instant(self) -> int:
+        """When it is sent: at its release, or at the end of its window."""
+        return self.end if self.release is None else self.release
 
 
 @dataclass(frozen=True, slots=True)

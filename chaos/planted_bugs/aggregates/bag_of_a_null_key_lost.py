@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair, nullable_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, nullable_key, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 
@@ -41,8 +41,8 @@ class EqualAccumulators(Accumulators):
         )
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("bag_of_a_null_key_lost", EqualAccumulators),
     "deterministic",
-    lair=lair(computing(_BAGS), nullable_key),
+    shows_in=some_query(computing(_BAGS), nullable_key),
 )

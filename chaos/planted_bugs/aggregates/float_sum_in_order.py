@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.plan import Values
@@ -54,9 +54,9 @@ class PlainSums(Accumulators):
         return null.to_frame().select(pl.when(pl.Series(counts > 0)).then(pl.first())).to_series()
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("float_sum_in_order", PlainSums),
     "deterministic",
     "repeatable",
-    lair=lair(computing(("sum", "mean"), "float")),
+    shows_in=some_query(computing(("sum", "mean"), "float")),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import defined, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import defined, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import FIRST_WINDOW
 from windowing.engine.progress.reached import Progress
@@ -29,4 +29,6 @@ class PrintedShardPart(AtRecordsShardPart):
         return super().retained({**tables, PARTIALS: partials.filter(behind)}, after)
 
 
-GUILTY = guilty(planted("base_bin_dropped", PrintedShardPart), "deterministic", lair=lair(defined))
+BUG = planted_bug(
+    planted("base_bin_dropped", PrintedShardPart), "deterministic", shows_in=some_query(defined)
+)

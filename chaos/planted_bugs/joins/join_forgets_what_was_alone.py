@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import AT, INSTANT
 from windowing.engine.progress.reached import Progress
@@ -28,8 +28,8 @@ class TidyShardPart(JoinShardPart):
         return {side: kept[side].filter(near) for side in SIDES}
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("join_forgets_what_was_alone", TidyShardPart),
     "deterministic",
-    lair=lair(join, updates),
+    shows_in=some_query(join, updates),
 )

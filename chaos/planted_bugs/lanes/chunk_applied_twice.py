@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import lanes_of
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.columns import OFFSET
 from windowing.engine.lane import Lane, LaneState
 from windowing.model.file.pipeline import Pipeline
@@ -29,10 +29,10 @@ class CredulousLane(Lane):
         return chunk.filter(pl.col(OFFSET) > state.last_offset)
 
 
-GUILTY = guilty(
-    Parts("chunk_applied_twice", lanes=lanes_of(CredulousLane)),
+BUG = planted_bug(
+    EngineParts("chunk_applied_twice", lanes=lanes_of(CredulousLane)),
     "conservation",
     "deterministic",
     "dead letters",
-    lair=with_holes,
+    shows_in=with_holes,
 )

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, nullable_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import nullable_key, some_query
 from chaos.planted_bugs.planted import PlantedLane, planted
 from windowing.engine.columns import field_column
 from windowing.engine.progress.clock import Rows
@@ -34,8 +34,8 @@ class FillingLane(PlantedLane):
         return replace(rows, data=rows.data.with_columns(pl.col(texts).fill_null("")))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("null_key_is_empty_text", lane=FillingLane),
     "deterministic",
-    lair=lair(nullable_key, by_text),
+    shows_in=some_query(nullable_key, by_text),
 )

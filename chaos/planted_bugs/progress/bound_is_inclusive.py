@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KIND, TIME
 from windowing.engine.input.pack import BOUND
@@ -28,7 +28,7 @@ class InclusiveClock(_AttributeClock):
         return super().run(replace(rows, all=further), state, keys)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("bound_is_inclusive", InclusiveClock),
     "progress",
     "deterministic",

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import per_key
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.clock import Rows, _per_key
@@ -32,10 +32,10 @@ def newest(
     return np.asarray(before), fallen.sort(key), moved
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("keyed_bound_falls_back", names={"windowing.engine.progress.clock:_per_key": newest}),
     "deterministic",
     "dead letters",
     "conservation",
-    lair=per_key,
+    shows_in=per_key,
 )

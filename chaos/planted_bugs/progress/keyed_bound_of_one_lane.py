@@ -11,8 +11,8 @@ from functools import cached_property
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import per_key
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.reached import StreamProgress
@@ -38,12 +38,12 @@ class FirstLaneProgress(StreamProgress):
         return joined.select(self.key, further.alias("progress"), "furthest")
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "keyed_bound_of_one_lane",
         names={"windowing.engine.progress.clock:StreamProgress": FirstLaneProgress},
     ),
     "closing",
     "deterministic",
-    lair=in_several_lanes,
+    shows_in=in_several_lanes,
 )

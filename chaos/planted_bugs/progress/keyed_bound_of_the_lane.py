@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_generator
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KIND
 from windowing.engine.input.pack import BOUND, BOUND_ON
@@ -30,11 +30,11 @@ class BroadClock(_AttributeClock):
         return super().run(replace(rows, all=broad), state, keys)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("keyed_bound_of_the_lane", BroadClock),
     "progress",
     "conservation",
     "dead letters",
     "deterministic",
-    lair=by_generator(disorder.Punctuation, disorder.OrderedPer),
+    shows_in=by_generator(disorder.Punctuation, disorder.OrderedPer),
 )

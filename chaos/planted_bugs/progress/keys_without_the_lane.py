@@ -11,8 +11,8 @@ from functools import cached_property
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import per_key
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.reached import StreamProgress
@@ -33,12 +33,12 @@ class KeysProgress(StreamProgress):
         return joined.select(self.key, own.alias("progress"), "furthest")
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "keys_without_the_lane",
         names={"windowing.engine.progress.clock:StreamProgress": KeysProgress},
     ),
     "closing",
     "deterministic",
-    lair=per_key,
+    shows_in=per_key,
 )

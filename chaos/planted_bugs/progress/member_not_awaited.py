@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import TIME, field_column
 from windowing.engine.progress.ordered_per import OrderedPer
@@ -42,11 +42,11 @@ class ImpatientMembers(OrderedPer):
         return np.where(behind == np.iinfo(np.int64).max, true, behind)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("member_not_awaited", ImpatientMembers),
     "progress",
     "deterministic",
     "dead letters",
     "conservation",
-    lair=of_members,
+    shows_in=of_members,
 )

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import another_attribute, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import another_attribute, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KIND, TIME
 from windowing.engine.input.pack import DATA
@@ -38,11 +38,11 @@ class OneClock(_AttributeClock):
             self._other = other
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("other_attribute_by_time", OneClock),
     "deterministic",
     "closing",
     "conservation",
     "dead letters",
-    lair=lair(another_attribute),
+    shows_in=some_query(another_attribute),
 )

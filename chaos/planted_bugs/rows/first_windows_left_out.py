@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, overlapping, rows_in_log
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import overlapping, rows_in_log, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import WINDOW_ID
 from windowing.engine.progress.reached import Progress
@@ -28,8 +28,8 @@ class FullShardPart(SlidingShardPart):
         return rows.filter((pl.col(WINDOW_ID) + 1) * window.slide >= window.range_)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("first_windows_left_out", FullShardPart),
     "deterministic",
-    lair=lair(rows_in_log, overlapping),
+    shows_in=some_query(rows_in_log, overlapping),
 )

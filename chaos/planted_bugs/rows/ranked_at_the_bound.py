@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, ranked_rows
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import ranked_rows, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import AT
 from windowing.engine.progress.reached import Progress
@@ -43,9 +43,9 @@ class EagerShardPart(RankedShardPart):
         )
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("ranked_at_the_bound", EagerShardPart),
     "deterministic",
     "closing",
-    lair=lair(ranked_rows),
+    shows_in=some_query(ranked_rows),
 )

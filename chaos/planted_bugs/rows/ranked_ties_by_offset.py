@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, ranked_rows, several_lanes
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import ranked_rows, several_lanes, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.columns import AT, FIRST_OFFSET, FIRST_WINDOW, LAST_WINDOW, PARTITION, RELEASE
@@ -41,8 +41,8 @@ class OffsetShardPart(RankedShardPart):
         return self._schema.concat([*held, partials])
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("ranked_ties_by_offset", OffsetShardPart),
     "deterministic",
-    lair=lair(ranked_rows, several_lanes),
+    shows_in=some_query(ranked_rows, several_lanes),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import AFTER, CHAIN, RELEASE
 from windowing.engine.progress.reached import Progress
@@ -30,8 +30,8 @@ class TidyShardPart(SessionShardPart):
         return super().retained({PIECES: kept}, after)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_forgotten_at_its_end", TidyShardPart),
     "deterministic",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

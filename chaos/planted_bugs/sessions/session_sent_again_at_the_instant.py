@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import BEFORE
 from windowing.engine.wids import NOTHING_YET
@@ -28,9 +28,9 @@ class InclusiveShardPart(SessionShardPart):
         return super()._shown(pieces.with_columns(early.alias(BEFORE)))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_sent_again_at_the_instant", InclusiveShardPart),
     "exactly once",
     "closing",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import RELEASE
 from windowing.engine.progress.reached import Progress
@@ -27,8 +27,8 @@ class MeltingShardPart(SlidingShardPart):
         return super().retained({PARTIALS: melted}, after)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("compaction_merges_releases", MeltingShardPart),
     "deterministic",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

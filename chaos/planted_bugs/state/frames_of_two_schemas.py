@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import keyed, lair, retracting, several_shards, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import keyed, retracting, several_shards, some_query, updates
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.columns import RETRACTS
 from windowing.engine.progress.clock import ClockId
@@ -36,8 +36,8 @@ class SparingShard(PlantedShard):
                 emission.results[query] = rows.drop(RETRACTS)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("frames_of_two_schemas", shard=SparingShard),
     "no error",
-    lair=lair(retracting, updates, keyed, several_shards),
+    shows_in=some_query(retracting, updates, keyed, several_shards),
 )

@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import early, lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import early, sliding, some_query
 from chaos.planted_bugs.planted import Defect, PlantedShard, planted
 from windowing.engine.columns import KEY, RECORDS, REVISION, WINDOW_ID
 from windowing.engine.plan import Plan
@@ -53,8 +53,8 @@ def _named(query: str, rows: pl.DataFrame) -> list[str]:
     return [repr((query, row)) for row in rows.select(names).rows()]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("early_rows_count_as_sent", shard=SparingShard),
     "deterministic",
-    lair=lair(sliding, early),
+    shows_in=some_query(sliding, early),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import landmark, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import FIRST_WINDOW
 from windowing.engine.progress.reached import Progress
@@ -29,6 +29,8 @@ class PurgingShardPart(LandmarkShardPart):
         return super().retained({PARTIALS: partials.filter(behind)}, after)
 
 
-GUILTY = guilty(
-    planted("landmark_prefix_lost", PurgingShardPart), "deterministic", lair=lair(landmark)
+BUG = planted_bug(
+    planted("landmark_prefix_lost", PurgingShardPart),
+    "deterministic",
+    shows_in=some_query(landmark),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import landmark, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import FIRST_WINDOW, WINDOW_ID
 from windowing.engine.progress.reached import Progress
@@ -27,8 +27,8 @@ class SparseShardPart(LandmarkShardPart):
         return super()._full(tables, before, after).filter(pl.col(WINDOW_ID).is_in(entered))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("landmark_silent_without_news", SparseShardPart),
     "deterministic",
-    lair=lair(landmark),
+    shows_in=some_query(landmark),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import REVISION
 from windowing.engine.progress.reached import Progress
@@ -33,8 +33,8 @@ class CountingShardPart(SlidingShardPart):
         return counted.with_columns(lower.alias(REVISION)).drop("less")
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("late_only_window_is_full", CountingShardPart),
     "deterministic",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

@@ -14,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.columns import KEY, REVISION, WINDOW_ID
 from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan
@@ -51,10 +51,10 @@ class CountingShard(Shard):
         return self._sent[window]
 
 
-GUILTY = guilty(
-    Parts("reused_identity", shard=CountingShard),
+BUG = planted_bug(
+    EngineParts("reused_identity", shard=CountingShard),
     "deterministic",
     "exactly once",
     "repeatable",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

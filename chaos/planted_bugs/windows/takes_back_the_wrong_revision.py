@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, retracting, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import retracting, sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import RETRACTS, REVISION
 from windowing.engine.windows.sliding import SlidingShardPart
@@ -27,8 +27,8 @@ class ForwardShardPart(SlidingShardPart):
         return sent.with_columns(raised.alias(REVISION))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("takes_back_the_wrong_revision", ForwardShardPart),
     "deterministic",
-    lair=lair(sliding, updates, retracting),
+    shows_in=some_query(sliding, updates, retracting),
 )

@@ -125,9 +125,9 @@ def test_tuples_leave_both_windows_of_a_join_in_the_order_of_time() -> None:
         clock=clock,
     )
     operator.insert({"id": 1}, 0)  # leaves at 5
-    operator.advance(1_000_000)
+    operator.tick(1_000_000)
     operator.insert({"id": 2}, 1)  # leaves at 3
-    operator.advance(9_000_000)
+    operator.tick(9_000_000)
     assert rows_of(sent) == [{"l": None, "r": 2}, {"l": 1, "r": None}]
 
 

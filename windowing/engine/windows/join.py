@@ -49,9 +49,8 @@ from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline, Query
-from windowing.model.join import Comparison, Join, JoinedSource, Operand
+from windowing.model.join import Comparison, Join, JoinedSource, Operand, Side
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.operator import Side
 
 SIDES: tuple[Side, Side] = ("left", "right")
 _DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
@@ -85,7 +84,7 @@ class JoinLanePart:
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         assert isinstance(pipeline.source, JoinedSource)  # noqa: S101 - only joins come here
-        self._query, self._source, self._shards = query, pipeline.source, pipeline.shards
+        self._query, self._source = query, pipeline.source
         self._equal = equal_columns(self._source)
 
     def assign(self, scan: Scan) -> Assigned:
@@ -144,7 +143,7 @@ class JoinLanePart:
         """Put each shard's part of the tables into its parcel; without equality, all into one."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():
-            for number, part in split(table, self._equal, self._shards):
+            for number, part in split(table, self._equal, len(parcels)):
                 queries = parcels[number].queries
                 addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
                 addition.due_us = min(addition.due_us, int(part[INSTANT].to_numpy().min()))

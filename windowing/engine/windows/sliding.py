@@ -91,8 +91,7 @@ class SlidingLanePart:
     def __init__(
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
-        self._query, self._shards = query, pipeline.shards
-        self._numbering = numbering or wids.grid(query.window)
+        self._query, self._numbering = query, numbering or wids.grid(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys, self._route = key_columns(query), route(query, pipeline.source)
 
@@ -164,7 +163,7 @@ class SlidingLanePart:
         """Put each shard's part of the tables into its parcel."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():
-            for number, part in split(table, self._route, self._shards):
+            for number, part in split(table, self._route, len(parcels)):
                 queries = parcels[number].queries
                 # A shard gets all of the tables or none.
                 addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))

@@ -122,7 +122,8 @@ class ExtentDefinition(ABC):
 
         def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
             ordered = tuple(sorted(holds, key=lambda item: item.canonical))
-            return Shown(wid, start, end, part, group, revision, release, ordered)
+            turn = int(revision > 0)
+            return Shown(wid, start, end, part, group, revision, release, ordered, turn=turn)
 
         holds = list(content.on_time)
         if holds and self.closed(wid, unit):

@@ -1,28 +1,34 @@
-"""Joins of a pipeline, by definition: the records of two streams, every one beside every other.
+"""Joins, by definition: the records of two streams, every one beside every other.
 
-What a pair is, when it is sent, and when a record is sent alone, is said by `operator_join`; here
-its words are those of a pipeline: fields that are equal, conditions on fields, a row per pair.
+A record is delivered at an instant of its own: when progress passes it, or at its late epoch. A
+pair has the instant of the later of its records. In an outer join a record of a side that is kept
+is sent alone at the instant at which every partner on time has come, unless it has a pair by then;
+the first pair that comes later takes that row back.
 
 Source: SAMZA-552, "Join operator"; outer joins are ours.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from windowing.model.file.pipeline import Query
-from windowing.model.join import PAIRS, Comparison, Join, JoinedSource, Operand
-from windowing.model.operator import JoinSpec, LaneSpec, Side
-from windowing.model.operator_rows import Record, place_of
+from windowing.model.flow import JoinFlow
+from windowing.model.join import PAIRS, Comparison, Join, JoinedSource, Operand, Side
+from windowing.model.record import Record
 from windowing.model.rows import Row, Scalar
-from windowing.semantics.lanes import Lane
-from windowing.semantics.operators.join import Sent, Timed, rows_of
-from windowing.semantics.operators.log import Met, release
+from windowing.semantics.lanes import Lane, Progress
+from windowing.semantics.lateness import epoch
+from windowing.semantics.session_course import Entry, sessions_of
 from windowing.semantics.units import Item, Lateness
+
+Timed = tuple[int, Item]
+"""A record and the instant at which it is delivered."""
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -35,25 +41,57 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 @dataclass(frozen=True)
+class Sent:
+    """A row and what its place among the rows follows from.
+
+    Attributes:
+        instant: when it is sent.
+        left, right: the records; None: the other one is alone.
+        retracts: it takes back that a record was alone.
+    """
+
+    instant: Progress
+    left: Item | None
+    right: Item | None
+    retracts: bool = False
+
+    @property
+    def order(self) -> tuple[Progress, int, list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        """By instant: what is taken back, pairs, what is alone; then by places, nothing first."""
+        alone = self.left is None or self.right is None
+        kind = 0 if self.retracts else 2 if alone else 1
+        left, right = ([] if item is None else [item.canonical] for item in (self.left, self.right))
+        return self.instant, kind, left, right
+
+
+@dataclass(frozen=True)
 class JoinDefinition:
-    """Joins: which records are joined; `rows` says to which.
+    """Joins: which records are joined, and when; `sent_by` says to which.
 
     Attributes:
         query: what becomes of late records.
     """
 
-    query: Query
+    query: Query | JoinFlow
 
     def takes(self, item: Item) -> bool:
         """Whether a record is joined, now or at an epoch to come."""
         if self.lateness(item) is None:
             return True
-        kept = item.value >= item.progress - (self.query.retention_us or 0)
+        retention = self.query.retention_us
+        kept = retention is None or item.value >= item.progress - retention
         return self.query.late.policy == "update" and kept
 
     def lateness(self, item: Item) -> Lateness | None:
         """Late is what progress had passed."""
         return Lateness(whole=True) if item.progress > item.value else None
+
+    def delivered(self, item: Item) -> int:
+        """The instant at which a record that is taken is delivered."""
+        every_us = self.query.late.every_us
+        if self.lateness(item) is None or every_us is None:
+            return item.value + 1
+        return epoch(item.progress, item.value, every_us)
 
 
 def rows(
@@ -67,60 +105,112 @@ def rows(
         items: their good records.
         lanes: all lanes, at the end of the log.
     """
-    join, names = source.join, [source.lane(number) for number in range(source.partitions)]
-    definition = JoinDefinition(query)
-    by_place = {(item.lane, item.offset): item for item in items}
+    names = [source.lane(number) for number in range(source.partitions)]
+    definition, flow = (
+        JoinDefinition(query),
+        JoinFlow.of(source.join, query.late, query.retention_us),
+    )
     sides: dict[Side, list[Timed]] = {"left": [], "right": []}
     for item in items:
         if definition.takes(item):
-            side = source.side_of(names.index(item.lane))
-            met = _met(item, _key(join, side, item))
-            late = definition.lateness(item) is not None and query.late.every_us is not None
-            instant = release(item.progress, query.late.every_us or 1) if late else item.value + 1
-            sides[side].append((instant, met))
-
-    def fulfilled(left: Record, right: Record) -> bool:
-        pair = {
-            "left": by_place[left.lane, left.offset],
-            "right": by_place[right.lane, right.offset],
-        }
-        return all(_holds(comparison, pair) for comparison in join.where)
-
-    spec = JoinSpec.model_validate(
-        {
-            "lanes": [_lane(name, source.side_of(number)) for number, name in enumerate(names)],
-            "axis": "ts",
-            "left": {"window": join.left.window_us},
-            "right": {"window": join.right.window_us},
-            "kind": join.kind,
-            "equality": bool(join.equal),
-            "condition": fulfilled,
-            "retention": {"time": query.retention_us},
-        }
-    )
+            sides[source.side_of(names.index(item.lane))].append((definition.delivered(item), item))
     progress = min(lane.progress for lane in lanes)
-    sent = [one for one in rows_of(spec, sides) if one.instant <= progress]
-    return [_row(query, source, one, by_place) for one in sent]
+    return [_row(query, source, one) for one in sent_by(flow, sides) if one.instant <= progress]
 
 
-def _lane(name: str, side: Side) -> LaneSpec:
-    topic, _, partition = name.rpartition("/")
-    return LaneSpec(source=topic, partition=int(partition), side=side)
+def sent_by(flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
+    """All rows that two sides' records ever send, in their order.
+
+    Args:
+        flow: what is joined; of late records it says nothing here.
+        sides: the accepted records of each side.
+    """
+    if flow.session_gap is not None:
+        return _in_sessions(flow, flow.session_gap, sides)
+    by_key: dict[Sequence[Scalar] | None, list[Timed]] = defaultdict(list)
+    for other in sides["right"]:
+        by_key[_key(flow, "right", other[1])].append(other)
+    pairs = [
+        Sent(max(one, other), left, right)
+        for one, left in sides["left"]
+        for other, right in by_key[_key(flow, "left", left)]
+        if _matches(flow, left, right)
+    ]
+    return sorted([*pairs, *_alone(flow, sides, pairs)], key=lambda sent: sent.order)
 
 
-def _met(item: Item, key: str | None) -> Met:
-    record = Record(item.lane, item.offset, item.value, key, 0)
-    place = place_of(item.value, item.lane, item.offset)
-    return Met(record, item.value, place, item.progress)
+def _in_sessions(flow: JoinFlow, gap: int, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
+    """Each pair at the first instant at which a chain of what is there connects the two."""
+    every = [
+        (_key(flow, side, item), at, item) for side, timed in sides.items() for at, item in timed
+    ]
+    sent = []
+    for one, left in sides["left"]:
+        for other, right in sides["right"]:
+            key = _key(flow, "left", left)
+            if key is None or key != _key(flow, "right", right) or not _fulfil(flow, left, right):
+                continue
+            own = [(at, item) for its_key, at, item in every if its_key == key]
+            instants = sorted({instant for instant, _ in own if instant >= max(one, other)})
+            for x in instants:
+                there = [Entry(i.value, i.canonical, None, i) for at, i in own if at <= x]
+                chains = sessions_of(there, gap).values()
+                if any(left in chain and right in chain for chain in chains):
+                    sent.append(Sent(x, left, right))
+                    break
+    return sorted(sent, key=lambda pair: pair.order)
 
 
-def _key(join: Join, side: Side, item: Item) -> str | None:
-    """What must be equal, as one text; None where any of it is null."""
-    values = [item.fields[name] for name in join.key_fields(side)]
-    return None if None in values else json.dumps(values)
+def _alone(
+    flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]], pairs: Iterable[Sent]
+) -> Iterable[Sent]:
+    """The rows of records without a partner on time, and those that take them back."""
+    first: dict[int, Progress] = defaultdict(lambda: math.inf)
+    for pair in pairs:
+        for item in (pair.left, pair.right):
+            first[id(item)] = min(first[id(item)], pair.instant)
+    for side, records in sides.items():
+        for instant, item in records if flow.keeps(side) else ():
+            # From then on, whatever is within reach and comes is late.
+            reach = flow.reach(side)
+            due = math.inf if reach is None else max(instant, item.value + reach + 1)
+            paired = first[id(item)]
+            if paired == math.inf or paired > due:
+                left, right = (item, None) if side == "left" else (None, item)
+                yield Sent(due, left, right)
+                if paired < math.inf:
+                    yield Sent(paired, left, right, retracts=True)
 
 
-def _holds(comparison: Comparison, pair: dict[str, Item]) -> bool:
+def _matches(flow: JoinFlow, left: Item, right: Item) -> bool:
+    if flow.on and _key(flow, "left", left) is None:
+        return False
+    # The earlier one must lie in its own side's window, seen from the later one.
+    reach = flow.reach("right" if left.value >= right.value else "left")
+    near = reach is None or abs(left.value - right.value) <= reach
+    return near and _fulfil(flow, left, right)
+
+
+def _key(flow: JoinFlow, side: Side, item: Item) -> tuple[Scalar, ...] | None:
+    """What must be equal; None where any of it is null."""
+    values = tuple(item.fields[name] for name in flow.key_fields(side))
+    return None if None in values else values
+
+
+def _fulfil(flow: JoinFlow, left: Item, right: Item) -> bool:
+    """Whether two records fulfil what must hold besides."""
+    if callable(flow.where):
+        return flow.where(_record(left), _record(right))
+    pair = {"left": left, "right": right}
+    return all(_holds(comparison, pair) for comparison in flow.where)
+
+
+def _record(item: Item) -> Record:
+    """A record as a condition in Python takes it."""
+    return Record(item.lane, item.offset, **item.fields)  # type: ignore[arg-type]
+
+
+def _holds(comparison: Comparison, pair: Mapping[str, Item]) -> bool:
     def value(operand: object) -> object:
         if isinstance(operand, Operand):
             return pair[operand.side].fields[operand.field]
@@ -132,13 +222,11 @@ def _holds(comparison: Comparison, pair: dict[str, Item]) -> bool:
     return _OPERATORS[comparison.operator](first, second)
 
 
-def _row(
-    query: Query, source: JoinedSource, sent: Sent, by_place: dict[tuple[str, int], Item]
-) -> Row:
+def _row(query: Query, source: JoinedSource, sent: Sent) -> Row:
     pair = {
-        side: by_place[met.record.lane, met.record.offset]
-        for side, met in (("left", sent.left), ("right", sent.right))
-        if met is not None
+        side: item
+        for side, item in (("left", sent.left), ("right", sent.right))
+        if item is not None
     }
     there = list(pair.values())
     start, last = min(item.value for item in there), max(item.value for item in there)

@@ -35,6 +35,7 @@ def _shown(query: Query, group: Key, member: Item, sent: Sent[Item]) -> Shown:
         release=sent.instant,
         holds=tuple(sorted(sent.holds, key=lambda item: item.canonical)),
         absorbed_by=sent.absorbed_by,
+        turn=sent.order[1],
     )
 
 
@@ -78,8 +79,8 @@ class SessionDefinition:
             return True
         if self.query.late.every_us is None:
             return False
-        kept = self._gap(item) + (self.query.retention_us or 0)
-        return item.progress < item.value + kept
+        retention = self.query.retention_us
+        return retention is None or item.progress < item.value + self._gap(item) + retention
 
     def lateness(self, item: Item) -> Lateness | None:
         """Late is what progress had passed, be its session open or not."""

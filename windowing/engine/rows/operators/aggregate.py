@@ -103,18 +103,19 @@ class Aggregate(Operator):
             self._window.on(Event.trigger, self._report_full)
             self._window.on(Event.partition_eviction, self._forget_victims)
 
-    def insert(self, row: Tuple, port: int = 0) -> None:
+    def insert(self, row: Tuple, port: int = 0) -> bool:
         """Take a tuple."""
         self._window.insert(row)
+        return True
 
     def punctuate(self, marker: Marker, port: int = 0) -> None:
         """Take a punctuation; final ones flush nothing, and sliding windows know none."""
         if marker is Marker.window and isinstance(self._window, TumblingWindow):
             self._window.take_marker(marker)
 
-    def advance(self, to_us: int) -> None:
+    def tick(self, now_us: int) -> None:
         """Do all that is due up to an instant of the clock."""
-        self._window.advance(to_us)
+        self._window.advance(now_us)
 
     # --- reporting ----------------------------------------------------------------------------
 

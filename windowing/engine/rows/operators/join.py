@@ -180,7 +180,7 @@ class Join(Operator):
             if profile is Profile.paper:
                 side.window.on(Event.trigger, self._on_trigger(port))
 
-    def insert(self, row: Tuple, port: int = 0) -> None:
+    def insert(self, row: Tuple, port: int = 0) -> bool:
         """Take a tuple of the left (0) or the right (1) side."""
         side, arriving = self._sides[port], _Stored(row)
         self._arriving, self._sent = arriving, False
@@ -194,13 +194,14 @@ class Join(Operator):
         self._arriving = None
         if self._sent:
             self._emit_punctuation()
+        return True
 
     def punctuate(self, marker: Marker, port: int = 0) -> None:
         """Punctuations of the input mean nothing here."""
 
-    def advance(self, to_us: int) -> None:
+    def tick(self, now_us: int) -> None:
         """Let tuples leave that have outlived their time; they go out without a punctuation."""
-        advance_together([side.window for side in self._sides], to_us)
+        advance_together([side.window for side in self._sides], now_us)
 
     # --- probing ------------------------------------------------------------------------------
 

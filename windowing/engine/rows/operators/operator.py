@@ -1,4 +1,4 @@
-"""What every operator is: ports in, ports out, a clock, and a state."""
+"""What SPL's operators have in common: row operators with ports out, over windows by policies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Sent:
 
 
 class Operator(ABC):
-    """An operator that is fed by calls.
+    """A `RowOperator` over windows by policies.
 
     Args:
         send: gets all that the operator sends, in order.
@@ -54,16 +54,19 @@ class Operator(ABC):
         self._send = send
 
     @abstractmethod
-    def insert(self, row: Tuple, port: int = 0) -> None:
-        """Take a tuple on an input port."""
+    def insert(self, row: Tuple, port: int = 0) -> bool:
+        """Take a tuple on an input port; no tuple is refused."""
 
     @abstractmethod
     def punctuate(self, marker: Marker, port: int = 0) -> None:
         """Take a punctuation on an input port."""
 
     @abstractmethod
-    def advance(self, to_us: int) -> None:
+    def tick(self, now_us: int) -> None:
         """Do all that is due up to an instant of the clock."""
+
+    def purge(self) -> None:  # noqa: B027 - an operator may override it, and need not
+        """Forget nothing: what leaves a window is up to its policies."""
 
     @abstractmethod
     def snapshot(self) -> dict[str, Any]:

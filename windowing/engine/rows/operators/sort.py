@@ -101,9 +101,10 @@ class Sort(Operator):
             self._window.on(Event.before_evict, self._send_smallest)
             self._window.on(Event.partition_eviction, self._drop_victims)
 
-    def insert(self, row: Tuple, port: int = 0) -> None:
+    def insert(self, row: Tuple, port: int = 0) -> bool:
         """Take a tuple."""
         self._window.insert(row)
+        return True
 
     def punctuate(self, marker: Marker, port: int = 0) -> None:
         """Take a punctuation: a window marker ends a batch, a final one empties the buffers."""
@@ -116,9 +117,9 @@ class Sort(Operator):
                     self._emit(row)
             self._buffers.clear()
 
-    def advance(self, to_us: int) -> None:
+    def tick(self, now_us: int) -> None:
         """Do all that is due up to an instant of the clock."""
-        self._window.advance(to_us)
+        self._window.advance(now_us)
 
     def _rank(self, row: Tuple) -> tuple[Any, ...]:
         return tuple(

@@ -1,0 +1,147 @@
+"""The tester is tested: every engine with a planted defect is found, and for the right reason."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import chaos.planted_bugs
+from chaos.planted_bugs import PLANTED_BUGS, search
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.planted import planted
+from chaos.planted_bugs.search import RUNS, SearchResult
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.run import draw_case, run_case
+from chaos.simulator.simulate import simulate
+from slackwater.main import app
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.lane import Lane
+from windowing.engine.parcel import shard_of
+from windowing.engine.windows.session import SessionLanePart
+from windowing.engine.windows.sliding import SlidingShardPart
+
+# These take a hundred runs or so; like all others they are searched for by night.
+SLOW = {
+    *("argmax_of_a_tie_is_the_last", "join_null_matches_null", "keyed_bound_falls_back"),
+    *("outer_row_never_taken_back", "reused_identity", "session_forgotten_at_its_end"),
+    *("join_forgets_what_was_alone", "unit_of_two_lanes"),
+}
+HOUSE = Path(chaos.planted_bugs.__file__).parent
+ROOMS = sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
+
+
+def a_sample() -> list[str]:
+    """Two of every room; others with another seed."""
+    rng = random.Random(os.environ.get("GUILTY_SEED", "1"))
+    chosen = []
+    for room in ROOMS:
+        names = [path.stem for path in sorted((HOUSE / room).glob("*.py"))]
+        chosen += rng.sample([n for n in names if n in PLANTED_BUGS and n not in SLOW], 2)
+    return chosen
+
+
+@pytest.mark.parametrize("name", a_sample())
+def test_a_guilty_engine_is_found_and_the_check_says_why(name: str) -> None:
+    verdict = search.search(name, 7)
+    assert verdict.ok, verdict.line
+
+
+def test_an_engine_that_another_check_finds_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = PLANTED_BUGS["join_pairs_twice"]
+    monkeypatch.setitem(PLANTED_BUGS, "misjudged", planted_bug(true.parts, "progress"))
+    verdict = search.search("misjudged", 7)
+    assert verdict.found_by == ("exactly once",)
+    assert not verdict.ok
+    assert verdict.line.endswith("by exactly once: expected progress")
+
+
+def test_an_innocent_engine_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What plants defects does none itself: classes and functions that change nothing."""
+
+    class SameSessions(SessionLanePart):
+        pass
+
+    class SameWindows(SlidingShardPart):
+        pass
+
+    class SameSums(Accumulators):
+        pass
+
+    def same_shard(keys: pl.DataFrame, shards: int) -> pl.Series:
+        return shard_of(keys, shards)
+
+    innocent = planted(
+        "innocent",
+        *(SameSessions, SameWindows, SameSums),
+        names={"windowing.engine.parcel:shard_of": same_shard},
+    )
+    monkeypatch.setitem(PLANTED_BUGS, "innocent", planted_bug(innocent, "deterministic"))
+    verdict = search.search("innocent", 7, runs=60)
+    assert verdict == SearchResult("innocent", 60, (), frozenset({"deterministic"}))
+    assert verdict.line.endswith("not found in 60 runs")
+
+
+def test_nothing_that_was_planted_stays() -> None:
+    names = vars(Lane).copy(), shard_of, vars(Accumulators).copy()
+    for name in ("hash_of_the_lane", "int_sum_by_double", "null_key_is_empty_text"):
+        run_case(draw_case(7, 0, PLANTED_BUGS[name].parts), PLANTED_BUGS[name].parts)
+    from windowing.engine import parcel
+
+    assert (vars(Lane).copy(), parcel.shard_of, vars(Accumulators).copy()) == names
+
+
+def test_a_case_of_a_guilty_engine_lies_in_its_lair(tmp_path: Path) -> None:
+    parts = PLANTED_BUGS["join_pairs_twice"].parts
+    assert all("join:" in draw_case(3, number, parts).pipeline for number in range(5))
+    report = simulate(RUNS, 7, parts=parts, keep=tmp_path, stop_at=1, shrunk=0)
+    assert report.failures[0].file.is_file()
+
+
+def modules() -> Iterator[Path]:
+    return (path for room in ROOMS for path in (HOUSE / room).glob("*.py"))
+
+
+def test_the_roll_is_long_and_every_room_has_some() -> None:
+    assert len(PLANTED_BUGS) >= 60
+    accused = {path.stem for path in modules() if "\nBUG = planted_bug(" in path.read_text()}
+    assert accused == set(PLANTED_BUGS)
+    for room in ROOMS:
+        assert {path.stem for path in (HOUSE / room).glob("*.py")} & set(PLANTED_BUGS), room
+
+
+@pytest.mark.parametrize("path", sorted(modules()), ids=lambda path: path.stem)
+def test_a_module_says_what_it_does(path: Path) -> None:
+    if path.stem not in PLANTED_BUGS:
+        return
+    text = path.read_text()
+    doc = text.split('"""')[1]
+    for word in ("Defect:", "How one gets it:", "Expected:"):
+        assert word in doc
+    assert PLANTED_BUGS[path.stem].expected
+
+
+def test_the_command_searches_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {name: PLANTED_BUGS[name] for name in ("join_pairs_twice", "rows_from_one")}
+    never = planted_bug(replace(EngineParts(), name="never"), "deterministic")
+
+    def run(expected: int) -> str:
+        monkeypatch.setattr(search, "PLANTED_BUGS", few)
+        monkeypatch.setattr(search.search_all, "__defaults__", (RUNS, 1, list(few)))
+        command = ["chaos", "simulate", "--guilty", "all", "--seed", "7", "--runs", "20"]
+        result = CliRunner().invoke(app, [*command, "--jobs", "1"])
+        assert result.exit_code == expected, result.output
+        return result.output
+
+    told = run(0).splitlines()
+    assert told[-1] == "2 found, 0 not found"
+    assert "join_pairs_twice" in told[0]
+    assert "by exactly once" in told[0]
+    few["never"] = never
+    assert "1 not found" in run(1)

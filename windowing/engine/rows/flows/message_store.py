@@ -1,0 +1,73 @@
+"""The message store: every accepted record once, under a key whose order is the order of reading.
+
+It exists for joins and for aggregates that need every record. `T` is what is kept of a record: for
+aggregators the record itself, for joins the record and what the join knows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+import msgspec
+
+from windowing.engine.rows.flows import keys
+from windowing.engine.state import StateStore
+
+T = TypeVar("T")
+
+
+class MessageStore(Generic[T]):
+    """Records by message key.
+
+    Args:
+        store: where the bytes lie.
+        layout: the order of the key's components.
+        prefix: of the names in the store; must differ between message stores.
+        kind: the type of what is kept.
+    """
+
+    def __init__(self, store: StateStore, layout: keys.Layout, prefix: str, kind: type[T]) -> None:
+        self._store, self.layout, self._prefix = store, layout, prefix
+        self._decoder = msgspec.msgpack.Decoder(kind)
+
+    def name(self, *, ts: int, group: str | None, lane: str, offset: int) -> str:
+        """The name under which a record stands."""
+        key = keys.message_key(self.layout, ts=ts, group=group, lane=lane, offset=offset)
+        return self._prefix + key.hex()
+
+    def put(self, name: str, message: T) -> None:
+        """Keep a record."""
+        self._store.put(name, msgspec.msgpack.encode(message))
+
+    def get(self, name: str) -> T:
+        """A record that is there."""
+        data = self._store.get(name)
+        if data is None:
+            msg = f"no message {name}: it was purged before a window that holds it"
+            raise KeyError(msg)
+        return self._decoder.decode(data)
+
+    def delete(self, name: str) -> None:
+        """Forget a record."""
+        self._store.delete(name)
+
+    def all(self) -> Iterator[tuple[str, T]]:
+        """Every record with its name, in the order of the keys."""
+        return self._scan("")
+
+    def candidates(self, low: int, high: int, group: str | None) -> Iterator[tuple[str, T]]:
+        """Records that may have a time in [low, high] and this key: all that do, and others.
+
+        The scan is as narrow as the layout allows.
+        """
+        if keys.by_key_first(self.layout):
+            return self._scan(keys.key(group).hex())
+        if keys.by_time_first(self.layout):
+            low, high = max(low, -(2**63)), min(high, 2**63 - 1)
+            return self._scan(keys.shared_prefix(keys.i64(low), keys.i64(high)).hex())
+        return self._scan("")
+
+    def _scan(self, prefix: str) -> Iterator[tuple[str, T]]:
+        found = self._store.scan(self._prefix + prefix)
+        return ((name, self._decoder.decode(data)) for name, data in found)

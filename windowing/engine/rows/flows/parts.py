@@ -1,0 +1,86 @@
+"""What windows and sessions have in common: axis, rows, messages, the early policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from windowing.engine.rows.flows import keys
+from windowing.engine.rows.flows.axis import Axis, axis_of, message_place
+from windowing.engine.rows.flows.emission import Emission
+from windowing.engine.rows.flows.message_store import MessageStore
+from windowing.engine.rows.flows.partial import is_holistic
+from windowing.engine.rows.flows.ticks import Ticks
+from windowing.engine.state import StateStore
+from windowing.model.flow import Periods, StreamFlow
+from windowing.model.record import Place, Record
+
+_MESSAGES = "message/"
+
+
+class AggregatorParts:
+    """What the operators of windows and of sessions are made of.
+
+    Args:
+        flow: windows, aggregate, early rows.
+        store: where everything is kept.
+        layout: of message keys; None: the axis's own.
+        past_end: a window of rows is known to be full by the row after it.
+    """
+
+    def __init__(
+        self,
+        flow: StreamFlow,
+        store: StateStore,
+        layout: keys.Layout | None = None,
+        *,
+        past_end: bool = False,
+    ) -> None:
+        self.holistic = is_holistic(flow)
+        self._grouped, self._early = bool(flow.group_by), flow.early
+        self.axis: Axis = axis_of(flow.window, store, past_end=past_end)
+        self.ticks = Ticks(store)
+        self.emission = Emission(flow, self._read)
+        self._layout = layout or self.axis.layout
+        self._parts_of = message_place(self._layout)
+        self._messages = (
+            MessageStore(store, self._layout, _MESSAGES, Record) if self.holistic else None
+        )
+
+    def group(self, record: Record) -> str | None:
+        """The key of a record's windows."""
+        return record.key if self._grouped else None
+
+    def keep(self, record: Record, place: Place) -> None:
+        """Put a record into the message store, where there is one."""
+        if self._messages is not None:
+            self._messages.put(self._name(self.group(record), place), record)
+
+    def forget(self, group: str | None, place: Place) -> None:
+        """Take a record out of the message store."""
+        if self._messages is not None:
+            self._messages.delete(self._name(group, place))
+
+    def early_due(self, wall: int) -> int | None:
+        """How many new records make an early row at this call; None: none is asked for."""
+        early = self._early
+        if early is None or early.every_us is None:
+            return None if early is None else early.records
+        return 1 if self.ticks.due("early", wall, Periods(early.every_us)) else None
+
+    def messages(self) -> list[Record]:
+        """All stored records in the order of their keys; none of an aggregate that keeps none."""
+        return [] if self._messages is None else [record for _, record in self._messages.all()]
+
+    @property
+    def in_offsets(self) -> bool:
+        """Whether a range of messages is one of offsets, not of times."""
+        return "ts" not in self._layout
+
+    def _read(self, group: str | None, places: Sequence[Place]) -> list[int]:
+        assert self._messages is not None  # noqa: S101 - only holistic aggregates read
+        return [self._messages.get(self._name(group, place)).value for place in places]
+
+    def _name(self, group: str | None, place: Place) -> str:
+        assert self._messages is not None  # noqa: S101 - see the callers
+        ts, lane, offset = self._parts_of(place)
+        return self._messages.name(ts=ts, group=group, lane=lane, offset=offset)

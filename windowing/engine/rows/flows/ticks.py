@@ -1,0 +1,44 @@
+"""When a policy of the wall clock is due: once for every period that a call finds begun.
+
+The clock is whatever the caller says; none is read here.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from windowing.engine.state import StateStore
+from windowing.model.flow import Periods
+
+_NAME = "ticks"
+
+
+class Ticks:
+    """The last period of every policy.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+
+    def due(self, policy: str, wall: int, periods: Periods) -> bool:
+        """Whether a policy is due now; the first time only takes note of the period.
+
+        Args:
+            policy: its name.
+            wall: the caller's clock.
+            periods: of the clock.
+        """
+        if periods.every_us == 0:
+            return True
+        data = self._store.get(_NAME)
+        cells = {} if data is None else msgspec.msgpack.decode(data, type=dict[str, int])
+        cell = (wall - periods.origin_us) // periods.every_us
+        known = cells.get(policy)
+        if known is not None and cell <= known:
+            return False
+        cells[policy] = cell
+        self._store.put(_NAME, msgspec.msgpack.encode(cells))
+        return known is not None

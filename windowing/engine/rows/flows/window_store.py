@@ -1,0 +1,97 @@
+"""The window store: what is known of each window and key, or of each session.
+
+Windows stand in the order of their starts, which is the order of expiry; sessions by session key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from windowing.engine.rows.flows import keys
+from windowing.engine.rows.flows.partial import Partial
+from windowing.engine.state import StateStore
+from windowing.model.record import WindowRow
+
+_PREFIX = "window/"
+
+UNTIL_TICK = -(2**63)
+"""The release of records that wait for the wall clock."""
+
+
+class Held(msgspec.Struct, array_like=True):
+    """A window of one key, or a session.
+
+    Attributes:
+        start, end: its bounds on its axis; a session's end is the last record plus the gap.
+        key: of the group.
+        content: all records that have entered it.
+        fresh: those that no row has shown yet.
+        news: how many of those were on time.
+        waiting: late records by release.
+        revision: of the last full or late row; -1 before the first.
+        early: of the last early row; 0 before the first.
+        shown: the last row, where it must be repeated.
+        shown_end: the end that the last row showed.
+    """
+
+    start: int
+    end: int
+    key: str | None
+    content: Partial = msgspec.field(default_factory=Partial)
+    fresh: Partial = msgspec.field(default_factory=Partial)
+    news: int = 0
+    waiting: dict[int, Partial] = {}
+    revision: int = -1
+    early: int = 0
+    shown: WindowRow | None = None
+    shown_end: int = 0
+
+    @property
+    def pending(self) -> int:
+        """How many late records wait for it."""
+        return sum(partial.records for partial in self.waiting.values())
+
+    @property
+    def order(self) -> tuple[int, int, bytes]:
+        """The sorting key of rows at one instant."""
+        return self.start, self.end, keys.key(self.key)
+
+
+class WindowStore:
+    """Windows by start and key, or sessions by key and start.
+
+    Args:
+        store: where they lie.
+        name: the key of a window, from its start and group key.
+    """
+
+    def __init__(self, store: StateStore, name: Callable[[int, str | None], bytes]) -> None:
+        self._store, self._name = store, name
+        self._decoder = msgspec.msgpack.Decoder(Held)
+
+    def get(self, start: int, key: str | None) -> Held | None:
+        """One window, if it is there."""
+        data = self._store.get(self._path(start, key))
+        return None if data is None else self._decoder.decode(data)
+
+    def put(self, held: Held) -> None:
+        """Keep a window."""
+        self._store.put(self._path(held.start, held.key), msgspec.msgpack.encode(held))
+
+    def delete(self, held: Held) -> None:
+        """Forget a window."""
+        self._store.delete(self._path(held.start, held.key))
+
+    def scan(self, prefix: bytes = b"") -> Iterator[Held]:
+        """Windows in the order of their names."""
+        found = self._store.scan(_PREFIX + prefix.hex())
+        return (self._decoder.decode(data) for _, data in found)
+
+    def overlapping(self, start: int, end: int) -> Iterator[Held]:
+        """Windows that have an instant in [start, end)."""
+        return (held for held in self.scan() if held.start < end and start < held.end)
+
+    def _path(self, start: int, key: str | None) -> str:
+        return _PREFIX + self._name(start, key).hex()

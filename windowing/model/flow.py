@@ -1,0 +1,208 @@
+"""Flows: what is computed of one stream or of two, whoever reads them.
+
+A query of a pipeline is a `StreamFlow` with a name, and a pipeline's join is a `JoinFlow`; the
+window operator and the join in other programs take the same two. The definition evaluates flows.
+
+Lengths are in the unit of the windowing attribute: microseconds, steps of a number, or rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from windowing.model.emission import Accumulation, Early
+from windowing.model.fields import Aggregate, parse_aggregate
+from windowing.model.join import Comparison, Join, Side
+from windowing.model.late import Late
+from windowing.model.record import Record
+from windowing.model.source import SpecModel
+from windowing.model.windows.window import Window
+
+_Length = Annotated[int, Field(strict=True, ge=0)]
+_Positive = Annotated[int, Field(strict=True, ge=1)]
+
+Condition = Callable[[Record, Record], bool]
+"""What a left and a right record must fulfil: a function of the two and of nothing else."""
+
+
+def _aggregates(value: object) -> object:
+    """`{"total": "sum(value)"}`, as a pipeline file spells them, is short for the tuple."""
+    if not isinstance(value, Mapping):
+        return value
+    return tuple(parse_aggregate(name, text) for name, text in value.items())
+
+
+class StreamFlow(SpecModel):
+    """One window over a stream and the aggregates of its extents.
+
+    Attributes:
+        window: the window.
+        group_by: fields that make up the row's key, in this order.
+        aggregates: in the order of the row's columns.
+        late: what becomes of late records.
+        retention_us: how long after its end a window takes late records; None: forever, or there is
+            no `update`.
+        entries_max: how many partial states may be held at once, by one shard or by an operator;
+            None: any number.
+        early: provisional rows, if any.
+        accumulation: what later revisions show.
+    """
+
+    window: Window
+    group_by: tuple[str, ...] = ()
+    aggregates: Annotated[tuple[Aggregate, ...], BeforeValidator(_aggregates)]
+    late: Late = Late()
+    retention_us: int | None = None
+    entries_max: int | None = None
+    early: Early | None = None
+    accumulation: Accumulation = "accumulating"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fields that make up a row's key: PATTR, then those of `group_by`."""
+        return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)
+
+
+class JoinFlow(SpecModel):
+    """A join of two streams.
+
+    Attributes:
+        left, right: how far back a side's records are seen from a later one of the other side: a
+            distance of event time, inclusive, or a number of rows, the current one included; None:
+            as far as the retention, or without one forever.
+        kind: whose records are also sent alone, once no partner on time can come any more.
+        on: fields of the left side and those of the right that they must equal; null equals
+            nothing. Without any, every record goes with every one.
+        where: what else must hold.
+        axis: event time, or the number of a row within its lane.
+        session_gap: records match if they are in one session of their key, over both sides, instead
+            of in each other's window; None: windows.
+        late: what becomes of late records.
+        retention_us: how long records are kept for late ones; None: forever.
+        entries_max: how many records may be held at once; None: any number.
+    """
+
+    left: _Length | None = None
+    right: _Length | None = None
+    kind: Literal["inner", "left", "right", "full"] = "inner"
+    on: dict[str, str] = Field(default_factory=dict)
+    where: tuple[Comparison, ...] | Condition = ()
+    axis: Literal["ts", "rows"] = "ts"
+    session_gap: _Positive | None = None
+    late: Late = Late()
+    retention_us: _Length | None = None
+    entries_max: _Positive | None = None
+
+    @classmethod
+    def of(cls, join: Join, late: Late, retention_us: int | None) -> JoinFlow:
+        """The flow of a pipeline's join."""
+        return cls(
+            left=join.left.window_us,
+            right=join.right.window_us,
+            kind=join.kind,
+            on=join.equal,
+            where=join.where,
+            late=late,
+            retention_us=retention_us,
+        )
+
+    @model_validator(mode="after")
+    def _rules_of_sessions(self) -> JoinFlow:
+        if self.session_gap is None:
+            return self
+        if not self.on:
+            msg = (
+                "a session join needs the session key among its join keys: give on, or join within "
+                "windows"
+            )
+            raise ValueError(msg)
+        if (self.left, self.right) != (None, None) or self.axis != "ts":
+            msg = "a session join goes by event time, and its sides have no windows: take them out"
+            raise ValueError(msg)
+        if self.kind != "inner":
+            msg = "a session join is an inner join: sessions may always grow"
+            raise ValueError(msg)
+        return self
+
+    def keeps(self, side: Side) -> bool:
+        """Whether a side's records are sent alone if they have no partner."""
+        return self.kind in (side, "full")
+
+    def reach(self, side: Side) -> int | None:
+        """The largest distance at which a record of a side is still in its window."""
+        window = self.left if side == "left" else self.right
+        if window is None:
+            return self.retention_us
+        return window if self.axis == "ts" else window - 1
+
+    def key_fields(self, side: Side) -> tuple[str, ...]:
+        """The fields of a side that must be equal to the other one's."""
+        return tuple(self.on) if side == "left" else tuple(self.on.values())
+
+
+@dataclass(frozen=True)
+class LaneStart:
+    """A lane that an operator reads, and where it begins.
+
+    Attributes:
+        source, partition: which.
+        start_offset: the offset of its first record; offsets have no holes from there.
+        side: for joins, which stream it belongs to.
+    """
+
+    source: str
+    partition: int
+    start_offset: int = 0
+    side: Side | None = None
+
+    @property
+    def name(self) -> str:
+        """The lane's name, `source/partition`."""
+        return f"{self.source}/{self.partition}"
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Periods of the caller's clock, for what an operator may do apart from the log.
+
+    Rows by such periods depend on when calls are made and are outside the promise; the final
+    content is not.
+
+    Attributes:
+        every_us: the length of one; 0: at every call.
+        origin_us: where they begin.
+    """
+
+    every_us: int = 0
+    origin_us: int = 0
+
+
+@dataclass(frozen=True)
+class Deliveries:
+    """When the records of one side are joined, if that goes by the caller's clock.
+
+    Attributes:
+        ontime, late: the periods of those that came on time, and of the others.
+    """
+
+    ontime: Periods = Periods()
+    late: Periods = Periods()
+
+
+@dataclass(frozen=True)
+class KeyOrder:
+    """How the records that a join keeps will mostly be asked for: it decides how they lie.
+
+    Attributes:
+        time_range: by a range of time.
+        large_window: in windows that hold many records of other keys.
+        keyed_store: in a store that finds one key's records, and no others, fast.
+    """
+
+    time_range: bool = False
+    large_window: bool = False
+    keyed_store: bool = False

@@ -1,0 +1,235 @@
+"""What a program calls around a row operator: calls, replays, back-pressure, checkpoints.
+
+One call is one micro-batch. Its rows are sent one by one; a consumer that refuses one disables
+input until a later `timeout` has sent the rest. When everything is sent, what no row can need is
+purged and the changes become the checkpoint. Without a consumer rows pile up for `get_result`, and
+`flush` does that.
+
+Source: SAMZA-552, "Operator APIs" and "Checkpoint"; one atomic checkpoint per call is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from windowing.engine.rows.flows.operator import Arrival, FlowOperator
+from windowing.engine.state import MemoryStore, StateStore
+from windowing.model.flow import JoinFlow, LaneStart, StreamFlow
+from windowing.model.progress.disorder import Punctuation, Slack
+from windowing.model.record import Bound, Progress, Reason, Record, Refusal
+from windowing.runtime.standalone.draft import Draft
+from windowing.runtime.standalone.errors import SelectorDisabled, StoreFull
+from windowing.runtime.standalone.lanes import Lanes
+
+R = TypeVar("R")
+Op = TypeVar("Op", bound=FlowOperator[Any])
+
+
+@dataclass
+class CallReport:
+    """What became of a call's records, beside the rows.
+
+    Attributes:
+        dead: dead letters, in the order of the records.
+        dropped: how many late records the policy `drop` dropped.
+        replayed: how many records the lanes had passed already.
+    """
+
+    dead: list[Refusal] = field(default_factory=list)
+    dropped: int = 0
+    replayed: int = 0
+
+
+@dataclass(frozen=True)
+class OperatorSnapshot(Generic[R]):
+    """What an operator has beyond its checkpoint.
+
+    Attributes:
+        changes: since the checkpoint, by name.
+        unsent: rows that the consumer has not taken.
+        enabled: whether input is.
+    """
+
+    changes: dict[str, bytes | None]
+    unsent: tuple[R, ...]
+    enabled: bool
+
+
+class StandaloneOperator(Generic[R, Op]):
+    """The shell of a row operator; `WindowedAggregator` and `WindowJoin` fill it.
+
+    Args:
+        flow: what is computed.
+        lanes: all partitions that are read; progress waits for each of them.
+        disorder: what a data record promises: with a slack, that nothing older than its time less
+            the slack follows in its lane; with punctuation nothing, as only control records do.
+        make: makes the row operator from a store, what gets its rows, and the stream's progress.
+        consumer: takes a row, or refuses it by returning False; None: standalone.
+        store: holds the checkpoint; an operator over the store of another one continues it.
+
+    Raises:
+        ValueError: a lane is named twice.
+    """
+
+    def __init__(
+        self,
+        flow: StreamFlow | JoinFlow,
+        lanes: Sequence[LaneStart],
+        disorder: Slack | Punctuation,
+        make: Callable[[StateStore, Callable[[R], object], Progress], Op],
+        *,
+        consumer: Callable[[R], bool] | None,
+        store: StateStore | None,
+    ) -> None:
+        self._flow, self._make, self._consumer = flow, make, consumer
+        self._ports = {lane.name: int(lane.side == "right") for lane in lanes}
+        if len(self._ports) < len(lanes):
+            names = [lane.name for lane in lanes]
+            twice = next(name for name in names if names.count(name) > 1)
+            msg = f"lane {twice} stands twice: name each partition once"
+            raise ValueError(msg)
+        self._draft = Draft(MemoryStore() if store is None else store)
+        self._lanes = Lanes(lanes, disorder, self._draft)
+        self._unsent: list[R] = []
+        self._operator = self._made()
+        self._enabled = True
+
+    @property
+    def progress(self) -> Progress:
+        """How far the stream has got; minus infinity while any lane has promised nothing."""
+        return self._lanes.progress
+
+    @property
+    def lanes(self) -> dict[str, tuple[int, Progress]]:
+        """Per lane, the next offset and its progress."""
+        return {name: (lane.next, lane.progress) for name, lane in self._lanes.by_name.items()}
+
+    @property
+    def held_back(self) -> int:
+        """How many accepted records no row shows yet, once for every window."""
+        return self._operator.held_back()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether `add` takes records."""
+        return self._enabled
+
+    def add(self, records: Sequence[Record | Bound], wall: int) -> CallReport:
+        """Take the records of one micro-batch, and send what is due.
+
+        Args:
+            records: each lane's in offset order; those that it has passed are no-ops.
+            wall: the caller's clock, for early rows and the like; it decides no final content.
+
+        Raises:
+            SelectorDisabled, DenseOffsetGap, UnknownLane, RecordAfterEnd, StoreFull: nothing of the
+                call was applied.
+        """
+        if not self._enabled:
+            raise SelectorDisabled(len(self._unsent))
+        self._lanes.check(records)
+        before = self._draft.changes()
+        report = self._apply(records)
+        limit = self._flow.entries_max
+        # Control records alone are always taken: they are what makes room.
+        if limit is not None and any(isinstance(record, Record) for record in records):
+            entries = self._operator.entries()
+            if entries > limit:
+                self._resume(before)
+                raise StoreFull(entries, limit)
+        self._operator.punctuate(self.progress)
+        self._evaluate(wall)
+        return report
+
+    def timeout(self, wall: int) -> None:
+        """Go on sending what was refused; then evaluate the policies of the wall clock."""
+        if not self._enabled:
+            self._send()
+        if self._enabled:
+            self._evaluate(wall)
+
+    def get_result(self) -> list[R]:
+        """The rows since the last `flush`, or those that the consumer has not taken."""
+        return list(self._unsent)
+
+    def flush(self) -> None:
+        """Standalone: forget the rows, purge, and make a checkpoint.
+
+        Raises:
+            SelectorDisabled: there is a consumer that has not taken them.
+        """
+        if self._consumer is not None and self._unsent:
+            raise SelectorDisabled(len(self._unsent))
+        self._unsent = []
+        self._checkpoint()
+
+    def crash(self) -> None:
+        """Go back to the last checkpoint, as a restarted operator does; the source sends again."""
+        self._resume({})
+        self._unsent, self._enabled = [], True
+
+    def snapshot(self) -> OperatorSnapshot[R]:
+        """All that the operator has beyond the checkpoint in its store."""
+        return OperatorSnapshot(self._draft.changes(), tuple(self._unsent), self._enabled)
+
+    def restore(self, snapshot: OperatorSnapshot[R]) -> None:
+        """Go on from a snapshot, over the same store."""
+        self._resume(snapshot.changes)
+        self._unsent, self._enabled = list(snapshot.unsent), snapshot.enabled
+
+    def _apply(self, records: Sequence[Record | Bound]) -> CallReport:
+        report = CallReport()
+        for record in records:
+            if self._lanes.is_replay(record):
+                report.replayed += 1
+                continue
+            if isinstance(record, Record) and not self._insert(record):
+                self._refuse(record, report)
+            self._lanes.move(record)
+        self._lanes.save()
+        return report
+
+    def _insert(self, record: Record) -> bool:
+        arrival = Arrival(record, self._lanes.by_name[record.lane].progress)
+        return self._operator.insert(arrival, self._ports[record.lane])
+
+    def _refuse(self, record: Record, report: CallReport) -> None:
+        policy = self._flow.late.policy
+        if policy == "drop":
+            report.dropped += 1
+        else:
+            late = policy == "dead_letter"
+            reason: Reason = "late" if late else "out_of_retention"
+            report.dead.append(Refusal(record.lane, record.offset, reason))
+
+    def _evaluate(self, wall: int) -> None:
+        self._operator.tick(wall)
+        if self._consumer is not None:
+            self._send()
+
+    def _send(self) -> None:
+        assert self._consumer is not None  # noqa: S101 - without one, input is never disabled
+        while self._unsent:
+            if not self._consumer(self._unsent[0]):
+                self._enabled = False
+                return
+            del self._unsent[0]
+        self._enabled = True
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self._operator.purge()
+        self._draft.commit()
+
+    def _resume(self, changes: dict[str, bytes | None]) -> None:
+        self._draft.resume(changes)
+        self._lanes.load()
+        self._operator = self._made()
+
+    def _made(self) -> Op:
+        return self._make(self._draft, self._take, self._lanes.progress)
+
+    def _take(self, row: R) -> None:
+        self._unsent.append(row)

@@ -1,0 +1,169 @@
+"""Flows without a pipeline around them, by definition: the sequence of rows of an operator's log.
+
+The rows are those of the same definitions as a pipeline's; here they stand in the order in which an
+operator sends them, and the log has records with a key and a value alone. Over rows, two things
+differ from a pipeline: the end of a lane is progress and no more, so that a window that is not full
+is never sent; and in log order a row's place in its window is its number, not its event time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from windowing.model.flow import JoinFlow, LaneStart, StreamFlow
+from windowing.model.join import Side
+from windowing.model.progress.disorder import Disorder
+from windowing.model.query import Query
+from windowing.model.record import (
+    Bound,
+    Pair,
+    Record,
+    WindowRow,
+    lane_order,
+    null_first,
+)
+from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import ROW_NUM
+from windowing.semantics.controls import Bound as LaneBound
+from windowing.semantics.definition import value_of
+from windowing.semantics.lanes import Lane
+from windowing.semantics.revisions import revisions
+from windowing.semantics.units import Item, Shown
+from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.joins import JoinDefinition, Sent, Timed, sent_by
+
+_BEYOND = 2**62
+"""A progress that is after every record, and is not the end of everything."""
+
+Log = Iterable[Record | Bound]
+
+
+def rows_of(
+    flow: StreamFlow,
+    starts: Sequence[LaneStart],
+    disorder: Disorder,
+    log: Log,
+    *,
+    past_end: bool = False,
+) -> tuple[list[WindowRow], list[Record]]:
+    """All full and late rows and tombstones in their order, and the records that nothing takes.
+
+    Args:
+        flow: what is computed; its late records go by epochs of progress.
+        starts: all lanes.
+        disorder: the generator.
+        log: the whole log; lanes may interleave in any way, each in offset order.
+        past_end: windows of rows are sent with the row after their last.
+    """
+    by_rows = flow.window.attribute == ROW_NUM
+    items, lanes = _read(starts, disorder, log, endless=by_rows)
+    if flow.window.traits.counts_arrivals:
+        items = [replace(item, value=number) for number, item in enumerate(items)]
+    query = Query(name="flow", **dict(flow))
+    shown = _in_order(revisions(query, items, lanes))
+    if past_end and flow.window.traits.ends is Ends.ROWS:
+        shown = (row for row in shown if row.end < len(items))
+    definition = definition_of(query)
+    refused = [
+        item
+        for item in items
+        if not definition.takes(item) and definition.lateness(item) is not None
+    ]
+    return [_row(query, row) for row in shown], [_record(item) for item in refused]
+
+
+def pairs_of(
+    flow: JoinFlow, starts: Sequence[LaneStart], disorder: Disorder, log: Log
+) -> tuple[list[Pair], list[Pair], list[Record]]:
+    """The rows that progress has reached, in their order; all rows; the refused records.
+
+    Args: as of `rows_of`.
+    """
+    items, lanes = _read(starts, disorder, log)
+    side_of = {start.name: start.side or "left" for start in starts}
+    sides: dict[Side, list[Timed]] = {"left": [], "right": []}
+    definition, refused = JoinDefinition(flow), []
+    for item in items:
+        own = sides[side_of[item.lane]]
+        if flow.axis == "rows":
+            own.append((len(own) + 1, replace(item, value=len(own))))
+        elif definition.takes(item):
+            own.append((definition.delivered(item), item))
+        else:
+            refused.append(_record(item))
+    progress = min(lane.progress for lane in lanes)
+    if flow.axis == "rows" and progress < math.inf:
+        progress = min(map(len, sides.values()))
+    rows = sent_by(flow, sides)
+    reached = [_pair(sent) for sent in rows if sent.instant <= progress]
+    return reached, [_pair(sent) for sent in rows], refused
+
+
+def _read(
+    starts: Sequence[LaneStart], disorder: Disorder, log: Log, *, endless: bool = False
+) -> tuple[list[Item], list[Lane]]:
+    """The records, each with the progress before it, lane by lane; and the lanes at the end."""
+    lanes = {start.name: Lane(start.name, disorder) for start in starts}
+    items = []
+    for entry in log:
+        lane = lanes[entry.lane]
+        if isinstance(entry, Bound):
+            ends = entry.bound == math.inf
+            bound = _BEYOND if ends else int(entry.bound)
+            lane.control("end" if ends and not endless else LaneBound(bound))
+            continue
+        fields = {"ts": entry.ts, "key": entry.key, "value": entry.value}
+        place = (*lane_order(entry.lane), entry.offset)
+        items.append(Item(entry.ts, *place, lane.progress, fields))
+        lane.record(entry.ts, fields)
+    return sorted(items, key=lambda item: item.place), [*lanes.values()]
+
+
+def _in_order(shown: Sequence[Shown]) -> Iterator[Shown]:
+    """Revisions as they are sent; what takes a row back stands before the row that follows."""
+    placed = []
+    for number, row in enumerate(shown):
+        sent = shown[number + 1] if row.retracts else row
+        key = null_first(_text(sent))
+        placed.append(((sent.instant, sent.turn, sent.start, sent.end, key, number), row))
+    return (row for _, row in sorted(placed, key=lambda one: one[0]))
+
+
+def _row(query: Query, shown: Shown) -> WindowRow:
+    offsets: dict[str, tuple[int, int]] = {}
+    for lane in sorted({item.lane for item in shown.holds}, key=lane_order):
+        held = [item.offset for item in shown.holds if item.lane == lane]
+        offsets[lane] = min(held), max(held)
+    value = value_of(query.aggregates[0], {"value": "int"}, shown)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # a median that is a whole number is shown as one
+    return WindowRow(
+        start=shown.start,
+        end=shown.end,
+        key=_text(shown),
+        pane="late" if shown.revision else "full",
+        revision=shown.revision,
+        records=len(shown.holds),
+        value=value,  # type: ignore[arg-type]
+        offsets=offsets,
+        retracts=shown.retracts,
+        absorbed_by=shown.absorbed_by,
+    )
+
+
+def _text(shown: Shown) -> str | None:
+    """The key of a row; without GROUP BY every row's is None."""
+    key = shown.group[0] if shown.group else None
+    assert key is None or isinstance(key, str)  # noqa: S101 - keys of records are text
+    return key
+
+
+def _pair(sent: Sent) -> Pair:
+    left, right = (None if i is None else _record(i) for i in (sent.left, sent.right))
+    return Pair(left, right, retracts=sent.retracts)
+
+
+def _record(item: Item) -> Record:
+    return Record(item.lane, item.offset, **item.fields)  # type: ignore[arg-type]

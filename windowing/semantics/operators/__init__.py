@@ -1,1 +1,0 @@
-"""The rows of a standalone operator, by definition."""
