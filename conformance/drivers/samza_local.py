@@ -11,10 +11,12 @@ import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from conformance.drivers.driver import NotExpressible, Outcome
 from conformance.drivers.wid_local import LogEntry
 from conformance.samza.case import Scenario
 from conformance.samza.judge import rows_of, spelled
@@ -70,30 +72,105 @@ class Asked:
         return replace(self, log=tuple(next(waiting[lane]) for lane in turns))
 
 
-def asked(scenario: Scenario) -> Asked | None:
-    """The scenario as a pipeline; None where it asks for what only an operator has."""
-    config, late = scenario.config, scenario.config.get("late", {})
-    only_operator = (
-        scenario.operator == "keys"
-        or scenario.standalone
-        or any(step["op"] in ("refuse", "crash") for step in scenario.steps)
-        or "wall" in (late.get("clock"), config.get("emit", {}).get("clock"))
-        or config.get("full") == "past_end"
-        or config.get("axis") == "rows"
-        # What is new since an early row is a matter of the wall clock.
-        or (config.get("early") is not None and "accumulation" in config)
-        or _by_row_order(scenario)
-    )
-    if only_operator:
-        return None
+class Local:
+    """The local engine, which is asked by pipelines.
+
+    Args:
+        interleavings: how many other orders of arrival must give the same.
+    """
+
+    name = "engine"
+
+    def __init__(self, interleavings: int) -> None:
+        self._interleavings = interleavings
+
+    def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
+        """Run a scenario as a pipeline, in several cuts and orders of arrival."""
+        question = asked(scenario)
+        if isinstance(question, NotExpressible):
+            return question
+        return Outcome((judge(question, self._interleavings),))
+
+
+class OnSpark:
+    """The engine on Spark, which runs all scenarios in one stream when the first is asked for.
+
+    Args:
+        scenarios: all that will be asked for.
+        interleavings: as of `Local`.
+        run_all: runs many pipelines on Spark.
+    """
+
+    name = "engine on Spark"
+
+    def __init__(self, scenarios: Iterable[Scenario], interleavings: int, run_all: RunAll) -> None:
+        self._asked = {scenario.id: asked(scenario) for scenario in scenarios}
+        self._interleavings, self._run_all = interleavings, run_all
+
+    def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
+        """Give the verdict of a scenario's part of the stream."""
+        question = self._asked[scenario.id]
+        if isinstance(question, NotExpressible):
+            return question
+        return Outcome((self._verdicts[scenario.id],))
+
+    @cached_property
+    def _verdicts(self) -> dict[str, Verdict]:
+        questions = [one for one in self._asked.values() if isinstance(one, Asked)]
+        found = judge_on_spark(questions, self._interleavings, self._run_all)
+        return {verdict.case: verdict for verdict in found}
+
+
+def asked(scenario: Scenario) -> Asked | NotExpressible:
+    """The scenario as a pipeline, or what of it only an operator has."""
+    why = _only_operator(scenario)
+    if why is not None:
+        return NotExpressible(why)
     places = _places(scenario)
     document = _join(scenario) if _is_join(scenario) else _query(scenario)
     try:
         pipeline = parse_pipeline(yaml.safe_dump(document, sort_keys=False), scenario.id)
-    except PipelineError:
-        return None  # an operator may be asked for more, as a length of no time
+    except PipelineError as error:
+        # An operator may be asked for more, as a length of no time.
+        return NotExpressible(f"a pipeline file refuses it: {error.problems[0].message}")
     lanes = {f"{topic}/{partition}": lane for lane, (topic, partition) in places.items()}
     return Asked(scenario, pipeline, lanes, tuple(_entries(scenario, places)))
+
+
+def _only_operator(scenario: Scenario) -> str | None:
+    """What of a scenario only an operator has; None: nothing."""
+    config = scenario.config
+    clocks = (config.get("late", {}).get("clock"), config.get("emit", {}).get("clock"))
+    return next(
+        (
+            why
+            for why, found in (
+                ("it encodes keys, and computes nothing", scenario.operator == "keys"),
+                ("rows wait until they are fetched", scenario.standalone),
+                (
+                    "its consumer refuses rows, or it crashes between calls",
+                    any(step.get("op") in ("refuse", "crash") for step in scenario.steps),
+                ),
+                ("it goes by the wall clock", "wall" in clocks),
+                (
+                    "windows of rows are sent with the row after them",
+                    config.get("full") == "past_end",
+                ),
+                ("it joins by row numbers", config.get("axis") == "rows"),
+                (
+                    # What is new since an early row is a matter of the wall clock.
+                    "accumulation counts from early rows",
+                    config.get("early") is not None and "accumulation" in config,
+                ),
+                (
+                    "values show the order of arrival, which in a pipeline is that of event time",
+                    not _is_join(scenario) and _by_row_order(scenario),
+                ),
+            )
+            if found
+        ),
+        None,
+    )
 
 
 def _is_join(scenario: Scenario) -> bool:
