@@ -1,4 +1,4 @@
-"""Processes that do not hear the terminal: Ctrl-C is for the one that started them."""
+"""Child processes that ignore Ctrl-C, which is meant for their parent."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Have processes that are started here not hear Ctrl-C; their parent ends them.
+    """Start child processes with SIGINT blocked; their parent ends them.
 
-    Each would print a stack trace, wherever it is, while it starts too.
+    Otherwise each would print a stack trace wherever it happens to be, even while it starts.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

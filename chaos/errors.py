@@ -1,11 +1,11 @@
-"""What a fault raises that did not happen."""
+"""Errors of faults that had no effect."""
 
 from __future__ import annotations
 
 
 class FaultDidNotApply(RuntimeError):
-    """There was nothing to hurt, or it was not hurt."""
+    """The fault had no effect, or nothing was there to inject it into."""
 
 
 class Unsupported(FaultDidNotApply):
-    """This machine cannot be hurt in this way; the text says why."""
+    """The fault is not supported on this host; the text says why."""

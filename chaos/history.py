@@ -1,6 +1,6 @@
-"""What happened, in order: one JSON object a line, appended as it happens, never changed.
+"""The history of a run: one JSON object per line, appended as things happen, never changed.
 
-The checks, the report and whoever wonders later read this and nothing else of the run.
+The checks and the report read it, and nothing else of the run itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-Kind = Literal[
+EntryKind = Literal[
     "start",  # of the run: plan, seed, commit
     "sent",  # records were appended to the topic: total
     "begun",  # a batch was planned: batch
@@ -32,16 +32,16 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that happened.
+    """An event of a run.
 
     Attributes:
-        at_s: when, in seconds since the run began.
-        kind: what.
-        facts: the rest, by kind.
+        at_s: time in seconds since the start of the run.
+        kind: kind of event.
+        facts: further fields, depending on the kind.
     """
 
     at_s: float
-    kind: Kind
+    kind: EntryKind
     facts: dict[str, Any]
 
     def __getitem__(self, name: str) -> Any:
@@ -50,17 +50,17 @@ class Entry:
 
 @dataclass
 class History:
-    """The entries of a run, in the order in which they were noted.
+    """The entries of a run, in the order in which they were recorded.
 
     Attributes:
-        entries: oldest first; what was found in files carries the time of the file.
-        path: where they are written as they come; None: nowhere.
+        entries: oldest first; an entry derived from a file has the file's time.
+        path: file to which entries are appended; None: none.
     """
 
     entries: list[Entry] = field(default_factory=list)
     path: Path | None = None
 
-    def note(self, at_s: float, kind: Kind, **facts: Any) -> Entry:
+    def note(self, at_s: float, kind: EntryKind, **facts: Any) -> Entry:
         """Append an entry."""
         entry = Entry(round(at_s, 3), kind, facts)
         self.entries.append(entry)
@@ -69,13 +69,13 @@ class History:
                 file.write(json.dumps({"at_s": entry.at_s, "kind": kind, **facts}) + "\n")
         return entry
 
-    def of(self, *kinds: Kind) -> Iterator[Entry]:
-        """The entries of some kinds, oldest first."""
+    def of(self, *kinds: EntryKind) -> Iterator[Entry]:
+        """Iterate over the entries of some kinds, oldest first."""
         return (entry for entry in self.entries if entry.kind in kinds)
 
 
 def read_history(path: str | Path) -> History:
-    """Read a file of history.
+    """Read a history file.
 
     Raises:
         ValueError: a line is not an entry.
@@ -84,7 +84,7 @@ def read_history(path: str | Path) -> History:
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         facts = json.loads(line)
         kind = facts.pop("kind", None)
-        if kind not in get_args(Kind) or "at_s" not in facts:
+        if kind not in get_args(EntryKind) or "at_s" not in facts:
             msg = f"{path}:{number}: not an entry of a history: it needs at_s and a known kind"
             raise ValueError(msg)
         entries.append(Entry(facts.pop("at_s"), kind, facts))

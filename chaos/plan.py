@@ -1,7 +1,7 @@
-"""A plan: which workload, which faults in which order, what must hold, and how fast to recover.
+"""A plan: its workload, its faults and their order, its checks, and its bound for recovery.
 
-One YAML document, validated as a whole, frozen; every mistake is reported with file, line, field
-and rule. A plan says nothing about moments and victims: those are drawn from the seed of a run.
+A plan is one YAML document, validated as a whole and frozen; every mistake is reported with file,
+line, field and rule. Victims and exact moments are drawn from the seed of a run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _of_a_check(value: object) -> object:
 
 
 def _known(value: object, names: Container[object], told: Callable[[], Iterable[str]]) -> object:
-    """Refuse what is no name, as pydantic refuses what is none of several literals."""
+    """Reject an unknown name with pydantic's error for literals."""
     if isinstance(value, str) and value in names:
         return value
     raise PydanticKnownError("literal_error", {"expected": _one_of(told())})
@@ -51,28 +51,28 @@ CheckName = Annotated[str, BeforeValidator(_of_a_check)]
 """A key of `CHECKS`."""
 
 Expected = Literal["harmless", "named"]
-"""What a fault of identity must come to: the job goes on, or gives up with an error that names it;
-either way its answer is right."""
+"""The expected outcome of an identity fault: the job goes on, or gives up with an error that names
+the fault. Its output must be right in both cases."""
 
 
 def least_after(fault: str) -> int:
-    """After how many batches a fault can strike at the earliest."""
+    """Return the minimum number of committed batches before a fault."""
     return FAULTS[fault].least_after
 
 
 RESERVE_BATCHES = 6
-"""Batches of records that are held back where a partition shall fall silent."""
+"""Number of batches' records that are held back for a fault that silences a partition."""
 
 BATCHES_OF_A_FAULT = 3
-"""Batches that pass while a fault strikes and the job recovers: the one that is hit, one that is
-begun and committed afterwards, and one to spare."""
+"""Number of batches from a fault to recovery: the one that is hit, one begun and committed
+afterwards, and a spare one."""
 
 
 _DAY_US = 86_400_000_000
 
 
 def _within_a_day(value: object, least_us: int) -> int:
-    """A run waits for so long by the wall clock: a day is a slip of the pen, or a plan in vain."""
+    """Parse a wall-clock duration, at most a day: anything longer is probably a mistake."""
     length_us = duration_us(value, minimum_us=least_us)
     if length_us > _DAY_US:
         msg = f"{value!r} is more than a day: no run waits for so long"
@@ -88,15 +88,15 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Step(_Model):
+class PlannedFault(_Model):
     """One fault of a plan.
 
     Attributes:
         fault: its name.
-        after: how many batches are committed between the recovery from the fault before and this.
-        hold_us: how long a fault lasts that somebody has to end; None: as long as it does well.
-        records: how many records are sent twice.
-        expect: what a fault of identity must come to; others have one outcome only.
+        after: number of batches to commit after recovery from the previous fault.
+        hold_us: duration of a fault that needs healing; None: the fault's default.
+        records: number of records that are sent twice.
+        expect: the expected outcome of an identity fault; other faults have only one.
     """
 
     fault: FaultName
@@ -106,7 +106,7 @@ class Step(_Model):
     expect: Expected | None = None
 
     @model_validator(mode="after")
-    def _parameters(self) -> Step:
+    def _parameters(self) -> PlannedFault:
         about = FAULTS[self.fault]
         given = {name for name, field in _PARAMETERS.items() if getattr(self, field) is not None}
         if wrong := sorted(given - set(about.takes)):
@@ -130,10 +130,10 @@ _PARAMETERS = {"hold": "hold_us", "records": "records"}
 
 
 class Recovery(_Model):
-    """The stated bound: how soon after a fault is over a whole new batch is committed.
+    """The bound for recovery: time from the end of a fault until a whole new batch is committed.
 
     Attributes:
-        within_us: in wall-clock time.
+        within_us: the bound, in wall-clock time.
     """
 
     within_us: PositiveWait = Field(alias="within")
@@ -143,20 +143,20 @@ class Plan(_Model):
     """A workload, its faults, and what must hold afterwards.
 
     Attributes:
-        name: for reports, runs and topics.
+        name: used for reports, runs and topics.
         pipeline: the pipeline file, relative to the plan.
-        brokers: how many the stack has; three in containers only.
-        order: faults strike as listed, or in an order drawn from the seed.
-        rounds: how often the list is gone through.
-        jitter_us: a fault strikes at a moment drawn from so much time after its batch.
-        give_up_us: how long the job may stand still before the run is broken off.
+        brokers: number of brokers; three in containers only.
+        order: whether faults are injected as listed or in an order drawn from the seed.
+        rounds: how many times to run through the list.
+        jitter_us: upper bound of the random delay between a fault's batch and its injection.
+        give_up_us: how long the job may make no progress before the run is aborted.
     """
 
     name: PlanName
     pipeline: FileName
     brokers: Literal[1, 3] = 1
     workload: Workload
-    faults: Annotated[tuple[Step, ...], Field(min_length=1)]
+    faults: Annotated[tuple[PlannedFault, ...], Field(min_length=1)]
     order: Literal["listed", "seeded"] = "listed"
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     jitter_us: Wait = Field(default=1_000_000, alias="jitter")
@@ -168,17 +168,17 @@ class Plan(_Model):
 
     @property
     def reserve(self) -> int:
-        """How many records are held back for a fault that wants to send them itself."""
+        """Number of records held back for a fault that sends them itself."""
         return RESERVE_BATCHES * self.workload.max_offsets if self._reserving else 0
 
     @property
     def _reserving(self) -> str | None:
-        """The fault that wants to send records itself; None: there is none."""
+        """The fault that sends held-back records itself; None: there is none."""
         return next((one.fault for one in self.faults if FAULTS[one.fault].reserve), None)
 
     @property
     def components(self) -> tuple[str, ...]:
-        """The parts of the stack that it needs."""
+        """The components of the stack that the plan needs."""
         deploys = any(FAULTS[step.fault].deploys for step in self.faults)
         return ("kafka", "spark", "airflow") if deploys else ("kafka", "spark")
 
@@ -199,7 +199,7 @@ class Plan(_Model):
         return self
 
     def too_short(self, records: int) -> str | None:
-        """What is wrong with a log of so many records, in a sentence; None: nothing."""
+        """Say why a log of this many records is too short; None: it is long enough."""
         size = self.workload.max_offsets
         needed = self.rounds * sum(step.after + BATCHES_OF_A_FAULT for step in self.faults)
         batches = max(0, records - self.reserve) // size
@@ -233,7 +233,7 @@ def load_plan(path: str | Path) -> Plan:
 
 
 def load_plan_with_lines(path: str | Path) -> tuple[Plan, Mapping[Place, int]]:
-    """Read a plan file, and where in it everything stands; raises as `load_plan` does."""
+    """Read a plan file and the line of each of its values; raise like `load_plan`."""
     return _parse(read_text(path), str(path))
 
 
@@ -243,7 +243,7 @@ def _parse(text: str, file: str) -> tuple[Plan, dict[Place, int]]:
 
 
 def kind_of(path: str | Path) -> str:
-    """The kind of plan that a file holds: `faults`, or what it says itself.
+    """Return the kind of plan in a file: `faults` unless the file says otherwise.
 
     Raises:
         PipelineError: the file is missing, unreadable, or not YAML.
@@ -253,7 +253,7 @@ def kind_of(path: str | Path) -> str:
 
 
 def _spread(value: dict[str, Any]) -> dict[str, Any]:
-    """A fault without parameters may stand as its bare name."""
+    """Expand faults that are given as a bare name."""
     faults = value.get("faults")
     if not isinstance(faults, list):
         return value

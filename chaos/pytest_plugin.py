@@ -1,7 +1,7 @@
-"""Fixtures for tests of one's own pipelines: a stack, and what can befall a job on it.
+"""Pytest fixtures for users' own pipelines: a stack, and faults for a job on it.
 
-Pytest finds them by the entry point `chaos.pytest_plugin`. They import nothing before a test asks
-for them, so that other tests do not wait for Kafka's and Spark's clients.
+Pytest finds them through the entry point `chaos.pytest_plugin`. They import lazily, so that other
+tests do not wait for the clients of Kafka and Spark.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from chaos.ordeal import Ordeal
-    from chaos.simulator.simulate import Report
+    from chaos.job_under_test import JobUnderTest
+    from chaos.simulator.simulate import SimulationReport
     from infra.endpoints import Endpoints
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that repeat a run, and that keep its report."""
+    """Add the options for the seed and for the folder of reports."""
     group = parser.getgroup("slackwater")
     group.addoption("--chaos-seed", type=int, default=1, help="Of victims, and of simulated runs.")
     group.addoption(
@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def slackwater_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
-    """Where a Kafka and a Spark cluster of this test session answer; stopped at its end."""
+    """Start Kafka and Spark for this test session; stop them at its end."""
     from infra import stack
     from infra.layout import Layout
 
@@ -46,35 +46,35 @@ def slackwater_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpo
 
 @pytest.fixture
 def chaos(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Chaos]:
-    """Attacks on a pipeline of one's own: simulated, or on the real stack."""
+    """Provide faults for a pipeline: simulated, or on the real stack."""
     found = Chaos(request, tmp_path)
     yield found
     found.stop()
 
 
 class Chaos:
-    """What the fixture `chaos` gives.
+    """The value of the fixture `chaos`.
 
     Args:
-        request: of the test.
-        folder: for what a failure leaves behind.
+        request: the test's request.
+        folder: folder for the files of failures.
     """
 
     def __init__(self, request: pytest.FixtureRequest, folder: Path) -> None:
         self._request, self._folder = request, folder
-        self._jobs: list[Ordeal] = []
+        self._jobs: list[JobUnderTest] = []
 
     @property
     def seed(self) -> int:
-        """What `--chaos-seed` says."""
+        """The value of `--chaos-seed`."""
         return int(self._request.config.getoption("--chaos-seed"))
 
-    def simulate(self, pipeline: str | Path, *, runs: int = 100) -> Report:
+    def simulate(self, pipeline: str | Path, *, runs: int = 100) -> SimulationReport:
         """Run a pipeline on random logs through simulated crashes; needs no stack.
 
         Args:
             pipeline: the pipeline file.
-            runs: how many runs, each with another log and other faults.
+            runs: number of runs, each with its own log and faults.
         """
         from chaos.simulator.simulate import simulate
         from windowing.model import load_pipeline
@@ -82,21 +82,23 @@ class Chaos:
         text = load_pipeline(pipeline).text
         return simulate(runs, self.seed, pipeline_text=text, keep=self._folder)
 
-    def job(self, pipeline: str | Path, events: str | Path, *, max_offsets: int = 500) -> Ordeal:
-        """Run a pipeline over a file of events on the real stack, ready to be hurt.
+    def job(
+        self, pipeline: str | Path, events: str | Path, *, max_offsets: int = 500
+    ) -> JobUnderTest:
+        """Run a pipeline over a file of events on the real stack, ready for faults.
 
-        When it is finished, its report stands in `job.report`: the page of `slackwater chaos run`.
+        Once it is finished, `job.report` is the path of its report, as of `slackwater chaos run`.
 
         Args:
             pipeline: the pipeline file.
-            events: its log, EVENTS.jsonl or a value a line; sent to a topic of the job's own.
-            max_offsets: offsets per batch; few enough that the job lives long enough.
+            events: its log, EVENTS.jsonl or one value per line, sent to a topic of the job's own.
+            max_offsets: offsets per batch; small enough that the job outlives the faults.
         """
-        from chaos.ordeal import Ordeal
+        from chaos.job_under_test import JobUnderTest
         from infra.layout import Layout
 
         endpoints: Endpoints = self._request.getfixturevalue("slackwater_stack")
-        job = Ordeal(
+        job = JobUnderTest(
             Path(pipeline),
             Path(events),
             Layout(endpoints.state_dir),
@@ -112,16 +114,16 @@ class Chaos:
 
     @property
     def _name(self) -> str:
-        """The test's name, as a plan's."""
+        """The test's name, made a valid name of a plan."""
         return re.sub(r"[^A-Za-z0-9_.-]", "_", self._request.node.name)[:90]
 
     def _report_folder(self) -> Path:
-        """Where the report of the next job goes: below the folder asked for, or the test's own."""
+        """Return the folder for the next job's report, under `--chaos-report` or the test's own."""
         asked: Path | None = self._request.config.getoption("--chaos-report")
         number = f"-{len(self._jobs) + 1}" if self._jobs else ""
         return (asked or self._folder) / f"{self._name}{number}"
 
     def stop(self) -> None:
-        """End all jobs of this test."""
+        """Stop all jobs of this test."""
         for job in self._jobs:
             job.stop()

@@ -156,7 +156,7 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
 def read_deployments(
     root: Path, folder: Path | None = None
 ) -> tuple[list[Deployment], list[BrokenFile]]:
-    """Reads all pipeline files of a folder; one broken file leaves the others alone.
+    """Read all pipeline files of a folder; one broken file leaves the others alone.
 
     Nothing that a file names is imported.
 

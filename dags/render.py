@@ -54,7 +54,7 @@ RETRY_DELAY = timedelta(seconds=10)
 def read_dags(
     root: Path, folder: Path, wanted: str | None = None
 ) -> tuple[list[DAG], list[BrokenFile]]:
-    """Makes a DAG of each pipeline file; one that cannot be used leaves the others alone.
+    """Create a DAG of each pipeline file; one that cannot be used leaves the others alone.
 
     Args:
         root: the checkout.
@@ -77,7 +77,7 @@ def read_dags(
 
 
 def render(deployment: Deployment) -> DAG:
-    """Makes the DAG of a deployment; the same deployment always gives the same DAG."""
+    """Create the DAG of a deployment; the same deployment always gives the same DAG."""
     with DAG(
         auto_register=False,  # by the loader alone: whoever looks for problems makes DAGs, too
         dag_id=deployment.name,

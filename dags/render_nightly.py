@@ -20,7 +20,7 @@ PLAN_HOURS = 3
 
 
 def render_nightly(plans: Sequence[str]) -> DAG:
-    """Makes the DAG; the same plans always give the same DAG.
+    """Create the DAG; the same plans always give the same DAG.
 
     One plan runs after the other, since each starts a stack; one that fails holds up none behind
     it. The reports are published whatever they say; then the run is as green as the plans are.

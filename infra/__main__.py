@@ -28,7 +28,7 @@ def _status() -> None:
 
 
 def main() -> int:
-    """Carries out one command; returns the exit code."""
+    """Carry out one command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m infra", description=__doc__)
     parser.add_argument("command", choices=("up", "down", "status", "clean"))
     parser.add_argument("only", nargs="*", help="with up: kafka, spark, airflow; default all")

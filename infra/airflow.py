@@ -1,4 +1,4 @@
-"""The scheduler: Airflow's four services, each a process of its own, on SQLite.
+"""The scheduler: Airflow's four services, each in its own process, on SQLite.
 
 Airflow has its own Python environment (ADR 5), so nothing of it is imported here.
 """
@@ -21,7 +21,7 @@ from infra.ports import HOST
 from infra.private import write_private
 
 PORTS = {"airflow": 8080}
-"""The port that Airflow likes best."""
+"""Airflow's default port."""
 
 USER = "admin"
 REQUEST_S = 2.0
@@ -41,16 +41,17 @@ SETTINGS = {
     "DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
     "DAG_PROCESSOR__PARSING_PROCESSES": "1",
     "DAG_PROCESSOR__PRINT_STATS_INTERVAL": "0",
-    # A cleared task must submit its job anew, not find the finished one.
+    # A cleared task must submit its job again, not find the finished one.
     "STATE_STORE__CLEAR_ON_SUCCESS": "True",
-    # A task that is marked failed ends its job: the driver has twenty seconds, a command its start.
+    # A task that is marked failed stops its job: the driver has twenty seconds, a command its
+    # start.
     "TRIGGERER__ON_KILL_TIMEOUT": "120",
 }
-"""What holds wherever Airflow runs, as a process or in a container."""
+"""Settings for Airflow as a process and in a container."""
 
 
 def component(layout: Layout, ports: Ports) -> Component:
-    """Describes the four services for the given port."""
+    """Describe the four services for the given port."""
     port = ports["airflow"]
     api = ("api-server", "--host", HOST, "--port", str(port))
     return Component(
@@ -81,13 +82,13 @@ def _daemon(layout: Layout, ports: Ports, service: str, arguments: tuple[str, ..
 
 
 def check(port: int, service: str, started: float) -> None:
-    """Asks the api-server how it and its siblings are.
+    """Ask the api-server for the health of a service.
 
     Args:
         port: the api-server's port.
         service: api-server, scheduler, dag-processor or triggerer.
-        started: when the service's process started, seconds since 1970; an older heartbeat is
-            that of its predecessor.
+        started: when the service's process started, seconds since 1970; an older heartbeat is its
+            predecessor's.
 
     Raises:
         NotReady: the service is not healthy, or the api-server cannot be asked.
@@ -112,9 +113,9 @@ def check(port: int, service: str, started: float) -> None:
 
 
 def environment(layout: Layout, ports: Ports) -> dict[str, str]:
-    """Gives Airflow's settings as environment variables; there is no airflow.cfg to edit.
+    """Return Airflow's settings as environment variables; there is no airflow.cfg to edit.
 
-    Makes the secrets of this state folder when they are not there yet.
+    Creates the secrets of this state folder if they do not exist yet.
     """
     kept = _secrets(layout)
     port = ports["airflow"]
@@ -136,10 +137,10 @@ def environment(layout: Layout, ports: Ports) -> dict[str, str]:
 
 
 def password(layout: Layout) -> str:
-    """Reads the password of the one user.
+    """Read the password of the only user.
 
     Raises:
-        InfraError: the file is not there, or not as we wrote it.
+        InfraError: the file is missing, or not as we wrote it.
     """
     try:
         return str(json.loads(passwords_file(layout).read_text())[USER])
@@ -149,12 +150,12 @@ def password(layout: Layout) -> str:
 
 
 def passwords_file(layout: Layout) -> Path:
-    """Gives the file from which Airflow takes the password of its user."""
+    """Return the file from which Airflow reads its user's password."""
     return layout.airflow / "simple_auth_manager_passwords.json.generated"
 
 
 def _secrets(layout: Layout) -> dict[str, str]:
-    """Reads the secrets of this state folder; makes them the first time, for its owner only."""
+    """Read the secrets of this state folder; create them the first time, for its owner only."""
     path = layout.airflow / "secrets.json"
     if not path.exists():
         fresh = {
@@ -163,18 +164,18 @@ def _secrets(layout: Layout) -> dict[str, str]:
             "jwt": secrets.token_hex(32),
         }
         write_private(path, json.dumps(fresh))
-        # Airflow would make the password itself, and print it to its log.
+        # Airflow would create the password itself, and print it to its log.
         write_password(layout, secrets.token_urlsafe(12))
     return json.loads(path.read_text())  # type: ignore[no-any-return]
 
 
 def write_password(layout: Layout, text: str) -> None:
-    """Writes the file from which Airflow takes the password of its user."""
+    """Write the file from which Airflow reads its user's password."""
     write_private(passwords_file(layout), json.dumps({USER: text}) + "\n")
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:
-    """Brings the data base to the version that is installed; a stamp spares the second time."""
+    """Migrate the database to the installed version; a stamp skips it the next time."""
     command = AIRFLOW_VENV / "bin" / "airflow"
     if not command.exists():
         text = f"Airflow is not installed in {AIRFLOW_VENV}; run `{SETUP}`"

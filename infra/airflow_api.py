@@ -1,4 +1,4 @@
-"""A client of Airflow's REST API, for what a person would do in the UI."""
+"""A client for Airflow's REST API, for what a person would do in the UI."""
 
 import time
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class AirflowApi:
         self._client.headers["Authorization"] = f"Bearer {token}"
 
     def unpause(self, dag: str, *, within_s: float = 60.0) -> None:
-        """Let a DAG run; waits until Airflow has parsed it.
+        """Unpause a DAG, once Airflow has parsed it.
 
         Raises:
             InfraError: there is no such DAG after `within_s`; the text has Airflow's import errors.
@@ -52,17 +52,17 @@ class AirflowApi:
         self._call("POST", f"/api/v2/dags/{dag}/dagRuns", body)
 
     def let_go(self, dag: str, run_id: str) -> None:
-        """End a DAG run by order; the job that it has deployed goes on (marked failed, it ends)."""
+        """Mark a DAG run as a success; its job continues (marking it failed would stop the job)."""
         self._call("PATCH", f"/api/v2/dags/{dag}/dagRuns/{run_id}", {"state": "success"})
 
     def tasks(self, dag: str, run_id: str) -> dict[str, str]:
-        """The state of each task of a DAG run; `none` where it has not begun."""
+        """Return the state of each task of a DAG run; `none` if it has not started."""
         path = f"/api/v2/dags/{dag}/dagRuns/{run_id}/taskInstances"
         found = self._call("GET", path)["task_instances"]
         return {one["task_id"]: str(one["state"] or "none") for one in found}
 
     def log(self, dag: str, run_id: str, task: str, attempt: int = 1) -> str:
-        """What a task printed."""
+        """Return the output of a task."""
         path = f"/api/v2/dags/{dag}/dagRuns/{run_id}/taskInstances/{task}/logs/{attempt}"
         content = self._call("GET", path).get("content", [])
         return "\n".join(str(line.get("event", "")) for line in content if isinstance(line, dict))

@@ -1,4 +1,4 @@
-"""Forgets what a stack has written."""
+"""Deletes what a stack has written."""
 
 import shutil
 
@@ -10,21 +10,21 @@ from infra.state_folder import deletable, left_over
 
 
 def clean(*, layout: Layout | None = None) -> list[str]:
-    """Deletes the data of a stopped stack: topics, checkpoints, tables, logs.
+    """Delete the data of a stopped stack: topics, checkpoints, tables, logs.
 
-    Only names that the platform gives, in a folder that `up` has marked; links are not followed.
-    What the set-up installed stays.
+    Only names that the platform creates, in a folder that `up` has marked; links are not followed.
+    Installed software stays.
 
     Returns:
-        The names of what else is in the folder and was left alone.
+        Names of other things in the folder, which were left alone.
 
     Raises:
-        InfraError: the stack still runs, or the folder is not a state folder.
+        InfraError: the stack is still running, or the folder is not a state folder.
     """
     layout = layout or default_layout()
     if not layout.state_dir.exists():
         return []
-    deletable(layout)  # not even a lock is put into a folder of somebody else
+    deletable(layout)  # not even a lock is put into someone else's folder
     with only_one(layout):
         alive = [name for name, one in read(layout).running.items() if is_alive(one.process)]
         if alive:

@@ -1,4 +1,4 @@
-"""What a component of the stack is: its daemons, how to start them, how to see them well."""
+"""Components of the stack: their daemons, how to start them, and their health checks."""
 
 import os
 import shlex
@@ -28,15 +28,15 @@ class Daemon:
     """One process of the stack.
 
     Attributes:
-        name: unique in the stack; names the log file too.
+        name: unique in the stack; also names the log file.
         command: the program and its arguments.
-        environment: what is added to the environment that all daemons share.
+        environment: added to the environment that all daemons share.
         check: raises NotReady while the daemon is not healthy; gets the time, in seconds since
-            1970, at which its process started, so that it can tell old signs of life from new.
+            1970, at which its process started, to tell old signs of life from new ones.
         start_s: how long it may take to become healthy.
         stop_s: how long it may take to end after SIGTERM.
         cwd: its working folder.
-        keeps: prefixes of settings of the caller's that it gets, and no other daemon.
+        keeps: prefixes of the caller's variables that only this daemon gets.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Component:
 
     Attributes:
         name: what the user calls it.
-        prepare: makes folders, configuration, secrets, data bases; does nothing the second time.
-        stages: daemons that start together, stage by stage; the next stage starts when the one
-            before is healthy. They stop in the opposite order.
+        prepare: creates folders, configuration, secrets, databases; idempotent.
+        stages: daemons that start together, stage by stage; the next stage starts when the previous
+            one is healthy. They stop in the opposite order.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Component:
 
     @property
     def daemons(self) -> tuple[Daemon, ...]:
-        """All daemons, in starting order."""
+        """All daemons, in start order."""
         return tuple(daemon for stage in self.stages for daemon in stage)
 
 
@@ -76,11 +76,11 @@ daemon passes its environment on to every job."""
 
 
 def shared_environment(layout: Layout, keeps: tuple[str, ...] = ()) -> dict[str, str]:
-    """Gives the environment that a daemon starts from: the caller's, cleaned, and our marks.
+    """Return the environment of a daemon: the caller's, cleaned, with our marks.
 
     Args:
         layout: the folders of the stack.
-        keeps: prefixes of what is kept nevertheless.
+        keeps: prefixes of variables to keep nevertheless.
     """
     kept = {
         name: value
@@ -97,18 +97,18 @@ def shared_environment(layout: Layout, keeps: tuple[str, ...] = ()) -> dict[str,
         "PYTHONPATH": os.pathsep.join(_modules()),
         **_command(),
         "PYTHONUNBUFFERED": "1",
-        "MALLOC_ARENA_MAX": "2",  # glibc keeps an arena per thread else: memory for nothing
+        "MALLOC_ARENA_MAX": "2",  # otherwise glibc keeps an arena per thread, which wastes memory
         "NO_PROXY": loopback,
         "no_proxy": loopback,
     }
 
 
 def _modules() -> list[str]:
-    """Where jobs find modules: ours, then the user's own."""
+    """Return the path where jobs find modules: ours, then the user's."""
     users = os.environ.get(PYTHON_VARIABLE)
     return [str(ROOT), *([users] if users else [])]
 
 
 def _command() -> dict[str, str]:
-    """What Airflow's tasks call, where that is not the command of a checkout."""
+    """Return the command that Airflow's tasks call, unless it is the checkout's."""
     return {COMMAND_VARIABLE: shlex.quote(str(VENV / "bin" / "slackwater"))} if PACKAGED else {}

@@ -1,4 +1,4 @@
-"""What a machine lacks to run the local stack, in sentences; looks, and changes nothing."""
+"""What a machine lacks to run the local stack, in sentences; changes nothing."""
 
 import importlib.util
 import shutil
@@ -17,20 +17,20 @@ from infra.setup import JAVA_MIN, PYTHON_MIN, java_command, java_version
 from infra.stack import PARTS
 
 MEMORY_GIB = 4
-"""What the idle stack (1.6 GiB) and one small pipeline's driver and executors take, about."""
+"""About what the idle stack (1.6 GiB) and one small pipeline's driver and executors need."""
 
 DISK_GIB = 3
-"""What is installed, and room for logs, topics and checkpoints of small pipelines."""
+"""Installed software, and room for logs, topics and checkpoints of small pipelines."""
 
 _GIB = 1 << 30
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        name: of the thing, for scripts.
+        name: of the check, for scripts.
         verdict: `ok`; `note`: works, perhaps not as expected; `missing`: the stack cannot run.
         sentence: what was found, and what to do.
     """
@@ -41,7 +41,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Looks at everything that the local stack needs."""
+    """Check everything that the local stack needs."""
     return [_python(), _java(), _packages(), *_installed(), _memory(), _disk(), *_ports()]
 
 
@@ -80,7 +80,7 @@ def _packages() -> Finding:
 
 
 def _installed() -> Iterator[Finding]:
-    """What the set-up fetches; Maven counts only where there is something left to fetch."""
+    """Check what the set-up fetches; Maven matters only if something is left to fetch."""
     parts = (
         ("kafka", "Kafka", any(BROKER_JARS.glob("*.jar")), BROKER_JARS),
         ("connector", "Spark's Kafka source", any(CONNECTOR_JARS.glob("*.jar")), CONNECTOR_JARS),
@@ -111,7 +111,7 @@ def _memory() -> Finding:
 def _disk() -> Finding:
     try:
         folder = default_layout().state_dir
-    except InfraError as error:  # no project: nothing could be kept
+    except InfraError as error:  # no project: there is no place for state
         return Finding("disk", "note", str(error))
     around = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(around).free / _GIB
@@ -122,7 +122,7 @@ def _disk() -> Finding:
 
 
 def _ports() -> Iterator[Finding]:
-    """Ports that somebody else has: the stack takes others, which one should know."""
+    """Report ports that are in use: the stack takes others, which the user should know."""
     try:
         ours = set(read(default_layout()).ports.values())
     except InfraError:

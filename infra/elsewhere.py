@@ -1,4 +1,4 @@
-"""A stack that this checkout did not start: its addresses are in the environment.
+"""A stack that this checkout did not start, with its addresses in the environment.
 
 So the same commands, tasks and checks work inside the containers of docker-compose.yml, or against
 a cluster, as on the local stack.
@@ -14,7 +14,7 @@ from infra.errors import InfraError
 from infra.layout import STATE_DIR_VARIABLE, default_layout
 
 KAFKA = "SLACKWATER_KAFKA"
-"""`host:port` of brokers, separated by commas; where it is set, the stack is elsewhere."""
+"""`host:port` of brokers, separated by commas; if it is set, the stack is elsewhere."""
 
 SPARK = "SLACKWATER_SPARK"
 """`spark://host:port` of the master."""
@@ -40,12 +40,12 @@ def is_named() -> bool:
 
 
 def endpoints(only: Collection[str], *, user: str, jars: str) -> Endpoints:
-    """Gives the addresses that the environment names; they are not tried.
+    """Return the addresses in the environment, without trying them.
 
     Args:
-        only: the components that are wanted, of kafka, spark and airflow.
+        only: the wanted components, of kafka, spark and airflow.
         user: Airflow's.
-        jars: of Spark's Kafka source; they must lie at the same place on the workers.
+        jars: of Spark's Kafka source; they must have the same paths on the workers.
 
     Raises:
         InfraError: an address is missing; says which variable to set.

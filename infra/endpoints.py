@@ -1,4 +1,4 @@
-"""Where the running stack answers: plain data, for every part that talks to it."""
+"""Addresses of the running stack: plain data, for every part that talks to it."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +17,12 @@ class Endpoints:
         spark_rest: base URL of the master's submission server.
         spark_ui: base URL of the master's web page, which also answers `/json/`.
         airflow_url: base URL of Airflow's pages and of its REST API.
-        airflow_user: who may log in there.
-        airflow_password: with which password; never printed by `repr`.
+        airflow_user: the user who may log in there.
+        airflow_password: that user's password; never printed by `repr`.
         state_dir: the folder of the stack's data; logs are in `logs` below it.
         jars: the jars of Spark's Kafka source, separated by commas.
         kafka_proxied: `host:port` of the broker for a proxy in front of it.
-        kafka_proxy: where such a proxy must listen; nothing does unless somebody starts one.
+        kafka_proxy: where such a proxy must listen, if one is started.
         code: the folder of the platform's code, as the machines of the cluster see it.
     """
 
@@ -47,5 +47,5 @@ class Endpoints:
 
 
 def broker_name(number: int) -> str:
-    """The name of a broker's daemon, from 1; most stacks have but that one."""
+    """Return the name of a broker's daemon, from 1; most stacks have only that one."""
     return "kafka" if number == 1 else f"kafka-{number}"

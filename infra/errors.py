@@ -1,8 +1,8 @@
-"""What goes wrong with the machine or the stack, said in one sentence."""
+"""Errors of the machine or the stack, each one sentence."""
 
 
 class InfraError(Exception):
-    """A part of the stack is missing, dead or unwell; the text says which, why, and what to do."""
+    """A part of the stack is missing, dead or unhealthy; says which, why, and what to do."""
 
     exit_code = 1
 

@@ -1,4 +1,4 @@
-"""One HTTP client of a process, for the pages of Spark: to make one loads every certificate."""
+"""One HTTP client per process, for Spark's pages: creating one loads every certificate."""
 
 from functools import cache
 
@@ -7,8 +7,8 @@ import httpx
 
 @cache
 def client() -> httpx.Client:
-    """Gives the client; every request says how long it may take.
+    """Return the client; every request sets its own time-out.
 
-    It keeps no connection, since a master that was killed and has come back would not know it.
+    It keeps no connections alive: a restarted master would not know them.
     """
     return httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))

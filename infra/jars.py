@@ -1,8 +1,8 @@
-"""The lock of the jars: which ones Maven may bring, byte for byte.
+"""The lock of the jars: which ones Maven may fetch, byte for byte.
 
-Maven checks what it downloads against sums from the same place, so it would believe a mirror that
-lies; and it resolves what a jar needs in turn. So every jar's name and SHA-256 stand in
-`infra/jvm/jars.sha256`, as `sha256sum` writes them, and the set-up compares before anything is run.
+Maven checks downloads against checksums from the same place, so it would trust a malicious mirror;
+and it resolves transitive dependencies. So `infra/jvm/jars.sha256` lists every jar's name and
+SHA-256 in the format of `sha256sum`, and the set-up compares before anything runs.
 Standard library only: the set-up runs before anything is installed.
 """
 
@@ -15,7 +15,7 @@ LOCK = ROOT / "infra" / "jvm" / "jars.sha256"
 
 
 def complaint(folder: Path, lock: Path = LOCK) -> str:
-    """Says in what the jars of a folder are not those of the lock; empty if in nothing.
+    """Say how the jars of a folder differ from the lock; empty if they do not.
 
     Args:
         folder: has a folder of jars for each module of the POM.
@@ -37,7 +37,7 @@ def complaint(folder: Path, lock: Path = LOCK) -> str:
 
 
 def write(folder: Path, lock: Path = LOCK) -> None:
-    """Locks the jars of a folder as they are."""
+    """Write the lock for the jars of a folder."""
     lines = [f"{digest}  {name}\n" for name, digest in sorted(_hashes(folder).items())]
     lock.write_text("".join(lines), encoding="utf-8")
 

@@ -16,10 +16,10 @@ from infra.ports import HOST, answers
 from infra.setup import java_command
 
 PORTS = {"kafka": 9092, "kafka-controller": 9093, "kafka-proxied": 9094, "kafka-proxy": 9095}
-"""The ports that the broker likes best.
+"""The broker's default ports.
 
-It listens on `kafka-proxied` too, and tells whoever comes that way to come to `kafka-proxy`: where
-somebody runs a proxy from there (`infra.proxy`), a client of it never reaches the broker directly.
+It also listens on `kafka-proxied`, where it advertises `kafka-proxy`: with a proxy between the two
+(`infra.proxy`), clients of the proxy never reach the broker directly.
 """
 
 REQUEST_S = 3.0
@@ -62,7 +62,7 @@ rootLogger.appenderRef.out.ref = out
 
 
 def component(layout: Layout, ports: Ports) -> Component:
-    """Describes the broker for the given ports.
+    """Describe the broker for the given ports.
 
     Raises:
         InfraError: there is no Java.
@@ -73,13 +73,13 @@ def component(layout: Layout, ports: Ports) -> Component:
         command=(*_java(layout), "-Xms256m", "-Xmx512m", "kafka.Kafka", str(_properties(layout))),
         check=lambda started: check(port),
         start_s=60.0,
-        stop_s=20.0,  # a clean stop flushes the log; the next start is quicker for it
+        stop_s=20.0,  # a clean stop flushes the log, which makes the next start faster
     )
     return Component("kafka", lambda: _prepare(layout, ports), ((broker,),))
 
 
 def check(port: int) -> None:
-    """Asks the broker for the cluster's members.
+    """Ask the broker for the cluster's members.
 
     Raises:
         NotReady: nothing answers, or the broker has not joined its cluster yet.
@@ -89,7 +89,7 @@ def check(port: int) -> None:
         raise NotReady(text)
     quiet = logging.getLogger("kafka")
     level = quiet.level
-    quiet.setLevel(logging.CRITICAL)  # a refused connection is news to us, not to the user
+    quiet.setLevel(logging.CRITICAL)  # a refused connection is expected, and no news for the user
     try:
         admin = KafkaAdminClient(
             bootstrap_servers=f"{HOST}:{port}",
@@ -111,7 +111,7 @@ def check(port: int) -> None:
 
 
 def lagging(bootstrap: str) -> list[str]:
-    """Gives the partitions, as `topic/0`, of which some replica is not in sync.
+    """Return the partitions, as `topic/0`, with a replica that is not in sync.
 
     Args:
         bootstrap: `host:port` of brokers that answer.
@@ -157,7 +157,7 @@ def _prepare(layout: Layout, ports: Ports) -> None:
 
 
 def _format_storage(layout: Layout) -> None:
-    """Gives the empty log folder its cluster id; what KRaft wants before the first start."""
+    """Format the empty log folder with a cluster id, which KRaft needs before the first start."""
     tool = (*_java(layout), "-Xmx128m", "kafka.tools.StorageTool", "format")
     command = [*tool, "-t", _cluster_id(), "-c", str(_properties(layout))]
     try:
@@ -180,7 +180,7 @@ def _format_storage(layout: Layout) -> None:
 
 
 def _cluster_id() -> str:
-    """Makes an id as Kafka writes it; one with a leading dash would be read as an option."""
+    """Create an id in Kafka's format, without a leading dash, which would look like an option."""
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not text.startswith("-"):

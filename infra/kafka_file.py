@@ -1,6 +1,6 @@
-"""Reads a file of Kafka settings: references resolved, paths made whole, no secret let in.
+"""Reads a file of Kafka settings: resolves references and paths, and refuses secrets.
 
-What may stand in it, and what it means: `infra/kafka_settings.py`.
+`infra/kafka_settings.py` describes its contents.
 """
 
 import re
@@ -14,21 +14,21 @@ from infra.errors import SettingsError
 from infra.small_file import read_small
 
 SECRET_NAME = re.compile(r"password|secret|token|jaas|(^|\.)key$", re.IGNORECASE)
-"""Client properties that hold a secret, by their names."""
+"""Names of client properties that hold a secret."""
 
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _PATHS = ("password_file", "ca", "certificate", "key_password_file")
 
 
 def read(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
-    """Reads a settings file; what stands under `kafka`.
+    """Read a settings file; return what is under `kafka`.
 
     Args:
-        path: of the file; paths in it are meant from its folder.
+        path: of the file; paths in it are relative to its folder.
         given: the environment that `${NAME}` refers to.
 
     Raises:
-        SettingsError: it cannot be read, or holds a secret itself; never repeats what stands there.
+        SettingsError: it cannot be read, or contains a secret; never repeats its contents.
     """
     try:
         document = _load(read_small(path))
@@ -39,7 +39,7 @@ def read(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
         text = f"the Kafka settings {path} are wrong: {error}"
         raise SettingsError(text) from None
     except (yaml.YAMLError, ValueError, RecursionError):
-        # YAML's own words repeat the line, which may hold what must not be shown.
+        # YAML's messages repeat the line, which may contain a secret.
         text = f"the Kafka settings {path} are not YAML: look at quotes, colons and indents"
         raise SettingsError(text) from None
     found = document.get("kafka") if isinstance(document, dict) else None
@@ -57,11 +57,11 @@ def read(path: Path, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 class _Again(ValueError):
-    """Something that stands there twice, or is meant to."""
+    """A repeated key, or an alias."""
 
 
 def _load(text: str) -> Any:
-    """A document in which every key stands once, and nothing stands for something else."""
+    """Loads documents without repeated keys and aliases."""
     for event in yaml.parse(text, yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             msg = f"line {event.start_mark.line + 1} repeats another place by *: write it out"
@@ -80,7 +80,7 @@ def _load(text: str) -> Any:
 
 
 def _anchor(part: dict[str, Any], names: tuple[str, ...], file: Path) -> None:
-    """Makes paths absolute: they are meant from the folder of the file that they stand in."""
+    """Make paths absolute: they are relative to the folder of their file."""
     for name in names:
         if isinstance(part.get(name), str):
             part[name] = str((file.parent / Path(part[name]).expanduser()).absolute())

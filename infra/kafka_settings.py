@@ -1,8 +1,8 @@
-"""How to reach a Kafka cluster of your own: addresses, login, TLS, client properties.
+"""How to reach your own Kafka cluster: addresses, login, TLS, client properties.
 
 They come from a settings file (`slackwater --kafka FILE …`, or SLACKWATER_KAFKA_FILE), from the
-environment (`SLACKWATER_KAFKA_…`, which goes before the file), or from an Airflow connection, whose
-tasks hand them over by that environment. No secret stands in the file itself:
+environment (`SLACKWATER_KAFKA_…`, which overrides the file), or from an Airflow connection, whose
+tasks pass them on in that environment. The file itself contains no secrets:
 
     kafka:
       bootstrap: broker-1.example:9093,broker-2.example:9093
@@ -10,7 +10,7 @@ tasks hand them over by that environment. No secret stands in the file itself:
       tls: {ca: ca.pem, certificate: client.pem, key_password_file: /run/secrets/key}
       properties: {client.dns.lookup: resolve_canonical_bootstrap_servers_only}
 
-They hold for the addresses that they name, and for no other broker: chaos breaks one of its own.
+They apply only to the addresses that they name: chaos breaks a broker of its own.
 How clients spell them: `infra/kafka_spelling.py`.
 """
 
@@ -39,9 +39,9 @@ FILE_VARIABLE = "SLACKWATER_KAFKA_FILE"
 """Names the settings file."""
 
 PREFIX = "SLACKWATER_KAFKA_"
-"""Of all variables below, and of nothing else."""
+"""The prefix of all variables below, and of nothing else."""
 
-_ADDRESSES_ELSEWHERE = "SLACKWATER_KAFKA"  # of the stack that infra/elsewhere.py knows
+_ADDRESSES_ELSEWHERE = "SLACKWATER_KAFKA"  # belongs to infra/elsewhere.py
 
 _VARIABLES: Mapping[str, tuple[str, ...]] = {
     "BOOTSTRAP": ("bootstrap",),
@@ -66,22 +66,22 @@ _OURS = re.compile(
     r"|transactional\.id|(key|value)\.(de)?serializer|interceptor\.classes"
 )
 _ADDRESS = re.compile(r"(?:[\w.-]{1,255}|\[[0-9a-fA-F:.%\w]+\]):(?P<port>\d{1,5})")
-_PROPERTY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")  # a file is called like it
+_PROPERTY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")  # for the argument with a file's path
 
 
 class _Part(BaseModel):
-    # What stands there may be a secret: an error must not repeat it.
+    # The value may be a secret: an error must not repeat it.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class Sasl(_Part):
-    """Who we are.
+    """The login.
 
     Attributes:
         mechanism: how the password is proved.
-        username: of the user.
+        username: the user's name.
         password: in a file only as `${NAME}`, a reference to the environment.
-        password_file: a file that holds the password alone, instead of it.
+        password_file: a file that contains only the password, instead of it.
     """
 
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -106,14 +106,14 @@ class Sasl(_Part):
 
 
 class Tls(_Part):
-    """Whom we believe, and the certificate that we show.
+    """Certificates: those that we trust, and our own.
 
     Attributes:
-        ca: certificates in PEM of those who sign for brokers; None: the system's.
+        ca: PEM certificates of authorities that sign for brokers; None: the system's.
         certificate: our own, in PEM: its chain and its key (PKCS#8) in one file.
         key_password: of that key, in a file only as `${NAME}`.
-        key_password_file: a file that holds it alone, instead of it.
-        check_hostname: whether a broker's certificate must name the address that we call.
+        key_password_file: a file that contains only that password, instead of it.
+        check_hostname: whether a broker's certificate must match its address.
     """
 
     ca: Path | None = None
@@ -153,7 +153,7 @@ class KafkaSettings(_Part):
         sasl: the login; None: none.
         tls: None: no encryption.
         properties: any other property of a client, in Kafka's own spelling.
-        property_files: the same for secrets: each value in a file of its own.
+        property_files: the same for secrets: each value in its own file.
     """
 
     bootstrap: str
@@ -195,12 +195,12 @@ class KafkaSettings(_Part):
 
     @property
     def is_more(self) -> bool:
-        """Whether there is more to say than addresses."""
+        """Whether there are settings besides addresses."""
         return self != KafkaSettings(bootstrap=self.bootstrap)
 
     @property
     def user(self) -> str:
-        """Who we are, in words for an error."""
+        """The user, for error messages."""
         if self.sasl is not None:
             return f"user {self.sasl.username!r}"
         if self.tls is not None and self.tls.certificate is not None:
@@ -220,7 +220,7 @@ class KafkaSettings(_Part):
 
 
 def settings_for(bootstrap: str) -> KafkaSettings:
-    """The settings that hold for these addresses: the given ones if they name them, else none.
+    """Return the settings for these addresses: the given ones if they name them, else none.
 
     Raises:
         SettingsError: settings are given, and are wrong.
@@ -235,10 +235,10 @@ def settings_for(bootstrap: str) -> KafkaSettings:
 
 
 def settings(environment: Mapping[str, str] | None = None) -> KafkaSettings | None:
-    """The settings that the environment gives, or the file that it names; None: there are none.
+    """Return the settings in the environment, or in the file that it names; None: there are none.
 
     Args:
-        environment: by default this process's.
+        environment: default: this process's.
 
     Raises:
         SettingsError: they are wrong; says where, and what to do.
@@ -264,7 +264,7 @@ def settings(environment: Mapping[str, str] | None = None) -> KafkaSettings | No
 
 
 def choose(file: Path) -> None:
-    """Has this process, and what it starts, take the settings of a file, below those in variables.
+    """Make this process and its children use the settings of a file, below those in variables.
 
     Raises:
         SettingsError: they are wrong.
@@ -274,21 +274,21 @@ def choose(file: Path) -> None:
 
 
 def use(file: Path) -> None:
-    """Has this process, and what it starts, take the settings of a file, and no others."""
+    """Make this process and its children use only the settings of a file."""
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         del os.environ[name]
     os.environ[FILE_VARIABLE] = str(file)
 
 
 def use_addresses(bootstrap: str) -> str:
-    """Has the given settings, if there are any, hold for these addresses; gives the addresses."""
+    """Apply the given settings, if any, to these addresses; return the addresses."""
     if settings() is not None:
         os.environ[f"{PREFIX}BOOTSTRAP"] = bootstrap
     return bootstrap
 
 
 def _override(found: dict[str, Any], given: Mapping[str, str]) -> None:
-    """Puts what stands in variables over what stands in the file."""
+    """Override the file's settings by those in variables."""
     for name, path in _VARIABLES.items():
         value = given.get(f"{PREFIX}{name}")
         if not value:
@@ -310,7 +310,7 @@ def _override(found: dict[str, Any], given: Mapping[str, str]) -> None:
 
 
 def _property(name: Any, value: Any) -> str:
-    """A client property's value as Kafka has it; an error does not repeat it."""
+    """Convert a client property's value to Kafka's spelling; an error does not repeat it."""
     if not isinstance(name, str) or not _PROPERTY.fullmatch(name):
         msg = f"{str(name)[:80]!r} is no client property: write its name, as client.id"
         raise ValueError(msg)
@@ -355,7 +355,7 @@ def _secret(value: SecretStr | None, file: Path | None) -> str:
 
 
 def _first(error: ValidationError) -> str:
-    """What pydantic found first, without what it was given."""
+    """Format pydantic's first error, without its input."""
     found = error.errors(include_input=False, include_url=False)[0]
     place = ".".join(map(str, found["loc"]))
     said = found["msg"].removeprefix("Value error, ")

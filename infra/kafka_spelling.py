@@ -1,7 +1,7 @@
 """Kafka settings as the clients spell them: kafka-python in memory, Java's by files.
 
-A Java client gets no secret, but where it stands (KIP-297): Spark shows, plans, ships and records
-options, and in none of them may a password appear.
+A Java client gets a reference to a secret, not the secret itself (KIP-297): Spark shows, plans,
+ships and records options, and a password must not appear in any of them.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from infra.private import write_private
 from infra.small_file import read_small
 
 SETTINGS_FILE = "settings.yml"
-"""The settings of a run, in its folder of secrets."""
+"""The file with a run's settings, in its folder of secrets."""
 
 _PROVIDER = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
 _LOGIN_MODULES = {
@@ -28,13 +28,13 @@ _LOGIN_MODULES = {
 
 
 def for_python(settings: KafkaSettings, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as arguments of a client of kafka-python.
+    """Convert the settings to arguments of a kafka-python client.
 
-    Properties that this client does not have are left to Spark's.
+    Properties that this client does not have apply only to Spark's.
 
     Args:
         settings: of the cluster.
-        defaults: the client's own, by which it is known what it takes, and of which type.
+        defaults: the client's own; they tell which properties it takes, and their types.
 
     Raises:
         InfraError: a secret's file cannot be read, or a property's value has another type.
@@ -61,11 +61,11 @@ def for_python(settings: KafkaSettings, defaults: Mapping[str, Any]) -> dict[str
 
 
 def for_java(settings: KafkaSettings, folder: Path) -> dict[str, str]:
-    """The settings as properties of a Java client; secrets are written into files of a folder.
+    """Convert the settings to properties of a Java client; write secrets into files of a folder.
 
     Args:
         settings: of the cluster.
-        folder: made if needed, for our eyes only; whoever runs the client must see it.
+        folder: created if needed, readable only by us; the client's process must see it.
 
     Raises:
         InfraError: a secret's file cannot be read, or the folder's name cannot be spelled.
@@ -98,9 +98,9 @@ def for_java(settings: KafkaSettings, folder: Path) -> dict[str, str]:
 
 
 def hand_over(settings: KafkaSettings, folder: Path) -> Path:
-    """Write the settings where a job finds them again after each restart; gives their file.
+    """Write the settings where a job finds them again after each restart; return their file.
 
-    What came from the environment as a secret becomes a file of its own, which only we can read.
+    A secret from the environment becomes a separate file that only we can read.
 
     Args:
         settings: of the cluster.
@@ -145,7 +145,7 @@ def _private(folder: Path) -> None:
 
 
 def _properties(settings: KafkaSettings) -> dict[str, str]:
-    """All free properties, those in files read."""
+    """Return all free properties, including those in files."""
     found = dict(settings.properties)
     for name, file in settings.property_files.items():
         try:
@@ -157,7 +157,7 @@ def _properties(settings: KafkaSettings) -> dict[str, str]:
 
 
 def _jaas(settings: KafkaSettings) -> str:
-    """The login as Java wants it."""
+    """Return the login in Java's format."""
     sasl = settings.sasl
     assert sasl is not None  # noqa: S101 - asked for where there is one
 

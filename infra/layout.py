@@ -1,4 +1,4 @@
-"""Where things lie: one place for every path that the platform writes to.
+"""Where things are: one module for every path that the platform writes to.
 
 Standard library only: the set-up runs before anything is installed.
 """
@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parent.parent
 """The folder of the platform's code: the checkout, or `slackwater/_platform` of a package."""
 
 PACKAGED = ROOT.name == "_platform"
-"""Whether this is an installed package and no checkout (infra/adr/0016)."""
+"""Whether this is an installed package, not a checkout (infra/adr/0016)."""
 
 HOME = Path(sys.prefix) / "share" / "slackwater" if PACKAGED else ROOT / ".slackwater"
-"""The folder of what the set-up installs; in a checkout, git-ignored and the state folder, too."""
+"""The folder for what the set-up installs; in a checkout also the state folder, git-ignored."""
 
 STATE_DIR_VARIABLE = "SLACKWATER_STATE_DIR"
 """Names another state folder than `.slackwater`, so that two stacks can run side by side."""
@@ -41,10 +41,10 @@ COMMAND_VARIABLE = "SLACKWATER_COMMAND"
 """Replaces the command that Airflow's tasks call, in the shell's spelling."""
 
 SETUP = "slackwater setup" if PACKAGED else "make setup"
-"""What installs what the stack needs beside Python packages; for messages."""
+"""The command that installs what the stack needs besides Python packages; for messages."""
 
 PACKAGES = "pip install 'slackwater[platform]'" if PACKAGED else "make setup"
-"""What installs the Python packages that the platform needs; for messages."""
+"""The command that installs the Python packages that the platform needs; for messages."""
 
 VENV = Path(sys.prefix) if PACKAGED else ROOT / ".venv"
 AIRFLOW_VENV = HOME / "airflow-venv"
@@ -54,7 +54,7 @@ CONNECTOR_JARS = HOME / "jvm" / "spark-connector"
 STAMPS = HOME / "stamps"
 
 INSTALLED = frozenset({"uv", "airflow-venv", "jvm", "stamps", "setup.lock"})
-"""What the set-up made inside HOME: cleaning the data leaves it alone."""
+"""What the set-up created in HOME: cleaning keeps it."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Layout:
     """The folders of one running stack.
 
     Attributes:
-        state_dir: everything that the stack writes lies below it: logs, topics, checkpoints.
+        state_dir: holds everything that the stack writes: logs, topics, checkpoints.
         pipelines: the pipeline files that Airflow makes DAGs of.
     """
 
@@ -71,12 +71,12 @@ class Layout:
 
     @property
     def logs(self) -> Path:
-        """One log file for each daemon, and one for each step of the set-up."""
+        """A log file for each daemon, and for each step of the set-up."""
         return self.state_dir / "logs"
 
     @property
     def stack_file(self) -> Path:
-        """What runs: pids, their start times, ports."""
+        """What is running: pids, their start times, ports."""
         return self.state_dir / "stack.json"
 
     @property
@@ -100,7 +100,7 @@ class Layout:
         return self.state_dir / "quality"
 
     def make_private(self) -> None:
-        """Makes the folders of data, which nobody else on this machine may enter."""
+        """Create the data folders, which no other user of this machine may enter."""
         names = ("logs", "kafka", "spark", "airflow", "quality", "runs", "tables")
         for folder in (self.state_dir / name for name in names):
             folder.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ class Layout:
 
 
 def project() -> Path:
-    """The folder whose pipelines, plans and state are meant.
+    """Return the folder whose pipelines, plans and state are used.
 
     Raises:
         InfraError: the package is installed, and no project was named.
@@ -130,13 +130,13 @@ def project() -> Path:
 
 
 def default_layout() -> Layout:
-    """Gives the layout that the environment asks for.
+    """Return the layout that the environment selects.
 
     SLACKWATER_STATE_DIR, else `.slackwater` of the project; SLACKWATER_PIPELINES, else its
     `pipelines`.
 
     Raises:
-        InfraError: the environment does not say it, and there is no project.
+        InfraError: the environment does not select one, and there is no project.
     """
     state = os.environ.get(STATE_DIR_VARIABLE)
     pipelines = os.environ.get(PIPELINES_VARIABLE)
@@ -147,10 +147,10 @@ def default_layout() -> Layout:
 
 
 def pipeline_folders() -> tuple[Path, ...]:
-    """Where a pipeline that is called by its name alone is looked for, the nearest first.
+    """List the folders in which to look for a pipeline by its name, the nearest first.
 
-    Of a project, or where SLACKWATER_PIPELINES says it, that folder only. Else nobody chose one:
-    `pipelines` where one stands, and then the checkout's.
+    For a project, or with SLACKWATER_PIPELINES, only that folder; else `pipelines` in the working
+    directory, then the checkout's.
     """
     here = Path.cwd() / "pipelines"
     if os.environ.get(PIPELINES_VARIABLE) or os.environ.get(PROJECT_VARIABLE):

@@ -1,8 +1,8 @@
-"""What a person can open of a stack: addresses, the login, files, by the names they have out there.
+"""What a person can open of a stack: addresses, login and files, by their names on the host.
 
-Containers call each other, and their files, by names that mean nothing outside of them; whoever
-composes them says in the environment what stands for those (docker-compose.yml). Without that the
-names are the same on both sides, as on the local stack.
+Containers use names for each other and for files that mean nothing outside; docker-compose.yml sets
+the outside names in the environment. Without them the names are the same on both sides, as with the
+local stack.
 """
 
 import os
@@ -29,22 +29,22 @@ FETCH = "SLACKWATER_OUTSIDE_FETCH"
 
 
 def kafka(endpoints: Endpoints) -> str:
-    """Gives the brokers' address; empty if the stack has none."""
+    """Return the brokers' address; empty if the stack has none."""
     return endpoints.kafka_bootstrap and _named(KAFKA, endpoints.kafka_bootstrap)
 
 
 def spark_ui(endpoints: Endpoints) -> str:
-    """Gives the URL of the Spark master's page; empty if the stack has none."""
+    """Return the URL of the Spark master's page; empty if the stack has none."""
     return endpoints.spark_ui and _named(SPARK_UI, endpoints.spark_ui)
 
 
 def airflow_url(endpoints: Endpoints) -> str:
-    """Gives the URL of Airflow, which ends without a slash; empty if the stack has none."""
+    """Return the URL of Airflow, without a trailing slash; empty if the stack has none."""
     return endpoints.airflow_url and _named(AIRFLOW, endpoints.airflow_url)
 
 
 def login(endpoints: Endpoints) -> str:
-    """Says who may log in to Airflow, and where the password stands; never the password itself."""
+    """Say who may log in to Airflow, and where the password is; never the password itself."""
     place = str(airflow.passwords_file(Layout(endpoints.state_dir)))
     if elsewhere.is_named():
         given = elsewhere.AIRFLOW_PASSWORD_FILE
@@ -53,7 +53,7 @@ def login(endpoints: Endpoints) -> str:
 
 
 def path(inside: Path) -> str:
-    """Says how a person gets at a file or a folder of the stack: its path, or what to type."""
+    """Say how a person gets a file or folder of the stack: its path, or a command."""
     return _named(FETCH, "{}").replace("{}", str(inside))
 
 

@@ -1,4 +1,4 @@
-"""Ports on the loopback address: which are free, and another where one is taken."""
+"""Ports on the loopback address: which are free, and alternatives."""
 
 import errno
 import fcntl
@@ -17,11 +17,11 @@ _given: set[int] = set()
 """The ports that the system has picked for this process."""
 
 _promised: dict[int, int] = {}
-"""The locks of the ports that this process has picked: as long as it lives, no other one does."""
+"""The locks of the ports that this process has picked, against other processes."""
 
 
 def is_free(port: int) -> bool:
-    """Says whether a server could listen on `port` of the loopback address now.
+    """Return whether a server could listen on `port` of the loopback address now.
 
     Connections of an earlier server that are still closing do not count as taken.
     """
@@ -37,15 +37,15 @@ def is_free(port: int) -> bool:
 
 
 def pick(preferred: int, avoid: Collection[int] = ()) -> int:
-    """Gives `preferred` if it is free, else the next port above it that is.
+    """Return `preferred` if it is free, else the next free port above it.
 
     Args:
-        preferred: the port that one would like; below the ephemeral range, so that no outgoing
-            connection can hold it by accident.
+        preferred: the default port; below the ephemeral range, so that no outgoing connection can
+            hold it by accident.
         avoid: ports that are promised to others.
 
     Raises:
-        InfraError: none of the next 200 ports is free, or all are promised to other stacks.
+        InfraError: all of the next 200 ports are in use or promised to other stacks.
     """
     for port in range(preferred, preferred + TRIES):
         if port not in avoid and is_free(port) and _promise(port):
@@ -56,7 +56,7 @@ def pick(preferred: int, avoid: Collection[int] = ()) -> int:
 
 
 def _promise(port: int) -> bool:
-    """Keep a port from other stacks that start now, until the server listens; False: one has it."""
+    """Reserve a port against other stacks until the server listens; False: one of them has it."""
     if port in _promised:
         return True
     file = Path(tempfile.gettempdir()) / f"slackwater-{os.getuid()}-port-{port}.lock"
@@ -71,9 +71,9 @@ def _promise(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Gives a port that is free now, above those that daemons of ours like; the system picks.
+    """Return a port that is free now, picked by the system above our daemons' defaults.
 
-    None is given twice: who needs several asks for all of them before anything listens.
+    No port is returned twice, so a caller can get several before anything listens.
     """
     while True:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
@@ -85,12 +85,12 @@ def free_port() -> int:
 
 
 def port_of(address: str) -> int:
-    """Gives the port of `host:port`, or of a URL that ends with one."""
+    """Return the port of `host:port`, or of a URL that ends with one."""
     return int(address.rpartition(":")[2])
 
 
 def answers(port: int, timeout_s: float = 1.0) -> bool:
-    """Says whether something accepts connections on `port` of the loopback address."""
+    """Return whether something accepts connections on `port` of the loopback address."""
     try:
         with socket.create_connection((HOST, port), timeout=timeout_s):
             return True

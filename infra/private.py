@@ -1,11 +1,11 @@
-"""Files for their owner's eyes only."""
+"""Files that only their owner can read."""
 
 import os
 from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> str:
-    """Write a file that only its owner can read, whole or not at all; gives its path."""
+    """Write a file that only its owner can read, completely or not at all; return its path."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)

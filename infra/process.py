@@ -1,7 +1,7 @@
-"""Daemons as operating system processes: start one, know it again, stop it and its offspring.
+"""Daemons as operating system processes: start, identify and stop them and their children.
 
-A pid alone is no identity: the system gives it to somebody else later. A `ProcessId` also holds
-the moment at which the process started, and nothing here signals a process before both agree.
+A pid alone is not an identity: the system reuses it. A `ProcessId` also holds the process's start
+time, and nothing here signals a process unless both match.
 """
 
 import contextlib
@@ -19,18 +19,18 @@ from infra.errors import InfraError
 
 POLL_S = 0.05
 PRIVATE = 0o077
-"""The umask of daemons, and of all that they start."""
+"""The umask of daemons and their children."""
 
 MARK = "SLACKWATER_DAEMON_OF"
-"""Environment variable of every daemon and, by inheritance, of all that it starts: the state
-folder of its stack. It finds offspring that outlived its parent."""
+"""Environment variable of every daemon and, by inheritance, of its children: the state folder of
+its stack. It identifies orphans."""
 
 _children: dict[int, subprocess.Popen[bytes]] = {}  # our own, to be reaped when they end
 
 
 @dataclass(frozen=True)
 class ProcessId:
-    """Which process: one that later gets the same pid is another.
+    """The identity of a process: a later one with the same pid is another.
 
     Attributes:
         pid: the number of the process.
@@ -43,10 +43,10 @@ class ProcessId:
 
 
 def identify(pid: int) -> ProcessId | None:
-    """Gives the identity of a process that runs now; None if there is none, or only a zombie.
+    """Return the identity of a running process; None if there is none, or only a zombie.
 
-    A killed JVM whose first thread is a zombie still runs, and still holds its ports, until its
-    last thread has ended.
+    A killed JVM whose first thread is a zombie still runs, and holds its ports, until its last
+    thread has ended.
     """
     child = _children.get(pid)
     if child is not None and child.poll() is not None:
@@ -64,21 +64,21 @@ def _started(process: psutil.Process) -> float:
     if not psutil.LINUX:
         return process.create_time()
     stat = Path(f"/proc/{process.pid}/stat").read_text()
-    # The command's name, in brackets, may hold blanks: count fields from behind it.
+    # The command's name, in brackets, may contain spaces: count fields after it.
     return float(stat.rpartition(")")[2].split()[19])
 
 
 def is_alive(process: ProcessId) -> bool:
-    """Says whether this very process still runs."""
+    """Return whether exactly this process is still running."""
     return identify(process.pid) == process
 
 
 def start(
     command: Sequence[str], *, log: Path, environment: Mapping[str, str], cwd: Path
 ) -> ProcessId:
-    """Starts a daemon: a session of its own, no standard input, output to a log file.
+    """Start a daemon: its own session, no standard input, output to a log file.
 
-    The log of the run before is kept beside it as `<log>.1`.
+    The previous run's log is kept as `<log>.1`.
 
     Raises:
         InfraError: the command cannot be run, or the log cannot be written.
@@ -96,7 +96,7 @@ def start(
                 env=dict(environment),
                 cwd=cwd,
                 start_new_session=True,
-                umask=PRIVATE,  # what it writes may hold records and logins
+                umask=PRIVATE,  # its output may contain records and logins
             )
     except OSError as error:
         text = f"cannot start {command[0]}: {error.strerror} ({error.filename or log})"
@@ -110,7 +110,7 @@ def start(
 
 
 def send(process: ProcessId, signal_number: int) -> bool:
-    """Sends a signal to this very process, never to another one that has got its pid.
+    """Send a signal to exactly this process, never to another one with the same pid.
 
     Returns:
         False if the process is gone.
@@ -122,7 +122,7 @@ def send(process: ProcessId, signal_number: int) -> bool:
             os.kill(process.pid, signal_number)
         return True
     try:
-        # The descriptor holds on to one process; so what is checked is what is signalled.
+        # The descriptor refers to one process, so the process checked is the one signalled.
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return False
@@ -138,7 +138,7 @@ def send(process: ProcessId, signal_number: int) -> bool:
 
 
 def descendants(roots: Iterable[ProcessId]) -> list[ProcessId]:
-    """Lists what the given processes started, and what that started, as far as it runs now."""
+    """List the running descendants of the given processes."""
     found: dict[int, ProcessId] = {}
     for root in roots:
         if not is_alive(root):
@@ -152,9 +152,9 @@ def descendants(roots: Iterable[ProcessId]) -> list[ProcessId]:
 
 
 def marked(state_dir: Path) -> list[ProcessId]:
-    """Lists every process that carries the mark of the stack in `state_dir`.
+    """List every process that carries the mark of the stack in `state_dir`.
 
-    The caller and its ancestors are left out: a task of the stack may itself ask for the stop.
+    The caller and its ancestors are excluded: a task of the stack may itself request the stop.
     """
     own = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     found = []
@@ -170,10 +170,10 @@ def marked(state_dir: Path) -> list[ProcessId]:
 
 
 def stop(roots: Sequence[ProcessId], *, grace_s: float) -> None:
-    """Ends processes and everything they started: SIGTERM, a bounded wait, then SIGKILL.
+    """Stop processes and their descendants: SIGTERM, a bounded wait, then SIGKILL.
 
-    Offspring is listed before the first signal, since an orphan can no longer be found by its
-    parent; it gets its SIGTERM when the roots are gone, so that they can end it themselves first.
+    Descendants are listed before the first signal, since an orphan cannot be found through its
+    parent; they get SIGTERM once the roots are gone, so that the roots can stop them first.
 
     Raises:
         InfraError: a process survived SIGKILL for ten seconds.
@@ -197,7 +197,7 @@ def stop(roots: Sequence[ProcessId], *, grace_s: float) -> None:
 
 
 def _await_end(processes: Iterable[ProcessId], bound_s: float) -> list[ProcessId]:
-    """Waits until the processes have ended, at most `bound_s`; gives those that have not."""
+    """Wait until the processes have ended, at most `bound_s`; return those that have not."""
     until = time.monotonic() + bound_s
     left = [process for process in processes if is_alive(process)]
     while left and time.monotonic() < until:
@@ -207,7 +207,7 @@ def _await_end(processes: Iterable[ProcessId], bound_s: float) -> list[ProcessId
 
 
 def memory_of(pid: int) -> int:
-    """Sums the memory of a process and its offspring, in bytes; shared pages are shared out."""
+    """Sum the memory of a process and its descendants, in bytes; shared pages are split."""
     total = 0
     try:
         process = psutil.Process(pid)

@@ -1,14 +1,14 @@
-"""A project of the user's own: a folder with `slackwater.yml`, and below it pipelines and plans.
+"""The user's project: a folder with `slackwater.yml`, pipelines and plans.
 
-What it says reaches every part of the platform, and the daemons that it starts, by the environment
-(infra/layout.py); a variable that is set already goes before it.
+Its settings reach every part of the platform, and its daemons, through the environment
+(infra/layout.py); variables that are already set take precedence.
 
     pipelines: pipelines          # all keys may be left out; paths are meant from the file's folder
     plans: plans
     python: src                   # modules of your own, for `python:module:Class` in pipeline files
     state: .slackwater
     kafka: kafka.yml              # a cluster of your own (docs/kafka.md); else the local stack's
-    plugins:                      # faults, checks, sinks, readers of your own (docs/extending.md)
+    plugins:                      # faults, checks, sinks, windows of your own (docs/extending.md)
       faults: {slow_disk: mine.faults:SlowDisk}
 """
 
@@ -37,20 +37,29 @@ FILE = "slackwater.yml"
 """Marks the folder of a project."""
 
 
-Sort = Literal["faults", "checks", "sinks", "readers"]
-"""What plug-ins may add."""
+Sort = Literal[
+    "faults",
+    "checks",
+    "sinks",
+    "readers",
+    "windows",
+    "window_parts",
+    "window_definitions",
+    "window_draws",
+]
+"""What plug-ins can add."""
 
 Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
-"""A class or function of the user's, as `module:name`."""
+"""A class or function of the user, as `module:name`."""
 
 
 class Settings(BaseModel):
-    """What `slackwater.yml` says.
+    """The contents of `slackwater.yml`.
 
     Attributes:
         pipelines: the folder of pipeline files, a DAG each in Airflow.
         plans: the folder of chaos plans, run by the DAG `chaos_nightly`.
-        python: the folder of the user's own modules; there need be none.
+        python: the folder of the user's own modules; optional.
         state: the folder of logs, topics, checkpoints and tables.
         kafka: the settings file of a Kafka cluster; None: the local stack's broker.
         plugins: what the user adds to the platform, by sort and name.
@@ -67,18 +76,18 @@ class Settings(BaseModel):
 
 
 def choose(named: Path | None) -> Path | None:
-    """Work on a project from here on, and say so to whatever is started.
+    """Use a project from here on, also in child processes.
 
     Args:
-        named: its folder; None: the one of the environment, else the one in which one stands, which
-            is the nearest folder with a `slackwater.yml`.
+        named: its folder; None: the environment's, else the nearest folder upwards from the working
+            directory with a `slackwater.yml`.
 
     Returns:
         the project's folder; None: there is none, and nothing was changed.
 
     Raises:
-        SettingsError: the folder is no project, its file breaks a rule, or one stands in a project
-            of another user's, which has to be named.
+        SettingsError: the folder is not a project, its file breaks a rule, or the current project
+            belongs to another user and must be named.
     """
     variable = os.environ.get(PROJECT_VARIABLE)
     folder = named or (Path(variable) if variable else _around())
@@ -103,7 +112,7 @@ def choose(named: Path | None) -> Path | None:
 
 
 def _import_from(folder: str) -> None:
-    """Let this process, and those that it starts, import the user's modules; ours go before."""
+    """Let this process and its children import the user's modules, after ours."""
     before = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     if folder not in before:
         os.environ["PYTHONPATH"] = os.pathsep.join([*before, folder])
@@ -112,7 +121,7 @@ def _import_from(folder: str) -> None:
 
 
 def _around() -> Path | None:
-    """The project in which one stands; its modules may be imported, so it must be one's own.
+    """Find the current project; it must be the user's own, since its modules may be imported.
 
     Raises:
         SettingsError: it is another user's.
@@ -128,13 +137,13 @@ def _around() -> Path | None:
 
 
 def find(start: Path) -> Path | None:
-    """The nearest folder with a project's file, from `start` upwards; None: there is none."""
+    """Find the nearest folder with a project file, from `start` upwards; None: there is none."""
     around = (start, *start.parents)
     return next((folder for folder in around if (folder / FILE).is_file()), None)
 
 
 def read(folder: Path) -> Settings:
-    """What the file of a project says.
+    """Read the file of a project.
 
     Raises:
         SettingsError: it is missing or breaks a rule.
@@ -161,7 +170,7 @@ def read(folder: Path) -> Settings:
 
 
 def _said(file: Path, error: ValidationError) -> str:
-    """The first mistake in the file, with what may stand there."""
+    """Describe the first mistake in the file, with what is allowed there."""
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":

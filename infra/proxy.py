@@ -1,7 +1,7 @@
-"""A proxy between clients and a server of this machine: slows what passes, or cuts it.
+"""A proxy between clients and a server on this machine that slows or cuts traffic.
 
-Runs in a thread of the caller. With it a job can be given a bad network while everybody else keeps
-a good one. See `infra.kafka.PORTS` for how a broker's clients are led through it.
+Runs in a thread of the caller. It gives one job a bad network while all others keep a good one. See
+`infra.kafka.PORTS` for how a broker's clients are led through it.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ from infra.errors import InfraError
 _CHUNK = 64 << 10
 _START_S = 10.0
 _DROP_ON_CLOSE = struct.pack("ii", 1, 0)
-"""Of SO_LINGER: to close is to throw away what is under way, and to say so by a RST packet."""
+"""Value of SO_LINGER: closing discards data in flight and sends a RST packet."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """How the network is.
+    """The condition of the network.
 
     Attributes:
-        latency_s: how long every piece of data is held, in each direction, in seconds.
-        bytes_per_s: how much passes at the most, per connection and direction; None: no limit.
-        cut: whether nothing passes: connections are broken, and new ones at once too.
+        latency_s: delay of all data, in each direction, in seconds.
+        bytes_per_s: bandwidth, at most, per connection and direction; None: no limit.
+        cut: whether nothing passes: connections are broken, and new ones are too, at once.
     """
 
     latency_s: float = 0.0
@@ -37,7 +37,7 @@ class Conditions:
 
 
 class Proxy:
-    """Listens on one address of this machine and passes all on to another.
+    """Listens on one address of this machine and forwards everything to another.
 
     Args:
         listen: `host:port` to listen on.
@@ -51,14 +51,14 @@ class Proxy:
         self._open: set[asyncio.StreamWriter] = set()
         self._pumps: set[asyncio.Task[None]] = set()
         self.passed = 0
-        """How many bytes have passed, in both directions."""
+        """Number of bytes forwarded, in both directions."""
         self.broken = 0
-        """How many connections were broken, or refused, by a cut or a reset."""
+        """Number of connections broken or refused by a cut or a reset."""
         self.opened = 0
-        """How many connections were made."""
+        """Number of connections made."""
 
     def __enter__(self) -> "Proxy":
-        """Starts to listen.
+        """Start listening.
 
         Raises:
             InfraError: the address is taken.
@@ -80,18 +80,18 @@ class Proxy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stops to listen and breaks what is connected."""
+        """Stop listening, and break all connections."""
         self._run(self._shut())
         self._stop_loop()
 
     def set(self, conditions: Conditions) -> None:
-        """Change the network; a cut breaks what is connected now."""
+        """Change the network; a cut breaks current connections."""
         self._conditions = conditions
         if conditions.cut:
             self._run(self._break_all())
 
     def reset(self) -> None:
-        """Reset every connection, on both sides; new ones are passed on as before."""
+        """Reset every connection, on both sides; new ones are forwarded as before."""
         self._run(self._reset_all())
 
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -138,7 +138,7 @@ class Proxy:
             pump.add_done_callback(self._pumps.discard)
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        """Pass one direction of a connection on, until either side ends it."""
+        """Forward one direction of a connection until either side ends it."""
         try:
             while data := await source.read(_CHUNK):
                 now = self._conditions
@@ -148,7 +148,7 @@ class Proxy:
                 self.passed += len(data)
                 sink.write(data)
                 await sink.drain()
-        except ConnectionError:  # broken by a peer or by a cut: both sides get to know
+        except ConnectionError:  # broken by a peer or by a cut: both sides are told
             pass
         finally:
             self._open.discard(sink)

@@ -1,7 +1,7 @@
-"""`stack.json`: which processes the stack has started, and which ports it has taken.
+"""`stack.json`: the processes that the stack has started, and the ports it has taken.
 
-It is written the moment a process starts, so that a start which was interrupted can be cleaned
-up later, by pid and start time.
+It is written the moment a process starts, so that an interrupted start can be cleaned up later, by
+pid and start time.
 """
 
 import errno
@@ -42,7 +42,7 @@ class Record:
 
     Attributes:
         path: the file.
-        ports: by name; they stay after a stop, so that the next start takes the same ones.
+        ports: by name; kept after a stop, so that the next start takes the same ones.
         running: by daemon name.
     """
 
@@ -52,7 +52,7 @@ class Record:
     _guard: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def started(self, name: str, running: Running) -> None:
-        """Adds a daemon and writes the file.
+        """Add a daemon and write the file.
 
         Raises:
             InfraError: the file cannot be written.
@@ -62,7 +62,7 @@ class Record:
             self._write()
 
     def ended(self, names: list[str]) -> None:
-        """Takes daemons out and writes the file.
+        """Remove daemons and write the file.
 
         Raises:
             InfraError: the file cannot be written.
@@ -73,7 +73,7 @@ class Record:
             self._write()
 
     def promise(self, ports: dict[str, int]) -> None:
-        """Notes ports as taken and writes the file.
+        """Record ports as taken and write the file.
 
         Raises:
             InfraError: the file cannot be written.
@@ -95,7 +95,7 @@ class Record:
 
 
 def cannot_write(path: Path, error: OSError) -> str:
-    """Says in one sentence why a file could not be written, and what helps."""
+    """Say in one sentence why a file could not be written, and what to do."""
     hints = {
         errno.ENOSPC: "free some space, then try again",
         errno.EDQUOT: "free some of your quota, then try again",
@@ -107,10 +107,10 @@ def cannot_write(path: Path, error: OSError) -> str:
 
 
 def read(layout: Layout) -> Record:
-    """Reads the record; an empty one when nothing was ever started.
+    """Read the record; it is empty if nothing was ever started.
 
     Raises:
-        InfraError: the file is there and is not ours.
+        InfraError: the file exists but is not ours.
     """
     path = layout.stack_file
     try:
@@ -132,7 +132,7 @@ def read(layout: Layout) -> Record:
 
 @contextmanager
 def only_one(layout: Layout) -> Iterator[None]:
-    """Lets one start or stop of the stack run at a time; another waits for it.
+    """Allow one start or stop of the stack at a time; others wait.
 
     Raises:
         InfraError: the other one took longer than three minutes, or the folder is not writable.

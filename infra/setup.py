@@ -1,10 +1,11 @@
-"""Makes a fresh checkout ready: `python3 -m infra.setup`, which is what `make setup` runs.
+"""Prepares a fresh checkout: `python3 -m infra.setup`, which `make setup` runs.
 
-Of an installed package, `slackwater setup` installs what pip does not: Airflow's environment, jars.
+For an installed package, `slackwater setup` installs what pip does not: Airflow's environment,
+    jars.
 
 Needs Python 3.11+ with pip, Java 17+ and Maven; uses the standard library only. Each step keeps a
-stamp with a hash of its inputs, so a second run installs nothing. Steps that do not need each
-other run at the same time.
+stamp with a hash of its inputs, so a second run installs nothing. Independent steps run at the same
+time.
 """
 
 import argparse
@@ -44,11 +45,11 @@ class Step:
 
     Attributes:
         name: what the user sees, and the name of the stamp and of the log.
-        inputs: files whose content decides whether the step has to run again.
-        output: exists when the step was done.
-        run: does it; gets the log file to write to.
-        after: names of the steps that must be done before; when one of them changes, this step
-            runs again.
+        inputs: files whose content decides whether the step must run again.
+        output: exists once the step is done.
+        run: carries it out; gets the log file to write to.
+        after: names of the steps that must be done first; when one of them changes, this step runs
+            again.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Step:
 
 
 def steps() -> tuple[Step, ...]:
-    """Lists what has to be installed, in an order that respects `after`."""
+    """List what has to be installed, in an order that respects `after`."""
     poms = tuple(sorted(POMS.rglob("pom.xml")))
     build = REQUIREMENTS / "build.txt"
     listed = [
@@ -111,8 +112,8 @@ def _install_jars(log: Path) -> None:
 
 
 def _fetch_jars(log: Path) -> Path:
-    """Has Maven resolve and fetch; gives the folder, in which an interrupted download may stand."""
-    fresh = HOME / "jvm.part"  # so that what is not whole, or not ours, never looks installed
+    """Have Maven resolve and fetch; return the folder, which may be partly filled already."""
+    fresh = HOME / "jvm.part"  # so that a partial or foreign download never looks installed
     shutil.rmtree(fresh, ignore_errors=True)
     maven = ["mvn", "--batch-mode", "--strict-checksums", "--no-transfer-progress"]
     _run([*maven, "-f", str(POMS / "pom.xml"), f"-Djars={fresh}", "generate-resources"], log)
@@ -136,13 +137,13 @@ def _install_environment(target: Path, lock: Path, log: Path) -> None:
     if not python.exists():
         base = getattr(sys, "_base_executable", None) or sys.executable
         _run([str(UV), "venv", "--clear", "--python", base, str(target)], log)
-    # What comes as source only is built by what is locked, too.
+    # Source-only packages are built by locked tools too.
     options = ["--require-hashes", "--build-constraints", str(REQUIREMENTS / "build.txt")]
     _run([str(UV), "pip", "sync", "--python", str(python), *options, str(lock)], log)
 
 
 def _install_project(log: Path) -> None:
-    # The build back end is in the lock: without isolation nothing unlocked is fetched.
+    # The build back end is in the lock; without isolation nothing unlocked is fetched.
     options = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     python = str(VENV / "bin" / "python")
     _run([str(UV), "pip", "install", "--python", python, *options], log)
@@ -150,7 +151,7 @@ def _install_project(log: Path) -> None:
 
 
 def lock_requirements(log: Path) -> None:
-    """Resolves all again into lock files, of Python and of jars: hashes and no addresses."""
+    """Resolve everything again into lock files for Python and jars: hashes, without addresses."""
     log.parent.mkdir(parents=True, exist_ok=True)
     for name in LOCKS:
         source, lock = f"{name}.in", f"{name}.txt"
@@ -165,7 +166,7 @@ def _run(command: list[str], log: Path, cwd: Path = ROOT) -> None:
         **os.environ,
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1",
-        # Many short-lived processes import it, and not all may keep what they compile.
+        # Many short-lived processes import it, and some may not write bytecode.
         "UV_COMPILE_BYTECODE": "1",
     }
     environment.pop("VIRTUAL_ENV", None)
@@ -196,10 +197,10 @@ def _tail(log: Path, lines: int = 8) -> str:
 
 
 def check_machine(*, maven: bool = True) -> None:
-    """Looks for Python, Java and Maven.
+    """Look for Python, Java and Maven.
 
     Args:
-        maven: whether jars are to be fetched, which takes it.
+        maven: whether Maven is needed, because jars must be fetched.
 
     Raises:
         SetupError: one of them is missing or too old; says which, and what to install.
@@ -227,7 +228,7 @@ def check_machine(*, maven: bool = True) -> None:
 
 
 def java_command() -> str | None:
-    """Finds the `java` that the stack will use: JAVA_HOME first, as Spark does, then the PATH."""
+    """Find the `java` that the stack will use: like Spark, JAVA_HOME first, then the PATH."""
     home = os.environ.get("JAVA_HOME")
     if home:
         inside = Path(home) / "bin" / "java"
@@ -236,7 +237,7 @@ def java_command() -> str | None:
 
 
 def java_version() -> int | None:
-    """Asks Java for its major version; None when there is no Java that answers."""
+    """Ask Java for its major version; None if no Java answers."""
     command = java_command()
     if command is None:
         return None
@@ -249,7 +250,7 @@ def java_version() -> int | None:
 
 
 def _wanted(step: Step, stamps: dict[str, str]) -> str:
-    """Gives the hash that the step's stamp must hold; other steps' stamps are part of it."""
+    """Return the hash that the step's stamp must hold; it includes other steps' stamps."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {step.name}".encode())
     for path in step.inputs:
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
@@ -279,15 +280,15 @@ def _perform(step: Step, stamp: str) -> float:
 
 
 def install(say: Callable[[str], None], only: Collection[str] = ()) -> int:
-    """Runs the steps that are not done yet, as many at a time as their order allows.
+    """Run the steps that are not done yet, in parallel as far as their order allows.
 
     Args:
         say: gets one line when a step starts and one when it is done.
-        only: names of the steps wanted; empty for all. What they come after must be done already,
+        only: names of the wanted steps; empty for all. The steps before them must be done already,
             or be wanted too.
 
     Returns:
-        How many steps ran.
+        The number of steps that ran.
 
     Raises:
         SetupError: the machine lacks something, or a step failed.
@@ -324,7 +325,7 @@ def _run_all(todo: list[Step], stamps: dict[str, str], say: Callable[[str], None
 
 @contextmanager
 def _only_one() -> Iterator[None]:
-    """Keeps two set-ups of one checkout from running into each other."""
+    """Prevent two set-ups of a checkout from running at the same time."""
     HOME.mkdir(parents=True, exist_ok=True)
     with (HOME / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -332,7 +333,7 @@ def _only_one() -> Iterator[None]:
 
 
 def run(*, lock: bool = False, only: Collection[str] = ()) -> int:
-    """Runs the set-up, says how far it is, and gives the exit code.
+    """Run the set-up, report progress, and return the exit code.
 
     Args:
         lock: resolve the requirements again first.
@@ -346,7 +347,7 @@ def run(*, lock: bool = False, only: Collection[str] = ()) -> int:
     began = time.monotonic()
     try:
         with _only_one():
-            # What is about to be locked anew need not fit what is locked now.
+            # New locks need not match the current ones.
             ran = install(say, ("uv",) if lock else only)
             if lock:
                 say(f"lock   resolving {', '.join(LOCKS)} and the jars …")
@@ -364,7 +365,7 @@ def run(*, lock: bool = False, only: Collection[str] = ()) -> int:
 
 
 def main() -> int:
-    """Runs the set-up, or re-locks the requirements with `--lock`; returns the exit code."""
+    """Run the set-up, or re-lock the requirements with `--lock`; return the exit code."""
     parser = argparse.ArgumentParser(description="Install what the project needs.")
     parser.add_argument("--lock", action="store_true", help="resolve the requirements again")
     names = [step.name for step in steps()]

@@ -1,21 +1,21 @@
-"""Settings and secrets in files of their own, which are small; of others little is read."""
+"""Small files with settings or secrets; of larger files, only a little is read."""
 
 from pathlib import Path
 
 BYTES_MAX = 1 << 20
-"""Of such a file; certificates in a row are the longest."""
+"""The size limit; chains of certificates are the longest."""
 
 
 class NotSmall(ValueError):
-    """A file that is larger than settings or a secret can be."""
+    """A file is larger than settings or a secret can be."""
 
 
 def read_small(path: Path) -> str:
-    """The text of a small file.
+    """Read the text of a small file.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no text in UTF-8, or `NotSmall`.
+        ValueError: it is not UTF-8 text, or `NotSmall`.
     """
     with path.open("rb") as file:
         found = file.read(BYTES_MAX + 1)

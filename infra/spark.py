@@ -19,7 +19,8 @@ WORKERS = (1, 2)
 WORKER_DAEMONS = tuple(f"spark-worker-{number}" for number in WORKERS)
 WORKER_CORES = 3
 WORKER_MEMORY = "3g"
-"""Of a worker in a container, which has room for one pipeline; a local one: `spark_size`."""
+"""The size of a worker in a container, with room for one pipeline; for a local one see
+`spark_size`."""
 
 PORTS = {
     "spark-master": 7077,
@@ -27,7 +28,7 @@ PORTS = {
     "spark-ui": 8090,
     **{f"spark-worker-{n}-ui": 8090 + n for n in WORKERS},
 }
-"""The ports that the cluster likes best."""
+"""The cluster's default ports."""
 
 REQUEST_S = 2.0
 
@@ -63,7 +64,7 @@ spark.cores.max                      4
 """
 
 MASTER_SETTINGS = "master.conf"
-"""The master's settings: those of all, and the lock of its door."""
+"""The master's settings: the common ones, and access control."""
 
 _KEPT = """\
 # Master, workers, drivers and executors talk to those only who know the secret.
@@ -79,7 +80,7 @@ spark.org.apache.spark.ui.JWSFilter.param.secretKey {key}
 
 
 def connector_jars() -> str:
-    """Gives the jars of Spark's Kafka source, as `spark.jars` wants them.
+    """Return the jars of Spark's Kafka source, as `spark.jars` wants them.
 
     Raises:
         InfraError: they are not installed.
@@ -92,7 +93,7 @@ def connector_jars() -> str:
 
 
 def component(layout: Layout, ports: Ports) -> Component:
-    """Describes the cluster for the given ports.
+    """Describe the cluster for the given ports.
 
     Raises:
         InfraError: there is no Java.
@@ -134,7 +135,7 @@ def _worker(layout: Layout, ports: Ports, number: int) -> Daemon:
 
 
 def check_master(ports: Ports) -> None:
-    """Asks the master's page, and its submission server, which must not obey without a token.
+    """Check the master's page and submission server, which must refuse requests without token.
 
     Raises:
         NotReady: one of them does not answer as it should.
@@ -155,7 +156,7 @@ def check_master(ports: Ports) -> None:
 
 
 def check_worker(ports: Ports, web: int) -> None:
-    """Asks the master whether it counts on the worker whose page is on port `web`.
+    """Ask the master whether the worker with its page on port `web` is alive.
 
     Raises:
         NotReady: it does not.
@@ -169,7 +170,7 @@ def check_worker(ports: Ports, web: int) -> None:
 
 
 def alive_workers(page: str) -> int:
-    """Counts the workers that the master relies on.
+    """Count the workers that the master considers alive.
 
     Args:
         page: base URL of the master's page.
@@ -182,7 +183,7 @@ def alive_workers(page: str) -> int:
 
 
 def page(base: str) -> dict:  # type: ignore[type-arg]
-    """Gives what the master's page tells as JSON.
+    """Return the master's page as JSON.
 
     Args:
         base: its URL.
@@ -204,8 +205,8 @@ def _get(url: str) -> dict:  # type: ignore[type-arg]
 def _prepare(layout: Layout, ports: Ports) -> None:
     recovery = layout.spark / "recovery"
     if not _any_worker_alive(layout):
-        # What the master remembers has ended with the workers: drivers must not come back to life
-        # in a stack that was stopped and is started again.
+        # What the master remembers ended with the workers: drivers must not be revived when a
+        # stopped stack is started again.
         shutil.rmtree(recovery, ignore_errors=True)
     rest = ports["spark-rest"]
     key = spark_key.make(layout.state_dir)
@@ -215,15 +216,16 @@ def _prepare(layout: Layout, ports: Ports) -> None:
 def write_defaults(
     folder: Path, host: str, *, bind: str, rest: int, recovery: Path, key: str | None
 ) -> None:
-    """Writes the settings that the master, a worker and its drivers start from.
+    """Write the settings of the master, a worker and its drivers.
 
     Args:
         folder: their SPARK_CONF_DIR.
         host: the name or address by which this machine is known to the others.
         bind: the address to listen on.
         rest: port of the master's submission server.
-        recovery: where the master keeps what a successor must know.
-        key: the secret of master and workers; None where there are none, and Kubernetes guards.
+        recovery: where the master keeps what its successor must know.
+        key: the secret of master and workers; None on Kubernetes, which has neither and controls
+            access.
     """
     folder.mkdir(parents=True, exist_ok=True)
     recovery.mkdir(parents=True, exist_ok=True)
@@ -248,7 +250,7 @@ def _spark_class(name: str) -> tuple[str, str]:
 
 
 def spark_class() -> str:
-    """Gives the launcher of Spark's daemons."""
+    """Return the launcher of Spark's daemons."""
     return f"{_home()}/bin/spark-class"
 
 
@@ -265,19 +267,19 @@ def _environment(layout: Layout) -> dict[str, str]:
 
 
 def environment(host: str, *, conf: Path, scratch: Path) -> dict[str, str]:
-    """Gives what the daemons add; drivers, executors and Python workers inherit it.
+    """Return the daemons' environment, which drivers, executors and Python workers inherit.
 
     Args:
         host: the name or address by which this machine is known to the others.
         conf: the folder of `spark-defaults.conf`.
-        scratch: where shuffle files go.
+        scratch: the folder for shuffle files.
     """
     python = str(VENV / "bin" / "python")
     return {
         "SPARK_HOME": _home(),
         "SPARK_CONF_DIR": str(conf),
         "SPARK_LOCAL_IP": host,
-        "SPARK_PUBLIC_DNS": HOST,  # in links of the web pages, which are read on this machine
+        "SPARK_PUBLIC_DNS": HOST,  # for links on the web pages, which are read on this machine
         "SPARK_LOCAL_DIRS": str(scratch),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",

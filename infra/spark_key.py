@@ -1,7 +1,8 @@
-"""The cluster's one secret: who has it may submit programs, and talk to master, workers, drivers.
+"""The cluster's secret: its holder may submit programs, and talk to master, workers, drivers.
 
-Made at the first start in the state folder, for its owner's eyes only. Spark's submission server
-wants it as the signature of a token (RFC 7515, HS256), its daemons as `spark.authenticate.secret`.
+Created at the first start in the state folder, readable only by its owner. Spark's submission
+server requires it as the signature of a token (RFC 7515, HS256), its daemons as
+`spark.authenticate.secret`.
 Standard library only: Airflow's environment reads it too.
 """
 
@@ -17,11 +18,11 @@ _HEADER, _CLAIMS = b'{"alg":"HS256"}', b'{"sub":"slackwater"}'
 
 
 def make(state_dir: Path) -> str:
-    """Gives the secret of a state folder; makes it the first time.
+    """Return the secret of a state folder; create it the first time.
 
     Args:
-        state_dir: of the stack; where several machines or containers share one, the first one's
-            secret holds.
+        state_dir: of the stack; if several machines or containers share one, the first one's secret
+            is used.
     """
     path = _path(state_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,17 +30,17 @@ def make(state_dir: Path) -> str:
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
         out.write(base64.urlsafe_b64encode(secrets.token_bytes(48)).decode())
     with contextlib.suppress(FileExistsError):
-        os.link(part, path)  # whole, and never over another's
+        os.link(part, path)  # complete, and never overwriting another's
     part.unlink()
     return path.read_text()
 
 
 def headers(state_dir: Path) -> dict[str, str]:
-    """Gives what a request to the submission server carries; nothing where there is no secret."""
+    """Return the headers of a request to the submission server; none if there is no secret."""
     try:
         key = base64.urlsafe_b64decode(_path(state_dir).read_text())
     except FileNotFoundError:
-        return {}  # a cluster that somebody else has started, and guards
+        return {}  # a cluster that someone else has started, with its own access control
     signed = b".".join(map(_spelled, (_HEADER, _CLAIMS)))
     signature = _spelled(hmac.new(key, signed, hashlib.sha256).digest())
     return {"Authorization": f"Bearer {(signed + b'.' + signature).decode()}"}

@@ -1,7 +1,7 @@
-"""Which processes the Spark cluster runs on this machine: drivers, executors, Python workers.
+"""Processes of the Spark cluster on this machine: drivers, executors, Python workers.
 
-The workers start drivers and executors, and those start Python; the kinds are told apart by the
-main class, or the module, on the command line.
+The workers start drivers and executors, and those start Python; the main class, or the module, on
+the command line tells the kinds apart.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ class ClusterProcess:
     Attributes:
         kind: `driver` is the JVM and `driver-python` the script it runs; `python-worker` is the
             daemon of an executor or one of the workers that it forked.
-        job: of a driver: the submission id; of an executor: the application id; else empty.
-        executor: of an executor: its number in the application; else empty.
+        job: a driver's submission id; an executor's application id; else empty.
+        executor: an executor's number in the application; else empty.
         process: which process it is.
-        running: whether it was on a processor as we looked.
-        forks: whether it has offspring of its own.
+        running: whether it was on a processor when we looked.
+        forks: whether it has children.
     """
 
     kind: Kind
@@ -43,7 +43,7 @@ _PYTHON_DAEMONS = frozenset({"pyspark.daemon", "windowing.spark.daemon"})
 
 
 def cluster_processes(workers: Sequence[ProcessId]) -> list[ClusterProcess]:
-    """Lists what the given Spark workers have started and what still runs of it.
+    """List running processes that the given Spark workers have started.
 
     Args:
         workers: processes of the worker daemons, as `infra.stack.process_of` gives them.

@@ -1,8 +1,8 @@
-"""Submits jobs to the Spark master over HTTP, and looks after them.
+"""Submits jobs to the Spark master over HTTP, finds, inspects and stops them.
 
-Standalone Spark takes no Python program in cluster mode. So what is submitted is `SparkSubmit`
-itself, as a supervised JVM program that then runs our script in client mode inside the cluster.
-Needs httpx and the standard library only: Airflow's environment can import it too.
+Standalone Spark does not accept Python programs in cluster mode. So we submit `SparkSubmit` itself,
+as a supervised JVM program that then runs our script in client mode inside the cluster.
+Needs only httpx and the standard library: Airflow's environment can import it too.
 """
 
 import fcntl
@@ -22,10 +22,10 @@ from infra.errors import InfraError
 
 REQUEST_S = 10.0
 ALIVE = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING"})
-"""States of a driver that will still do something, or is doing it."""
+"""States of a driver that is active, or will be."""
 
 _MOVED = "RELAUNCHING"
-"""State of a driver whose worker was lost, and which is another driver now."""
+"""State of a driver whose worker was lost, and which has been replaced by another driver."""
 
 _MAIN_CLASS = "org.apache.spark.deploy.SparkSubmit"
 
@@ -34,14 +34,14 @@ _MAIN_CLASS = "org.apache.spark.deploy.SparkSubmit"
 class Driver:
     """One job of the cluster, as its master sees it.
 
-    A supervised driver that dies stays RUNNING or goes through RELAUNCHING: the state does not
-    tell whether the job makes progress.
+    A supervised driver that dies stays RUNNING or goes through RELAUNCHING: the state does not say
+    whether the job makes progress.
 
     Attributes:
         submission_id: the master's name for it.
         state: SUBMITTED, RUNNING, RELAUNCHING, FINISHED, FAILED, KILLED, ERROR or UNKNOWN.
         worker: the id of the worker that runs it; empty while it waits.
-        name: the name whose latest submission it is; empty if there is none in this state folder.
+        name: the name whose latest submission it is; empty if this state folder has none.
         log_dir: the folder of its `stdout` and `stderr`; None if that is not on this machine.
     """
 
@@ -61,18 +61,18 @@ def submit(
     conf: Mapping[str, str] | None = None,
     supervise: bool = True,
 ) -> str:
-    """Runs a Python script as a driver inside the cluster; at most one driver has a given name.
+    """Run a Python script as a driver in the cluster; at most one running driver per name.
 
     Args:
         endpoints: of the running stack.
         script: absolute path of the program.
         args: its arguments.
-        name: while a driver of this name is alive, that one is meant, and nothing is submitted.
+        name: while a driver with this name is running, it is returned, and nothing is submitted.
         conf: Spark settings.
-        supervise: whether the master starts the driver again when it dies with an error.
+        supervise: whether the master restarts the driver when it dies with an error.
 
     Returns:
-        The submission id, of the new driver or of the living one.
+        The submission id of the new or the running driver.
 
     Raises:
         InfraError: the master does not answer, or refuses.
@@ -82,8 +82,8 @@ def submit(
         living = _living(endpoints, known, name)
         if living is not None:
             return living
-        # Written before the request: if we die in between, the next caller can tell whose the
-        # new driver is, since submissions come one at a time.
+        # Written before the request: if we die in between, the next caller can tell whose the new
+        # driver is, since submissions are serialized.
         known[name] = {"before": sorted(d["id"] for d in _drivers(endpoints))}
         known.save()
         request = _request(
@@ -101,7 +101,7 @@ def submit(
 
 
 def find_driver(endpoints: Endpoints, name: str) -> str | None:
-    """Gives the submission id of the living driver that was submitted under `name`, if any.
+    """Return the submission id of the running driver that was submitted under `name`, if any.
 
     Raises:
         InfraError: the master does not answer.
@@ -113,9 +113,9 @@ def find_driver(endpoints: Endpoints, name: str) -> str | None:
 
 
 def status(endpoints: Endpoints, submission_id: str) -> Driver:
-    """Asks the master how a driver is; a driver that it does not know is UNKNOWN.
+    """Ask the master for a driver's state; a driver that it does not know is UNKNOWN.
 
-    Of a driver that has moved to another worker, what it is called there and how it is there.
+    For a driver that has moved to another worker, return its id and state there.
 
     Raises:
         InfraError: the master does not answer.
@@ -133,13 +133,13 @@ def status(endpoints: Endpoints, submission_id: str) -> Driver:
 
 
 def kill(endpoints: Endpoints, submission_id: str, *, wait_s: float = 20.0) -> bool:
-    """Ends a driver for good, supervised or not, and waits until it is gone.
+    """Stop a driver for good, supervised or not, and wait until it is gone.
 
     Returns:
-        False if it was not alive.
+        False if it was not running.
 
     Raises:
-        InfraError: the master does not answer, or the driver lives on after `wait_s`.
+        InfraError: the master does not answer, or the driver is still running after `wait_s`.
     """
     ordered: set[str] = set()
     until = time.monotonic() + wait_s
@@ -160,7 +160,7 @@ def kill(endpoints: Endpoints, submission_id: str, *, wait_s: float = 20.0) -> b
 
 
 def list_drivers(endpoints: Endpoints) -> list[Driver]:
-    """Lists the drivers that the master knows, living and ended, oldest first.
+    """List the drivers that the master knows, running and ended, oldest first.
 
     Raises:
         InfraError: the master does not answer.
@@ -192,7 +192,7 @@ def _request(
     conf: Mapping[str, str],
     supervise: bool,
 ) -> dict[str, Any]:
-    # Without --master among its own arguments the job would run inside the driver, alone.
+    # Without --master among its own arguments, the job would run only inside the driver.
     submit_args = ["--master", endpoints.spark_master, "--deploy-mode", "client", "--name", name]
     for key, value in sorted(conf.items()):
         submit_args += ["--conf", f"{key}={value}"]
@@ -242,7 +242,7 @@ def _drivers(endpoints: Endpoints) -> list[dict[str, Any]]:
 
 
 def _log_dir(endpoints: Endpoints, submission_id: str) -> Path | None:
-    """Finds the driver's folder: each worker keeps one for every driver that it has run."""
+    """Find the driver's folder: each worker keeps one for every driver it has run."""
     found = (endpoints.state_dir / "spark").glob(f"work-*/{submission_id}")
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
@@ -253,7 +253,7 @@ def _log_dir(endpoints: Endpoints, submission_id: str) -> Path | None:
 class _Submissions(dict[str, dict[str, Any]]):
     """By name: the last submission, `{"id": …}`, or one not confirmed yet, `{"before": [ids]}`.
 
-    Where its worker was lost, `earlier` has the ids that it had before.
+    If its worker was lost, `earlier` has its previous ids.
     """
 
     def __init__(self, path: Path) -> None:
@@ -261,11 +261,11 @@ class _Submissions(dict[str, dict[str, Any]]):
         self._path = path
 
     def name_of(self, submission_id: str) -> str:
-        """Gives the name of a submission; empty if it is not ours."""
+        """Return the name of a submission; empty if it is not ours."""
         return next((name for name, one in self.items() if one.get("id") == submission_id), "")
 
     def save(self) -> None:
-        """Writes the file, whole or not at all."""
+        """Write the file, completely or not at all."""
         part = self._path.with_suffix(".part")
         part.write_text(json.dumps(self, indent=2, sort_keys=True))
         part.replace(self._path)
@@ -273,7 +273,7 @@ class _Submissions(dict[str, dict[str, Any]]):
 
 @contextmanager
 def _submissions(endpoints: Endpoints) -> Iterator[_Submissions]:
-    """Opens the register for one caller at a time."""
+    """Open the register for one caller at a time."""
     folder = endpoints.state_dir / "spark"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "submissions.lock").open("a") as lock:
@@ -282,7 +282,7 @@ def _submissions(endpoints: Endpoints) -> Iterator[_Submissions]:
 
 
 def _settle(endpoints: Endpoints, known: _Submissions) -> None:
-    """Finds out what became of submissions whose caller died before it heard the answer."""
+    """Resolve submissions whose caller died before it got the answer."""
     open_names = [name for name, one in known.items() if "id" not in one]
     if not open_names:
         return
@@ -306,7 +306,7 @@ def _living(endpoints: Endpoints, known: _Submissions, name: str) -> str | None:
 def _follow(
     endpoints: Endpoints, known: _Submissions, submission_id: str
 ) -> tuple[str, dict[str, Any]]:
-    """Asks for a driver's status; where it has moved, for that of the driver that it is now."""
+    """Ask for a driver's status; if it has moved, for its replacement's."""
     while True:
         answer = _call(
             endpoints, "GET", f"{endpoints.spark_rest}/v1/submissions/status/{submission_id}"
@@ -322,10 +322,10 @@ def _follow(
 def _successor(
     endpoints: Endpoints, known: _Submissions, moved: str, drivers: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """Finds what a driver is called that was started again elsewhere when its worker was lost.
+    """Find the new id of a driver that was restarted elsewhere when its worker was lost.
 
-    The master gives it another id and tells nobody; the new worker's log tells its name. None
-    while it waits for a worker.
+    The master gives it another id without reporting it; the new worker's log has it. None while it
+    waits for a worker.
     """
     later = next((one["id"] for one in known.values() if moved in one.get("earlier", ())), None)
     if later is not None:

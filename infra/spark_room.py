@@ -1,4 +1,4 @@
-"""Who has the cores and the memory of the Spark cluster, and who waits for them."""
+"""Which jobs have the cores and memory of the Spark cluster, and which wait for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from infra.errors import NotReady
 
 @dataclass(frozen=True)
 class Share:
-    """What one application, or one driver, has of the cluster, or wants of it.
+    """What one application, or one driver, has or needs of the cluster.
 
     Attributes:
-        name: of the application; of a driver, its submission id.
-        app_id: of the application; empty of a driver.
-        cores: that it has.
-        memory_mib: that it has; of an application, for each of its executors.
+        name: an application's name; a driver's submission id.
+        app_id: an application's id; empty for a driver.
+        cores: how many it has.
+        memory_mib: how much it has; for an application, per executor.
         waits: it has none, since no worker has room for it.
     """
 
@@ -32,9 +32,9 @@ class Room:
     """The cluster's room.
 
     Attributes:
-        applications: that live, waiting ones included.
-        drivers: that live, waiting ones included.
-        free: per living worker, its free cores and memory in MiB.
+        applications: running and waiting ones.
+        drivers: running and waiting ones.
+        free: per live worker, its free cores and memory in MiB.
         ended: ids of applications that have ended, by name, the last one of each.
     """
 
@@ -44,7 +44,7 @@ class Room:
     ended: Mapping[str, str]
 
     def application(self, name: str) -> Share | None:
-        """The living application of a name; None: there is none."""
+        """Return the live application with a name; None: there is none."""
         return next((one for one in self.applications if one.name == name), None)
 
 
@@ -61,7 +61,7 @@ def look(page: str) -> Room:
 
 
 def room(told: Mapping[str, Any]) -> Room:
-    """Read what the master tells of itself as JSON."""
+    """Parse the master's page as JSON."""
     try:
         return Room(
             applications=tuple(map(_application, told["activeapps"])),

@@ -1,4 +1,4 @@
-"""How large the local cluster is: room for as many small pipelines as the machine bears."""
+"""The size of the local cluster: room for as many small pipelines as the machine can run."""
 
 import os
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ import psutil
 from infra.errors import InfraError
 
 AT_ONCE_VARIABLE = "SLACKWATER_PIPELINES_AT_ONCE"
-"""How many small pipelines are to find room; by default as many as the machine bears."""
+"""Number of small pipelines to make room for; default: as many as the machine can run."""
 
 AT_ONCE_MAX = 3
-"""By default no more: what they do not need, other programs of this machine may."""
+"""The default maximum: the rest is left for other programs on this machine."""
 
 _GIB = 1 << 30
 _OTHERS_GIB = 4
@@ -23,7 +23,7 @@ _JOB_GIB = 4
 
 @dataclass(frozen=True)
 class WorkerSize:
-    """What one of the two workers may give away; no more than a limit, nothing is set aside.
+    """What one of the two workers may give away: a limit, not a reservation.
 
     Attributes:
         cores: how many tasks and drivers it runs at a time.
@@ -35,19 +35,19 @@ class WorkerSize:
 
 
 def size_for(pipelines: int) -> WorkerSize:
-    """The size of each worker, so that so many small pipelines run at once.
+    """Return the size of each worker for a number of small pipelines at once.
 
     A job has a driver (1 core, 1 GiB), wherever there is room, and an executor on each worker (2
-    cores, 1 GiB); all drivers may come to be on one worker.
+    cores, 1 GiB); all drivers may end up on one worker.
     """
     return WorkerSize(cores=3 * pipelines, memory_gib=2 * pipelines + 1)
 
 
 def pipelines_at_once() -> int:
-    """How many small pipelines the cluster is made for.
+    """Return the number of small pipelines that the cluster is sized for.
 
     Raises:
-        InfraError: the environment says something that is no number.
+        InfraError: the environment's value is not a number.
     """
     told = os.environ.get(AT_ONCE_VARIABLE)
     if told is None:
@@ -59,11 +59,11 @@ def pipelines_at_once() -> int:
 
 
 def borne(memory_bytes: int, cores: int) -> int:
-    """How many small pipelines a machine bears at once; one at the least.
+    """Return the number of small pipelines that a machine can run at once, at least one.
 
     Args:
-        memory_bytes: that it has.
-        cores: that it has; a job that waits for records needs little of one.
+        memory_bytes: its memory.
+        cores: its cores; a job that waits for records uses little of one.
     """
     by_memory = (memory_bytes // _GIB - _OTHERS_GIB) // _JOB_GIB
     return max(1, min(AT_ONCE_MAX, by_memory, cores * 3 // 4))

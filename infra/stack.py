@@ -1,7 +1,7 @@
 """The local stack: Kafka, Spark and Airflow as processes of this machine, on the loopback address.
 
-`up` starts what does not run, `down` stops all of it, `status` looks, `endpoints` tells where the
-parts answer. What runs is written down in `stack.json` (see infra/record.py).
+`up` starts what is not running, `down` stops everything, `status` shows it, `endpoints` returns the
+addresses. `stack.json` records what is running (see infra/record.py).
 """
 
 import hashlib
@@ -33,35 +33,34 @@ POLL_S = 0.25
 
 
 class Reporter(Protocol):
-    """Gets the news of a start or a stop, one at a time."""
+    """Gets progress messages of a start or a stop, one at a time."""
 
     def __call__(self, component: str, message: str, seconds: float) -> None:
-        """Takes one piece of news.
+        """Take one message.
 
         Args:
             component: kafka, spark or airflow.
-            message: what happened, a few words.
+            message: what happened, in a few words.
             seconds: since `up` or `down` was called.
         """
 
 
 def silent(component: str, message: str, seconds: float) -> None:
-    """A reporter that keeps the news to itself."""
+    """A reporter that discards all messages."""
 
 
 @dataclass(frozen=True)
 class DaemonStatus:
-    """How one daemon is.
+    """The status of one daemon.
 
     Attributes:
         name: of the daemon.
-        state: `healthy`, `unwell` (runs, but does not answer as it should), `dead` (was started
-            and runs no more) or `stopped`.
+        state: `healthy`, `unwell` (running, but failing its health check), `dead` (was started, and
+            has ended) or `stopped`.
         detail: why it is unwell; else empty.
         pid: of its process; None if there is none.
-        memory_bytes: resident memory of the process and of all it has started; what they share
-            counts once.
-        uptime_s: how long it has run.
+        memory_bytes: resident memory of the process and its descendants; shared memory counts once.
+        uptime_s: how long it has been running.
         log: its log file.
     """
 
@@ -80,23 +79,23 @@ def up(
     only: Collection[str] = tuple(PARTS),
     layout: Layout | None = None,
 ) -> Endpoints:
-    """Starts what does not run yet, all components at the same time, and waits until it is well.
+    """Start what is not running yet, all components in parallel, and wait until it is healthy.
 
-    A healthy daemon is left alone; a dead one, or one that would be started otherwise today, is
-    started again. Everything that is started is on record at once: after an interruption the
-    next `up` goes on, and `down` cleans up.
+    A healthy daemon is left alone; a dead one, or one whose settings have changed, is restarted.
+    Everything that starts is recorded at once: after an interruption the next `up` continues, and
+    `down` cleans up.
 
     Args:
-        reporter: gets the news.
-        only: names of the components wanted, of kafka, spark and airflow.
-        layout: where the state lies; by default as the environment says, and the broker is that
-            of the Kafka settings, where there are any.
+        reporter: gets progress messages.
+        only: names of the wanted components, of kafka, spark and airflow.
+        layout: where the state is; default: from the environment, with the broker of the Kafka
+            settings, if any.
 
     Raises:
         InfraError: a component did not become healthy; says which, why, and where its log is.
     """
     if layout is None and elsewhere.is_named():
-        return endpoints(only=only)  # whoever set the variables has started it
+        return endpoints(only=only)  # it was started by whoever set the variables
     if layout is None and kafka_settings.settings() is not None:
         up(reporter, only=_local(only), layout=default_layout())
         return endpoints(only=only)
@@ -119,13 +118,13 @@ def up(
 
 
 def down(reporter: Reporter = silent, *, layout: Layout | None = None) -> int:
-    """Stops the stack and everything that it started; data stays.
+    """Stop the stack and everything it started; data stays.
 
     Returns:
-        How many daemons were running.
+        The number of daemons that were running.
 
     Raises:
-        InfraError: a process cannot be ended.
+        InfraError: a process cannot be stopped.
     """
     layout = layout or default_layout()
     news = _News(reporter)
@@ -141,7 +140,7 @@ def down(reporter: Reporter = silent, *, layout: Layout | None = None) -> int:
 
 
 def status(*, layout: Layout | None = None) -> list[DaemonStatus]:
-    """Looks at every daemon; changes nothing."""
+    """Return the status of every daemon, without changing anything."""
     layout = layout or default_layout()
     record = read(layout)
     found = []
@@ -156,12 +155,12 @@ def status(*, layout: Layout | None = None) -> list[DaemonStatus]:
 def endpoints(
     *, layout: Layout | None = None, only: Collection[str] = tuple(PARTS), check: bool = True
 ) -> Endpoints:
-    """Tells where the running stack answers; addresses of components that were left out are empty.
+    """Return the addresses of the running stack; those of components left out are empty.
 
     Args:
-        layout: where the state lies; by default as the environment says.
-        only: the components that are wanted.
-        check: whether their processes must be alive now; chaos, which kills them, says no.
+        layout: where the state is; default: from the environment.
+        only: the wanted components.
+        check: whether their processes must be running now; not for chaos, which kills them.
 
     Raises:
         InfraError: the stack was not started, or a wanted component is dead; says what to do.
@@ -208,11 +207,11 @@ def endpoints(
 
 
 def process_of(daemon: str, *, layout: Layout | None = None) -> ProcessId:
-    """Gives the process of a daemon, for whoever wants to look at it or to hurt it.
+    """Return the process of a daemon, to inspect or kill it.
 
     Args:
         daemon: its name as `status` shows it, for instance `kafka` or `spark-worker-1`.
-        layout: where the state lies; by default as the environment says.
+        layout: where the state is; default: from the environment.
 
     Raises:
         InfraError: no such daemon is running.
@@ -228,7 +227,7 @@ def process_of(daemon: str, *, layout: Layout | None = None) -> ProcessId:
 
 
 class _News:
-    """Passes news on, one at a time, with the seconds since it was made."""
+    """Forwards messages, one at a time, with the seconds since it was created."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
@@ -241,7 +240,7 @@ class _News:
 
 
 def _bring_up(name: str, layout: Layout, record: Record, news: _News) -> None:
-    """Brings one component to health; tries once more if somebody snatched one of its ports."""
+    """Start one component until it is healthy; retry once if another program took its port."""
     try:
         _start_component(name, layout, record, news)
     except InfraError:
@@ -272,7 +271,7 @@ _choosing = threading.Lock()
 
 
 def _choose_ports(name: str, record: Record) -> Ports:
-    """Takes the ports of the last time where they are free or our own, else others."""
+    """Choose the ports of the last start if they are free or our own, else others."""
     module = PARTS[name]
     with _choosing:
         keep = any(one.startswith(name) for one in _alive(record))
@@ -292,13 +291,13 @@ def _alive(record: Record) -> list[str]:
 
 
 def _is_current(daemon: Daemon, record: Record) -> bool:
-    """Says whether the daemon runs, with the command and the settings of today."""
+    """Return whether the daemon is running, with the current command and settings."""
     running = record.running.get(daemon.name)
     return running is not None and running.recipe == _recipe(daemon) and is_alive(running.process)
 
 
 def _recipe(daemon: Daemon) -> str:
-    """Hashes what a daemon is started with, so that a change of it shows."""
+    """Hash the command and settings of a daemon, to detect changes."""
     made_of = json.dumps([daemon.command, sorted(daemon.environment.items())])
     return hashlib.sha256(made_of.encode()).hexdigest()
 
@@ -313,12 +312,12 @@ def _start_daemon(daemon: Daemon, layout: Layout, record: Record) -> None:
     try:
         record.started(daemon.name, Running(process, _recipe(daemon), str(log)))
     except InfraError:
-        stop([process], grace_s=1.0)  # what is not on record could not be stopped later
+        stop([process], grace_s=1.0)  # what is not recorded could not be stopped later
         raise
 
 
 def _await_health(daemon: Daemon, record: Record) -> None:
-    """Waits until the daemon is well.
+    """Wait until the daemon is healthy.
 
     Raises:
         InfraError: it died, or its time is up.
@@ -360,7 +359,7 @@ def _last_words(log: Path) -> str:
 
 
 def _stop_order(alive: Collection[str]) -> list[tuple[list[str], float]]:
-    """Gives groups of daemons with their grace: who gives orders first, who holds the data last."""
+    """Return groups of daemons with their grace: schedulers first, data stores last."""
     groups: Sequence[tuple[str, float]] = (
         ("airflow", 15.0),
         ("spark-worker", 10.0),
@@ -388,7 +387,7 @@ def _look(daemon: Daemon, running: Running | None, layout: Layout) -> DaemonStat
 
 
 def _local(only: Collection[str]) -> list[str]:
-    """Gives the components that are ours where Kafka is a cluster of the user's."""
+    """Return our components if Kafka is the user's own cluster."""
     return [name for name in only if name != "kafka"]
 
 

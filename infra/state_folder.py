@@ -1,7 +1,7 @@
-"""Whose a state folder is: a marker says what the stack may delete in it.
+"""Ownership of a state folder: a marker says what the stack may delete in it.
 
-`SLACKWATER_STATE_DIR` may name any folder, a home too. What stood there before is nobody's to
-delete, whatever it is called.
+`SLACKWATER_STATE_DIR` may name any folder, even a home directory. What was there before is never
+deleted, whatever its name.
 """
 
 import json
@@ -12,7 +12,7 @@ from infra.layout import HOME, INSTALLED, Layout
 from infra.record import cannot_write
 
 MARKER = ".slackwater-state"
-"""In a state folder: JSON, with the names that stood there before it became one."""
+"""In a state folder: JSON with the names that were there before it became one."""
 
 DATA = frozenset(
     {
@@ -29,11 +29,11 @@ DATA = frozenset(
     }
     | {"spark", "tables", "flight_delays.png", "stack.json", "stack.json.part", "stack.lock"}
 )
-"""What the platform writes into a state folder; `clean` knows no other names."""
+"""The names that the platform writes in a state folder; `clean` deletes no others."""
 
 
 def claim(layout: Layout) -> None:
-    """Mark a folder as a state folder, so that it can be cleaned; made where there is none.
+    """Mark a folder as a state folder, so that it can be cleaned; create it if needed.
 
     Raises:
         InfraError: something else is in it, or it cannot be written.
@@ -56,12 +56,12 @@ def claim(layout: Layout) -> None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a folder is the checkout's own, or has been marked."""
+    """Whether a folder is the checkout's own, or is marked."""
     return folder == HOME or (folder / MARKER).is_file()
 
 
 def deletable(layout: Layout) -> list[Path]:
-    """What a clean-up may delete: known names that did not stand there before.
+    """Return what a clean-up may delete: known names that were not there before.
 
     Raises:
         InfraError: the folder is not known to be a state folder.
@@ -73,13 +73,13 @@ def deletable(layout: Layout) -> list[Path]:
             "this is a state folder all the same, delete it yourself"
         )
         raise InfraError(text)
-    # The lock is held while the others go.
+    # The lock is held while the others are deleted.
     names = DATA - _kept(folder) - {"stack.lock"}
     return [folder / name for name in sorted(names)]
 
 
 def left_over(layout: Layout) -> list[str]:
-    """The names in a state folder that a clean-up does not touch, those of the set-up aside."""
+    """Return the names in a state folder that a clean-up keeps, without the set-up's."""
     quiet = DATA | {MARKER} | (INSTALLED if layout.state_dir == HOME else frozenset())
     found = {path.name for path in layout.state_dir.iterdir()}
     return sorted(found - quiet | (found & _kept(layout.state_dir)))
@@ -102,7 +102,7 @@ def _kept(folder: Path) -> frozenset[str]:
 
 
 def _was_used(folder: Path) -> bool:
-    """Whether a stack ran here before there were markers: its record of ports is there."""
+    """Whether a stack ran here before markers existed: its record of ports is there."""
     try:
         found = json.loads((folder / "stack.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,1 +1,1 @@
-"""What runs on the platform: programs for Spark, and rooms for all that stands around them."""
+"""What runs on the platform: programs for Spark, and everything around them."""

@@ -31,7 +31,7 @@ _SHIPPED = {
         "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
     ),
     f"{_STATE}.checkpointFormatVersion": "1",
-    # A last batch without data sends what the last rows made due.
+    # A final batch without data emits what the last rows made due.
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
 }
 _TYPES = {"int": "long", "float": "double", "string": "string"}
@@ -55,16 +55,16 @@ def run(
     """Compute a pipeline's windows with Spark's `window()`.
 
     The watermark's delay is the pipeline's slack. Late rows are dropped, as Spark does; there are
-    no revisions, offsets or dead letters. Windows that are open at the end of the log are not sent.
+    no revisions, offsets or dead letters. Windows still open at the end of the log are not emitted.
 
     Args:
         pipeline: sliding or tumbling windows over event time, with a slack in time.
-        batches: per partition, rows; each of them one micro-batch. Records that a pipeline would
-            refuse do harm here, and should not be among them.
+        batches: per partition, rows; each of them one micro-batch. They must not contain records
+            that a pipeline would refuse.
         spark: a session; its settings stay as they are.
 
     Raises:
-        WindowingError: Spark's `window()` cannot say what a query asks for.
+        WindowingError: Spark's `window()` cannot express a query.
     """
     session = spark.newSession()
     for name, value in _SHIPPED.items():

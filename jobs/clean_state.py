@@ -1,8 +1,8 @@
-"""The state of a run beside that of a clean run of the same log: one session for all of it.
+"""The state of a run compared with a clean run of the same log, in one session.
 
 The clean run reads the log from its beginning into a checkpoint of its own, in batches of another
-size, in this process, and its rows go nowhere: others look at rows. Prints one JSON object a line,
-as `jobs.state` does, with `run`: `judged` or `clean`.
+size, in this process, and discards its rows: they are checked elsewhere. Prints one JSON object per
+line, as `jobs.state` does, with `run`: `judged` or `clean`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def run_clean(
     max_offsets: int,
     checkpoint: Path,
 ) -> None:
-    """Take in a log from its beginning, for the state that is left at its end.
+    """Read a log from its beginning, for the state at its end.
 
     Args:
         spark: a session of our settings, with the jars of Spark's Kafka source.
         pipeline: what to run.
         bootstrap: of the broker.
-        ends: per lane, the first offset to be left out.
-        max_offsets: offsets per batch at the most.
+        ends: per lane, the first offset to leave out.
+        max_offsets: offsets per batch, at most.
         checkpoint: a folder that does not exist yet.
 
     Raises:

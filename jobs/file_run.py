@@ -1,7 +1,7 @@
-"""Run a pipeline over a file of events on Spark, in this process: what `run --engine spark` does.
+"""Run a pipeline over a file of events on Spark, in this process, for `run --engine spark`.
 
-The file becomes one Parquet file per batch, and the stream reads one file at a time, so the cuts
-are those that the caller asked for.
+The file becomes one Parquet file per batch, and the stream reads one file at a time, so batches are
+as the caller asked.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def run(
     batches: Iterable[Mapping[int, RawRows]],
     spark: SparkSession | None = None,
 ) -> Output:
-    """Run a pipeline over batches, each of them one micro-batch, from an empty checkpoint.
+    """Run a pipeline over batches, one micro-batch each, from an empty checkpoint.
 
     Args:
         pipeline: the pipeline.
         batches: per partition, rows in increasing offset.
-        spark: a session to use; by default one is started and stopped.
+        spark: a session to use; default: one is started and stopped.
     """
     with tempfile.TemporaryDirectory(prefix="slackwater-run-") as folder:
         if spark is not None:
@@ -55,11 +55,11 @@ def run(
 
 @contextmanager
 def own_session(name: str, *, jars: str = "") -> Iterator[SparkSession]:
-    """A local session that is stopped afterwards, with what it says kept off the terminal.
+    """Provide a local session, with its output kept off the terminal, and stop it afterwards.
 
     Args:
         name: of the application.
-        jars: comma-separated, what it needs beside Spark.
+        jars: comma-separated, needed besides Spark.
     """
     with _quiet():
         own = session(name, master="local[2]", jars=jars)
@@ -84,7 +84,7 @@ def _run(
 def one_file_a_batch(
     spark: SparkSession, batches: Iterable[Mapping[int, RawRows]], folder: Path
 ) -> DataFrame:
-    """Write batches as files, and give the stream of `RAW_SCHEMA` that reads them one by one."""
+    """Write batches as files; return the stream of `RAW_SCHEMA` that reads them one by one."""
     source = folder / "batches"
     source.mkdir()
     for number, batch in enumerate(batches):
@@ -94,10 +94,10 @@ def one_file_a_batch(
 
 
 def finish(stream: DataFrame, sink: Callable[[DataFrame, int], None], folder: Path) -> None:
-    """Run a stream over all that its source has, into a sink made for `foreachBatch`.
+    """Run a stream over everything in its source, into a sink made for `foreachBatch`.
 
     Raises:
-        WindowingError: the runtime refused something; any other failure is Spark's own.
+        WindowingError: the runtime refused something; any other error is Spark's own.
     """
     writer = stream.writeStream.foreachBatch(sink).outputMode("append")
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
@@ -110,7 +110,7 @@ def finish(stream: DataFrame, sink: Callable[[DataFrame, int], None], folder: Pa
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what Spark and its Python workers say off the terminal; show its end if they fail."""
+    """Keep output of Spark and its Python workers off the terminal; show its end if they fail."""
     sys.stderr.flush()
     terminal = os.dup(2)
     with tempfile.TemporaryFile() as said:
@@ -141,5 +141,5 @@ def _write(path: Path, batch: Mapping[int, RawRows], number: int) -> None:
         for partition, rows in batch.items()
     ]
     pl.concat(frames).write_parquet(path)
-    # The file source takes files by age: the oldest first.
+    # The file source reads the oldest file first.
     os.utime(path, (number + 1, number + 1))

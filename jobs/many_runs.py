@@ -1,8 +1,8 @@
-"""Run many small pipelines over their logs as one stream: what `conform --by spark` does.
+"""Run many small pipelines over their logs as one stream, for `conform --by spark`.
 
-A streaming query costs seconds however little it is given, so pipelines share one. Lanes and shards
-of all of them are keys of the same two stateful steps, and every key is served by the stage of its
-own pipeline: the stages that a single pipeline runs in.
+A streaming query costs seconds however little it reads, so pipelines share one. Lanes and shards
+of all of them are keys of the same two stateful steps, and each key is processed by the stage of
+its own pipeline, the same as in a single run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from windowing.spark.store import MapStateStore
 _STRIDE = 1_000_000
 
 Batches = Sequence[Mapping[int, RawRows]]
-"""A log, cut: per batch, rows by partition."""
+"""A log in batches: per batch, rows by partition."""
 
 
 def run_all(
@@ -48,8 +48,8 @@ def run_all(
     """Run pipelines over batches, the n-th batches of all in one micro-batch.
 
     Args:
-        runs: each pipeline and its log, cut into batches.
-        spark: a session to use; by default one is started and stopped.
+        runs: each pipeline and its log, in batches.
+        spark: a session to use; default: one is started and stopped.
 
     Raises:
         WindowingError: the runtime refused something in one of the logs; none has an output then.
@@ -83,7 +83,7 @@ def _together(logs: Sequence[Batches]) -> Iterator[dict[int, RawRows]]:
 
 
 def _emissions(raw: DataFrame, texts: Sequence[str]) -> DataFrame:
-    """The plan of `windowing.spark.plan`, for all pipelines at once."""
+    """Build the plan of `windowing.spark.plan` for all pipelines at once."""
     chunks = raw.mapInArrow(_packer(texts), CHUNK_SCHEMA)
     parcels = chunks.groupBy("partition").transformWithStateInPandas(
         _Lanes([LaneStage(text) for text in texts]), PARCEL_SCHEMA, "Append", "None"
@@ -112,22 +112,22 @@ def _packer(
 
 
 class _Stages(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed for us
-    """A stage for each pipeline, all with the one store that the key has."""
+    """A stage per pipeline, all sharing the key's one store."""
 
     def __init__(self, stages: Sequence[LaneStage | ShardStage]) -> None:
         self._stages = stages
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Called by Spark once for each task."""
+        """Called by Spark once per task."""
         self._store = MapStateStore(handle)
 
     def close(self) -> None:
-        """Nothing to let go: the state is Spark's."""
+        """Release nothing: the state is Spark's."""
 
     def _frames(
         self, key: Any, rows: Iterator[pd.DataFrame], timer_values: Any
     ) -> Iterator[tuple[int, pd.DataFrame]]:
-        """What the pipeline's own stage makes of a key's rows, and the pipeline's number."""
+        """Process a key's rows with the stage of its pipeline; add the pipeline's number."""
         run, number = divmod(int(key[0]), _STRIDE)
         stage = self._stages[run]
         stage.open(self._store)

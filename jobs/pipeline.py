@@ -1,8 +1,8 @@
-"""The job that Spark runs for a pipeline: Kafka in, lanes and shards, the pipeline's tables out.
+"""The job that Spark runs for a pipeline: from Kafka through lanes and shards to its tables.
 
-Submitted by `jobs.runs` to the cluster's REST endpoint, under supervision: a driver that dies
-is started again and goes on from the checkpoint. What a restart cannot mend is written into the
-run's folder as `failure.json`, and the driver ends for good.
+Submitted by `jobs.runs` to the cluster's REST endpoint, under supervision: a driver that dies is
+restarted and resumes from the checkpoint. If a restart cannot help, the reason is written to
+`failure.json` in the run's folder, and the driver ends for good.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from windowing.spark.raw import raw_rows
 from windowing.spark.sinks import RunPlace, Sink, sink_of
 from windowing.spark.sinks.tokens import TokenOf
 
-# A restart meets these again.
+# A restart would meet these again.
 _FINAL = (
     WindowingError,
     UserAggregateError,
@@ -62,7 +62,7 @@ _FINAL = (
 )
 
 _LOOK_S = 1.0
-"""How often to look how the query is, in seconds: a batch may take no longer."""
+"""How often to check the query, in seconds."""
 
 
 def kafka_rows(
@@ -75,16 +75,16 @@ def kafka_rows(
     end: Mapping[int, int] | None = None,
     secrets: Path,
 ) -> DataFrame:
-    """The topic as a stream of raw rows.
+    """Read the topic as a stream of raw rows.
 
     Args:
         spark: the session.
-        pipeline: whose source is read, from its beginning unless a checkpoint says otherwise.
+        pipeline: its source is read, from the beginning unless a checkpoint says otherwise.
         bootstrap: of the broker.
-        max_offsets: offsets per batch at the most, over all partitions; None for no limit.
-        first: per lane, by its number, where to begin; None: at the topic's beginning.
-        end: per lane, the first offset to be left out; None: all is read.
-        secrets: a folder that driver and executors see, for what a login needs.
+        max_offsets: offsets per batch, at most, over all partitions; None: no limit.
+        first: per lane number, where to start; None: at the topic's beginning.
+        end: per lane, the first offset to leave out; None: read everything.
+        secrets: a folder that driver and executors can see, with the login's files.
     """
     client = for_java(settings_for(bootstrap), secrets)
     reader = (
@@ -94,7 +94,7 @@ def kafka_rows(
         .option("startingOffsets", _starting(pipeline.source, first))
         .option("includeHeaders", "true")
         .option("kafka.isolation.level", "read_committed")
-        # A record that retention took before we read it is an error, never a silent gap.
+        # A record that retention deleted before we read it is an error, never a silent gap.
         .option("failOnDataLoss", "true")
     )
     if max_offsets is not None:
@@ -102,15 +102,15 @@ def kafka_rows(
     rows = raw_rows(reader.load(), pipeline.source)
     if end is None:
         return rows
-    # A stream has no end of its own; what lies behind it is read and left out.
+    # A stream has no end of its own; records after the end are read and filtered out.
     ends = F.create_map(*(F.lit(number) for pair in end.items() for number in pair))
-    # What has no lane is an error of the lanes' stage, and not left out.
+    # Records without a lane are not filtered out: they are an error in the lanes' stage.
     inside = F.col("offset") < ends[F.col("partition")]
     return rows.where((F.col("partition") < 0) | inside)
 
 
 def _starting(source: Source, first: Mapping[int, int] | None) -> str:
-    """Where to begin, as Spark spells it."""
+    """Format where to start, as Spark spells it."""
     if first is None:
         return "earliest"
     begins: dict[str, dict[str, int]] = {}
@@ -131,7 +131,7 @@ def _sink(pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf) -> Si
 
 
 def _folder(place: str) -> Path:
-    """The folder of a checkpoint; a store without folders has no atomic rename either."""
+    """Return a checkpoint's folder; a store without folders has no atomic rename either."""
     if "://" in place:
         msg = f"{place} is no folder that driver and executors share: see infra/cluster/README.md"
         raise argparse.ArgumentTypeError(msg)
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace, attempt: Attempt) -> None:
     Raises:
         SecondDriver: another driver has the run.
         TokenMismatch: checkpoint, tables and topic do not belong together.
-        TooManyDeaths: the drivers before this one have died, again and again.
+        TooManyDeaths: too many drivers before this one have died.
     """
     owner = Owner(args.checkpoint.parent)
     owner.claim()
@@ -208,7 +208,7 @@ def _run(
 
 
 def _has_nothing_to_do(query: StreamingQuery) -> bool:
-    """Whether a query has looked at its source, and waits for more."""
+    """Whether a query has checked its source and is waiting for more."""
     told = query.status
     return str(told["message"]).startswith("Waiting for") and not told["isTriggerActive"]
 
@@ -218,7 +218,7 @@ def _one_batch(stream: DataStreamWriter, write: Callable[[DataFrame, int], None]
 
 
 def main(argv: list[str]) -> int:
-    """Parse the arguments and run; 0 also after a failure that a restart cannot mend."""
+    """Parse the arguments and run; return 0 also after a failure that a restart cannot fix."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pipeline")
     for name in ("--run", "--bootstrap", "--table"):
@@ -256,7 +256,7 @@ def main(argv: list[str]) -> int:
 def _die(
     args: argparse.Namespace, attempt: Attempt, error: Exception, reason: str | None = None
 ) -> None:
-    """Give up, where there is a reason, or enough have died before; else raise the error."""
+    """Give up if there is a reason, or after too many deaths; else raise the error."""
     if reason is None:
         reason = attempt.died(death_of(error))
     if reason is None:
@@ -271,12 +271,12 @@ def _refusal(args: argparse.Namespace, text: str) -> str | None:
 
 
 def _written(args: argparse.Namespace) -> list[Path]:
-    """The folders that the job writes to; tables are there only where the sink made some."""
+    """List the folders that the job writes to; not every sink has table folders."""
     return [place for place in (args.checkpoint, Path(args.table)) if place.exists()]
 
 
 def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
-    """Leave the reason where whoever asks for the run's progress finds it."""
+    """Write the reason to the run's folder, for `progress` and others."""
     failure = args.checkpoint.parent / FAILURE_FILE
     said: dict[str, object] = {"error": reason}
     if isinstance(windowing_error(trace), UndeclaredPartition):
@@ -286,7 +286,7 @@ def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
 
 
 def _step_back(args: argparse.Namespace, error: SecondDriver) -> None:
-    """Leave the run to the driver that has it: it has not failed, so only this one ends."""
+    """Leave the run to its owner: the run has not failed, so only this driver ends."""
     write_whole(args.checkpoint.parent / REFUSED_FILE, {"error": str(error)})
     sys.stderr.write(f"{error}\n")
 

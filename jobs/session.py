@@ -1,4 +1,4 @@
-"""Spark sessions of our jobs."""
+"""Spark sessions for our jobs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from windowing.spark.plan import SETTINGS
 ROOT = Path(__file__).resolve().parent.parent
 
 
-# A stateful task costs a tenth of a second whatever it holds, so there should be as many as run at
-# once. A checkpoint keeps the number of its first batch; executors may come and go.
+# A stateful task costs a tenth of a second whatever it holds, so use as many as can run at once. A
+# checkpoint keeps the number of its first batch; executors may come and go.
 PARALLELISM = min(4, os.cpu_count() or 1)
 
 
@@ -29,10 +29,10 @@ def session(
     Args:
         name: of the application.
         master: where to run; None leaves it to spark-submit.
-        parallelism: into how many tasks lanes, and shards, are spread.
-        jars: comma-separated, beside those that the cluster's settings name.
+        parallelism: the number of tasks that lanes, and shards, are spread over.
+        jars: comma-separated, in addition to those in the cluster's settings.
     """
-    # Workers run the interpreter and the modules of this process.
+    # Workers use the interpreter and the modules of this process.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -47,7 +47,7 @@ def session(
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
     for key, value in {**SETTINGS, **_plugins()}.items():
         builder = builder.config(key, value)
-    # pyspark would answer Ctrl-C in its own way; what a signal means is for the program to say.
+    # pyspark would handle Ctrl-C in its own way; the program decides what a signal means.
     answer = signal.getsignal(signal.SIGINT)
     made = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():

@@ -1,8 +1,8 @@
-"""The state of a run's lanes and shards, read from its checkpoint by Spark's state data source.
+"""The state of a run's lanes and shards, read from its checkpoint with Spark's state data source.
 
-Prints one JSON object a line: `{"part": "lane 0", "table": "reached", "rows": [...]}`. What a shard
-holds is shown merged, as it stands for every way to cut the same log: runs of one log agree on it,
-whatever happened to them. Works beside a running job, and on a stopped one.
+Prints one JSON object per line: `{"part": "lane 0", "table": "reached", "rows": [...]}`. A shard's
+state is shown merged, so it does not depend on batches: runs of the same log agree on it, whatever
+happened to them. Works while a job is running, and on a stopped one.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _HEAD, _LANE_HEAD, _KEYS = "head", "lane", "keys/"
 def read_state(
     spark: SparkSession, checkpoint: Path, pipeline: Pipeline, batch: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The tables of all lanes and shards, in order.
+    """Read the tables of all lanes and shards, in order.
 
     Args:
         spark: a session of our settings.
         checkpoint: Spark's.
         pipeline: what the run runs.
-        batch: as of the end of which batch; None: the newest committed.
+        batch: as of the end of this batch; None: the newest committed.
 
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.
@@ -55,7 +55,7 @@ def read_state(
 
 
 def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[str, int]:
-    """By attribute, the largest progress of any unit after the newest committed batch.
+    """Return, by attribute, the largest progress of any lane or shard after the newest batch.
 
     Args: as of `read_state`.
 
@@ -73,9 +73,9 @@ def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[s
 def _stores(
     spark: SparkSession, checkpoint: Path, batch: int | None, *, heads_only: bool = False
 ) -> dict[tuple[str, int], MemoryStore]:
-    """By kind and number, what each lane and shard has stored; or how far they are, only."""
+    """Read what each lane and shard has stored, by kind and number; or only their progress."""
     stores: dict[tuple[str, int], MemoryStore] = {}
-    _ = spark.streams.active  # brings up what coordinates state stores, which a reader needs too
+    _ = spark.streams.active  # starts the state store coordinator, which a reader needs too
     for operator in _operators(spark, checkpoint):
         reader = spark.read.format("statestore").option("operatorId", operator)
         reader = reader.option("stateVarName", "state")
@@ -128,12 +128,12 @@ def _line(part: str, table: str, rows: list[Any]) -> dict[str, Any]:
 
 
 def as_json(line: dict[str, Any]) -> str:
-    """A line of the state as JSON, equal for equal lines."""
+    """Format a line of the state as JSON, equal for equal lines."""
     return msgspec.json.Encoder(enc_hook=_plain, order="deterministic").encode(line).decode()
 
 
 def _plain(value: object) -> object:
-    """What JSON has no spelling for: bytes in hexadecimal."""
+    """Convert what JSON cannot express: bytes to hexadecimal."""
     if isinstance(value, bytes):
         return value.hex()
     raise NotImplementedError

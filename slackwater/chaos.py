@@ -12,8 +12,8 @@ import typer
 from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, bar, complain, say
 
 if TYPE_CHECKING:
-    from chaos.simulator.platform.parts import Parts
-    from chaos.simulator.simulate import Report
+    from chaos.simulator.platform.parts import EngineParts
+    from chaos.simulator.simulate import SimulationReport
 
 chaos = typer.Typer(
     help="Break a pipeline on purpose, and check its results.", no_args_is_help=True
@@ -91,7 +91,7 @@ def contents(
 
 def _simulate(
     runs: int, seed: int, pipeline: Path | None, jobs: int | None, guilty: str | None
-) -> Report:
+) -> SimulationReport:
     # Frames this small gain nothing from threads; polars asks once, when it is loaded.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.simulator.simulate import simulate as run
@@ -135,21 +135,21 @@ def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:
     raise typer.Exit(FAILED if missed else PASSED)
 
 
-def _replay(file: Path) -> Report:
+def _replay(file: Path) -> SimulationReport:
     from chaos.simulator.case import read_case
     from chaos.simulator.simulate import replay
 
     return replay(file, _parts(read_case(file).engine))
 
 
-def _parts(name: str) -> Parts:
-    from chaos.planted_bugs import GUILTY
-    from chaos.simulator.platform.parts import Parts
+def _parts(name: str) -> EngineParts:
+    from chaos.planted_bugs import PLANTED_BUGS
+    from chaos.simulator.platform.parts import EngineParts
 
-    real = Parts()
+    real = EngineParts()
     if name == real.name:
         return real
-    if name not in GUILTY:
-        complain(f"no engine is called {name!r}; the guilty ones are: {', '.join(GUILTY)}")
+    if name not in PLANTED_BUGS:
+        complain(f"no engine is called {name!r}; the guilty ones are: {', '.join(PLANTED_BUGS)}")
         raise typer.Exit(USAGE)
-    return GUILTY[name].parts
+    return PLANTED_BUGS[name].parts

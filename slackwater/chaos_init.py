@@ -34,7 +34,7 @@ def init(
     ] = None,
 ) -> None:
     """Write a first plan with the faults that make sense for a pipeline; overwrites nothing."""
-    from chaos.run.first_plan import Log, first_plan
+    from chaos.run.first_plan import PlanLog, first_plan
     from chaos.workload.records import read_records
     from windowing.model import load_pipeline
 
@@ -46,10 +46,10 @@ def init(
     if not plan.parent.is_dir():
         complain(f"--out {plan}: there is no folder {plan.parent}: make it first")
         raise typer.Exit(USAGE)
-    log = Log()
+    log = PlanLog()
     if events is not None:
         with err.status(f"reading {events}"):
-            log = Log(events, sum(1 for _ in read_records(events, spec)))
+            log = PlanLog(events, sum(1 for _ in read_records(events, spec)))
     text = first_plan(spec, pipeline, log, plan.parent)
     _check(text, plan, whole=events is not None)
     with plan.open("x", encoding="utf-8") as file:

@@ -22,11 +22,11 @@ from slackwater.own_stack import killed_when_interrupted
 
 if TYPE_CHECKING:
     from chaos.batch_comparison.run import CutsReport
-    from chaos.run.runner import Order, Report
+    from chaos.run.runner import PreparedPlan, RunReport
     from infra.layout import Layout
 
 StackKind = Literal["local", "containers"]
-"""`chaos.run.site.StackKind`, which takes a second to import."""
+"""`chaos.run.stack_under_test.StackKind`, which takes a second to import."""
 
 
 def register(app: typer.Typer) -> None:
@@ -116,13 +116,13 @@ def _claim(folders: Sequence[Path]) -> None:
 
 def _read(
     plans: Sequence[Path], folders: Sequence[Path], seed: int, stack: StackKind
-) -> tuple[list[Order], list[tuple[Path, Path]]]:
+) -> tuple[list[PreparedPlan], list[tuple[Path, Path]]]:
     """Read and check all plans; return those with faults, then the batch comparisons."""
     from chaos.batch_comparison.plan import load_cuts_plan
     from chaos.plan import kind_of
     from chaos.run.fitting import make_order
 
-    orders: list[Order] = []
+    orders: list[PreparedPlan] = []
     cuts: list[tuple[Path, Path]] = []
     for file, folder in zip(plans, folders, strict=True):
         if kind_of(file) == "cuts":
@@ -133,7 +133,7 @@ def _read(
     return orders, cuts
 
 
-def _foretell(orders: Sequence[Order], cuts: Sequence[tuple[Path, Path]]) -> None:
+def _foretell(orders: Sequence[PreparedPlan], cuts: Sequence[tuple[Path, Path]]) -> None:
     """Say what the plans would do; they are known to fit their pipelines."""
     from chaos.run.forecast import forecast
 
@@ -152,21 +152,21 @@ def _broker() -> str:
 
 
 def _run_all(
-    orders: Sequence[Order],
+    orders: Sequence[PreparedPlan],
     cuts: Sequence[tuple[Path, Path]],
     *,
     seed: int,
     layout: Layout,
     stack: StackKind,
-) -> list[Report | CutsReport]:
+) -> list[RunReport | CutsReport]:
     """Run the plans with faults on one stack, then the batch comparisons, which need none."""
     from chaos.reports.report import write_report
     from chaos.run.runner import run_plans
 
-    def done(order: Order, found: Report) -> None:
+    def done(order: PreparedPlan, found: RunReport) -> None:
         _tell(found, write_report(found, order.folder))
 
-    found: list[Report | CutsReport] = []
+    found: list[RunReport | CutsReport] = []
     if orders:
         found += run_plans(orders, seed=seed, layout=layout, news=tell, kind=stack, done=done)
     for file, folder in cuts:
@@ -179,7 +179,7 @@ def _run_all(
     return found
 
 
-def _tell(found: Report | CutsReport, page: Path) -> None:
+def _tell(found: RunReport | CutsReport, page: Path) -> None:
     for check in found.checks:
         say(f"{check.outcome:<8} {check.name}: {check.detail}")
         for line in check.evidence:

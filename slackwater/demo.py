@@ -51,7 +51,7 @@ class Demo:
     max_offsets: int
     console: Console
     steps: list[tuple[str, float]] = field(default_factory=list)
-    faults: list[faults.Fault] = field(default_factory=list)
+    faults: list[faults.InjectedFault] = field(default_factory=list)
 
     def run(self) -> int:
         """Run everything; return the exit code."""

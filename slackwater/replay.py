@@ -15,7 +15,7 @@ from slackwater.files import Engine
 
 if TYPE_CHECKING:
     from chaos.readers.output import Output
-    from chaos.replay.run import Range
+    from chaos.replay.run import LogRange
     from chaos.verdict.contrast import Contrast
     from windowing.model import Pipeline
 
@@ -154,7 +154,9 @@ def _shadow(
     raise typer.Exit(PASSED)
 
 
-def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, str | None]) -> Range:
+def _range(
+    pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, str | None]
+) -> LogRange:
     from chaos.readers.log import read_events
     from chaos.replay.run import cut_range, read_range
 
@@ -170,7 +172,7 @@ def _range(pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, st
     return read_range(bootstrap, topic, first, end)
 
 
-def _locally(pipeline: Pipeline, ranged: Range) -> Output:
+def _locally(pipeline: Pipeline, ranged: LogRange) -> Output:
     from chaos.readers.output import output_of
     from windowing.engine.input import batches as cut
     from windowing.runtime import local
@@ -179,7 +181,7 @@ def _locally(pipeline: Pipeline, ranged: Range) -> Output:
     return output_of(result.rows, result.dead_letters, pipeline.name)
 
 
-def _on_cluster(file: Path, ranged: Range) -> Output:
+def _on_cluster(file: Path, ranged: LogRange) -> Output:
     from chaos.replay.run import run_once
     from infra import stack
 

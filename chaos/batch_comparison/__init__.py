@@ -1,1 +1,1 @@
-"""One log, cut into batches in two ways: which engines give the same windows, and which do not."""
+"""One log, cut into batches of two sizes: which engines produce the same windows for both?"""

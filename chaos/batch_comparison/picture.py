@@ -1,4 +1,4 @@
-"""The picture of a report on cuts: both engines, both cuts, and the windows that differ."""
+"""The figure of a batch comparison: both engines, both batch sizes, and the differing windows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib import dates
 from matplotlib.figure import Figure
 
 from chaos.batch_comparison.run import CutsReport
-from chaos.verdict.contrast import Contrast, Pair
+from chaos.verdict.contrast import Contrast, WindowPair
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _SECOND = "#1f5f8b", "#e08e2b"
@@ -22,12 +22,12 @@ _DIFFERS = "#d1495b"
 
 
 def draw(report: CutsReport, png: Path) -> None:
-    """Draw one key's windows: above on Spark's `window()`, below on our runtime.
+    """Draw the windows of one key: Spark's `window()` above, our runtime below.
 
-    The key is the one with most differing windows on Spark; the figures in the titles count all.
+    It is the key with the most differing windows on Spark; the counts in the titles are of all.
 
     Args:
-        report: what was found.
+        report: the comparison.
         png: the file to write.
     """
     query, key = _shown(report.spark)
@@ -56,7 +56,7 @@ def _shown(spark: Contrast) -> tuple[str, str]:
     return max(found, key=lambda place: (found[place], place)) if found else ("", "[]")
 
 
-def _panel(panel: Any, report: CutsReport, pairs: list[Pair]) -> None:
+def _panel(panel: Any, report: CutsReport, pairs: list[WindowPair]) -> None:
     points = list(_points(pairs, report.plan.draw))
     times = [at for at, _, _ in points]
     first, second = report.plan.cuts
@@ -74,8 +74,10 @@ def _panel(panel: Any, report: CutsReport, pairs: list[Pair]) -> None:
     panel.set_axisbelow(True)
 
 
-def _points(pairs: list[Pair], draws: str) -> Iterator[tuple[datetime, float | None, float | None]]:
-    """End of each window, and what the one and the other output say of it."""
+def _points(
+    pairs: list[WindowPair], draws: str
+) -> Iterator[tuple[datetime, float | None, float | None]]:
+    """Yield the end of each window, and its value in either output."""
     before_us = None
     for pair in pairs:
         if before_us is not None and pair.place.start_us > before_us:

@@ -1,4 +1,4 @@
-"""A plan of cuts: a pipeline, flights, and two sizes of batches."""
+"""The plan of a batch comparison: a pipeline, flights, and two batch sizes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class Flights(_Model):
     """The first flights of 2013, without poison: the comparison is about batches alone.
 
     Attributes:
-        flights: how many.
+        flights: number of flights.
     """
 
     flights: Annotated[int, Field(strict=True, ge=100, le=336_776)]
 
 
 class CutsPlan(_Model):
-    """What is cut, and how.
+    """The plan of a batch comparison.
 
     Attributes:
-        name: for reports.
-        kind: what tells this plan from one of faults.
+        name: used for reports.
+        kind: distinguishes this plan from one with faults.
         pipeline: the pipeline file, relative to the plan.
         workload: the log.
-        cuts: records a batch, in the one run and in the other.
-        draw: the aggregate that the picture shows; every query has it.
+        cuts: records per batch in the two runs.
+        draw: the aggregate in the figure; every query must have it.
     """
 
     name: PlanName
@@ -57,7 +57,7 @@ class CutsPlan(_Model):
 
 
 def load_cuts_plan(path: str | Path) -> CutsPlan:
-    """Read a plan of cuts.
+    """Read the plan of a batch comparison.
 
     Raises:
         PipelineError: the file is missing, unreadable, or breaks a rule.
@@ -67,14 +67,14 @@ def load_cuts_plan(path: str | Path) -> CutsPlan:
 
 
 def pipeline_of(plan: CutsPlan, file: Path) -> Pipeline:
-    """The pipeline of a plan.
+    """Read the pipeline of a plan.
 
     Args:
         plan: the plan.
-        file: where it stands; the pipeline is found from there.
+        file: the plan file; the pipeline's path is relative to it.
 
     Raises:
-        PipelineError: the pipeline breaks a rule, or a query lacks what is to be drawn.
+        PipelineError: the pipeline breaks a rule, or a query lacks the aggregate to draw.
     """
     pipeline = load_pipeline(file.parent / plan.pipeline)
     for query in pipeline.queries:

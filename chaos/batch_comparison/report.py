@@ -1,4 +1,4 @@
-"""The report on cuts: one page that needs no network, the picture, and the same as JSON."""
+"""The report of a batch comparison: a self-contained page, its figure, and JSON."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from chaos.reports.pages import page, write_together
 
 
 def write_cuts(report: CutsReport, folder: Path) -> Path:
-    """Write `report.html`, `report.json` and `cuts.png`; gives the page.
+    """Write `report.html`, `report.json` and `cuts.png`; return the page's path.
 
     Args:
-        report: what was found.
+        report: the comparison.
         folder: an existing folder.
     """
     png = folder / "cuts.png"
@@ -30,7 +30,7 @@ def write_cuts(report: CutsReport, folder: Path) -> Path:
 
 
 def as_data(report: CutsReport) -> dict[str, Any]:
-    """The report as plain data."""
+    """Return the report as plain data."""
     return {
         "plan": report.plan.model_dump(mode="json"),
         "command": report.command,

@@ -1,4 +1,4 @@
-"""Runs both cuts on both engines, and judges what they say."""
+"""Run both batch sizes on both engines, and compare the results."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from windowing.model.rows import DeadLetter, Row
 
 Emitted = tuple[Sequence[Row], Sequence[DeadLetter]]
 Engine = Callable[[Sequence[LogRecord], int], Emitted]
-"""From a log and a number of records a batch to all rows and dead letters."""
+"""Computes all rows and dead letters from a log and a number of records per batch."""
 News = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class CutsReport:
-    """What both engines made of both cuts.
+    """The results of both engines with both batch sizes.
 
     Attributes:
-        plan: what was run.
-        command: runs it again.
-        records: in the log.
-        spark, ours: the windows of the first cut beside those of the second.
-        checks: whether there is a difference to be shown, and whether ours has none.
+        plan: the plan.
+        command: the command that repeats the run.
+        records: number of records in the log.
+        spark, ours: the windows of the first batch size beside those of the second.
+        checks: whether Spark's windows differ, and whether ours do not.
     """
 
     plan: CutsPlan
@@ -44,7 +44,7 @@ class CutsReport:
 
     @property
     def outcome(self) -> Outcome:
-        """What the checks come to together."""
+        """The worst outcome of the checks."""
         return merged(self.checks)
 
 
@@ -57,15 +57,15 @@ def run_cuts(
     command: str,
     news: News = lambda _: None,
 ) -> CutsReport:
-    """Run a plan of cuts.
+    """Run a batch comparison.
 
     Args:
         plan: the plan.
         pipeline: what both engines compute.
         spark: Spark's own `window()`.
         ours: our runtime.
-        command: what runs this again, for the report.
-        news: told what happens.
+        command: the command that repeats the run, for the report.
+        news: receives progress messages.
 
     Raises:
         FlightsError: the data set is missing.
@@ -90,7 +90,7 @@ def run_cuts(
 
 
 def clean_log(workload: Flights, topic: str) -> list[LogRecord]:
-    """The flights in the order of arrival, without poison and ends; windows still open stay so."""
+    """Return the flights in order of arrival, without poison and ends; last windows stay open."""
     log = flights.flights(workload.flights)
     kept = log.filter(pl.col("control").is_null() & pl.col("reason").is_null())
     columns = kept.select("partition", "offset", "value", "append_us").iter_rows()
@@ -101,13 +101,13 @@ def clean_log(workload: Flights, topic: str) -> list[LogRecord]:
 
 
 def shows(spark: Contrast) -> Check:
-    """Spark's windows differ between the cuts; where they do not, nothing is shown."""
+    """Check that Spark's windows depend on the batch size; otherwise nothing is shown."""
     outcome = Outcome.passed if spark.differing else Outcome.unknown
     return Check("spark_depends_on_batches", outcome, spark.summary())
 
 
 def holds(ours: Contrast) -> Check:
-    """Our windows are the same in both cuts, and there are some."""
+    """Check that our windows are the same with both batch sizes, and that there are some."""
     evidence = tuple(line for pair in ours.differing[:1] for line in (*pair.before, *pair.after))
     outcome = Outcome.passed if ours.pairs else Outcome.unknown
     if ours.differing:
@@ -118,7 +118,7 @@ def holds(ours: Contrast) -> Check:
 def as_defined(
     pipeline: Pipeline, log: Sequence[LogRecord], outputs: Mapping[int, Output]
 ) -> Check:
-    """Both of our outputs are what the definition makes of the log, byte for byte."""
+    """Check that both of our outputs equal the definition's result, byte for byte."""
     verdicts = {rows: verify(pipeline, log, output) for rows, output in outputs.items()}
     bad = [verdict for verdict in verdicts.values() if not verdict.ok]
     detail = "; ".join(f"{n} a batch: {v.lines()[-1]}" for n, v in verdicts.items())

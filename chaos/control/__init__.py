@@ -1,1 +1,1 @@
-"""What reaches the parts of a stack, of processes or of containers."""
+"""Control of a stack's nodes: local processes or containers."""

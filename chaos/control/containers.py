@@ -1,4 +1,4 @@
-"""What reaches the parts of a stack in containers: a Docker engine, and signals inside."""
+"""Control of a stack in containers, through a Docker engine and signals inside containers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from chaos.control.reach import EFFECT_S, STOPPED_S, await_that, gone, mount_refusal
+from chaos.control.node_control import EFFECT_S, STOPPED_S, await_that, gone, mount_refusal
 from chaos.errors import FaultDidNotApply, Unsupported
 from infra.containers.stack import ContainerStack
 from infra.process import ProcessId
@@ -29,9 +29,9 @@ class Contained(ProcessId):
     """A process in a container, or the container as a whole.
 
     Attributes:
-        container: its name.
-        whole: whether the container is meant; `pid` is then its first process, as this machine
-            numbers it, else the process as the container numbers it.
+        container: the container's name.
+        whole: whether this is the whole container. `pid` is then its first process, in this
+            machine's numbering; otherwise it is the process in the container's numbering.
     """
 
     container: str = ""
@@ -39,25 +39,25 @@ class Contained(ProcessId):
 
 
 @dataclass(frozen=True)
-class ContainerReach:
-    """Kill, pause and disconnect of containers; signals to processes inside them.
+class ContainerNodeControl:
+    """Kills, pauses and disconnects containers; signals processes inside them.
 
     Attributes:
-        stack: whose containers.
+        stack: the stack that runs the containers.
     """
 
     stack: ContainerStack
 
     def daemon(self, name: str) -> Contained:
-        """The container, by the pid of its first process."""
+        """Return the container, identified by the pid of its first process."""
         state = self._container(name).attrs["State"]
         if not state["Running"]:
             msg = f"container {name} does not run: it is {state['Status']}"
             raise FaultDidNotApply(msg)
         return Contained(int(state["Pid"]), 0.0, name, whole=True)
 
-    def offspring(self, name: str) -> list[ClusterProcess]:
-        """What runs in the container, as seen from inside."""
+    def children(self, name: str) -> list[ClusterProcess]:
+        """Return the processes in the container, as seen from inside."""
         if self._container(name).attrs["State"]["Status"] != "running":
             return []
         found = []
@@ -68,7 +68,7 @@ class ContainerReach:
         return found
 
     def kill(self, process: ProcessId) -> str:
-        """SIGKILL to the container or to the process in it, seen to be gone."""
+        """Send SIGKILL to the container or the process, and wait until it is gone."""
         victim = _contained(process)
         if not victim.whole:
             self._signal(victim, signal.SIGKILL)
@@ -82,7 +82,7 @@ class ContainerReach:
         return f"{_name(victim)} is gone"
 
     def stop(self, process: ProcessId) -> str:
-        """SIGTERM to the container, seen to be gone; SIGKILL would not be good order."""
+        """Send SIGTERM to the container, and wait until it is gone; SIGKILL is no clean stop."""
         victim = _contained(process)
         if not self.is_alive(victim):
             raise gone(victim)
@@ -90,7 +90,7 @@ class ContainerReach:
         return f"{_name(victim)} is gone"
 
     def pause(self, process: ProcessId) -> str:
-        """Freeze the container, or SIGSTOP to the process in it, seen to stand still."""
+        """Freeze the container, or SIGSTOP the process in it, and wait until it is paused."""
         victim = _contained(process)
         if not victim.whole:
             self._signal(victim, signal.SIGSTOP)
@@ -104,7 +104,7 @@ class ContainerReach:
         return f"{_name(victim)} is paused"
 
     def resume(self, process: ProcessId) -> str:
-        """Let the container or the process go on."""
+        """Resume the container or the process."""
         victim = _contained(process)
         if not self.is_alive(victim):
             return f"{_name(victim)} is gone meanwhile"
@@ -115,7 +115,7 @@ class ContainerReach:
         return f"{_name(victim)} goes on"
 
     def is_alive(self, process: ProcessId) -> bool:
-        """By the container's state, or by pid and start time inside."""
+        """Whether it exists, by the container's state or by pid and start time inside."""
         victim = _contained(process)
         state = self._container(victim.container).attrs["State"]
         if victim.whole:
@@ -123,14 +123,14 @@ class ContainerReach:
         return bool(state["Running"]) and self._state(victim) != "gone"
 
     def is_paused(self, process: ProcessId) -> bool:
-        """By the container's state, or by that of the process inside."""
+        """Whether it is paused, by the state of the container or of the process inside."""
         victim = _contained(process)
         if victim.whole:
             return bool(self._container(victim.container).attrs["State"]["Paused"])
         return self._state(victim) == "stopped"
 
-    def cut_off(self, name: str) -> str:
-        """Disconnect the container, seen to be on no network of the session."""
+    def disconnect(self, name: str) -> str:
+        """Disconnect the container, and check that it has left the session's network."""
         self.daemon(name)
         self.stack.session.disconnect(name)
         if self.stack.session.is_connected(name):
@@ -138,28 +138,28 @@ class ContainerReach:
             raise FaultDidNotApply(msg)
         return f"container {name} is off its network"
 
-    def join(self, name: str) -> str:
-        """Connect the container again."""
+    def reconnect(self, name: str) -> str:
+        """Reconnect the container."""
         if self.stack.session.is_connected(name):
             return f"container {name} was never cut off"
         self.stack.session.connect(name)
         return f"container {name} is on its network again"
 
     def lose_packets(self, name: str, share: float) -> str:
-        """A rule of iptables in the container's own network."""
+        """Add an iptables rule in the container's own network."""
         drop = ("-m", "statistic", "--mode", "random", "--probability", str(share), "-j", "DROP")
         self._iptables(name, "-A", "INPUT", *drop)
         return f"container {name} loses {share:.0%} of what comes in"
 
-    def keep_packets(self, name: str) -> int:
-        """Take the rule away; its counter says how many packets it dropped."""
+    def restore_packets(self, name: str) -> int:
+        """Delete the rule; return how many packets it dropped, by its counter."""
         listed = self._iptables(name, "-L", "INPUT", "-v", "-x", "-n").splitlines()
         dropped = sum(int(line.split()[0]) for line in listed if " DROP " in line)
         self._iptables(name, "-F", "INPUT")
         return dropped
 
-    def refuses_mounts(self, folder: Path) -> str:
-        """Whether a file system that we mount shows in the containers: tried, and seen."""
+    def mount_refusal(self, folder: Path) -> str:
+        """Check by trying whether a file system mounted here shows in the containers."""
         if refusal := mount_refusal():
             return refusal
         probe = folder / _PROBE
@@ -180,14 +180,14 @@ class ContainerReach:
         return self.stack.session.container(name)
 
     def _inside(self, name: str, *arguments: str) -> str:
-        """Ask the inside of a container.
+        """Run the helper inside a container, and return what it prints.
 
         Raises:
-            FaultDidNotApply: it has ended, or does not answer.
+            FaultDidNotApply: the container has ended, or the helper fails.
         """
         try:
             code, said = self._container(name).exec_run([*_INSIDE, *arguments])
-        except APIError as error:  # ended meanwhile
+        except APIError as error:  # it has ended in the meantime
             msg = f"container {name} cannot be looked into: {error.explanation}"
             raise FaultDidNotApply(msg) from error
         if code != 0:
@@ -206,10 +206,10 @@ class ContainerReach:
         return self._inside(victim.container, "state", str(victim.pid), str(victim.started)).strip()
 
     def _iptables(self, name: str, *arguments: str) -> str:
-        """Change the rules of a container's network, from outside.
+        """Run iptables in a container's network namespace, from outside.
 
         Raises:
-            Unsupported: this machine, or its kernel, lacks what that takes.
+            Unsupported: root, a tool or a kernel module is missing on this machine.
         """
         if os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("iptables"):
             msg = "packets of a container can be dropped by root only, with nsenter and iptables"
@@ -230,7 +230,7 @@ class ContainerReach:
 
 def _contained(process: ProcessId) -> Contained:
     if not isinstance(process, Contained):
-        msg = f"process {process.pid} is none of a container"
+        msg = f"process {process.pid} does not run in a container"
         raise TypeError(msg)
     return process
 

@@ -1,16 +1,16 @@
-"""Every fault by the name that it has in plans: those of this room, then those of plug-ins."""
+"""All faults by their names in plans: the built-in ones, then those of plug-ins."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Final
 
-from chaos.faults.fault import Attack
+from chaos.faults.fault import Fault
 from chaos.faults.kind import FAULTS, FIELDS
 
 __all__ = ["FAULTS", "fault_named"]
 
-# Users see the faults in this order: by the part that is struck.
+# Users see the faults in this order: by the part of the system that they hit.
 _MODULES: Final = (
     *("cluster", "rolling_workers", "master", "broker", "rolling_brokers", "isolation"),
     *("deployment", "network", "checkpoint", "damage", "disk", "identity", "partitions"),
@@ -20,13 +20,14 @@ for _module in _MODULES:
     import_module(f"chaos.faults.{_module}")
 
 
-def fault_named(name: str, *, hold_s: float | None = None, records: int | None = None) -> Attack:
-    """Make a fault ready to strike.
+def fault_named(name: str, *, hold_s: float | None = None, records: int | None = None) -> Fault:
+    """Make a fault, ready to be injected.
 
     Args:
         name: a key of `FAULTS`.
-        hold_s: how long it lasts; None: the fault's default.
-        records: how many records it works on; None, or a fault that takes none: its default.
+        hold_s: its duration in seconds; None: the fault's default.
+        records: number of records that it sends; None: the fault's default. Ignored by faults
+            without this parameter.
     """
     kind = FAULTS[name]
     attack = kind.make()

@@ -1,13 +1,13 @@
-"""Faults of the checkpoint."""
+"""Fault of the commit log in the checkpoint."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 
 _DONE_AGAIN_S = 600.0
@@ -21,19 +21,21 @@ _DONE_AGAIN_S = 600.0
 )
 @dataclass
 class LoseLastCommit:
-    """Take away the commit of the last batch while the job is stopped, and submit it again.
+    """Loss of the last batch's commit while the job is stopped.
 
-    The job must run that batch again from the state before it, and its tables must take no row of
-    it twice.
+    The job must rerun that batch from the state before it, and its tables must not take any of its
+    rows twice.
     """
 
     hold_s: float = 0.0
     _lost: Path | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job and delete the newest entry of its commit log."""
-        scene.stop_job()
-        commits = [path for path in (scene.checkpoint / "commits").glob("*") if path.name.isdigit()]
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, and delete the newest entry of its commit log."""
+        context.stop_job()
+        commits = [
+            path for path in (context.checkpoint / "commits").glob("*") if path.name.isdigit()
+        ]
         if len(commits) < 2:
             msg = f"{len(commits)} batches are committed: with two or more, one can be lost"
             raise FaultDidNotApply(msg)
@@ -43,13 +45,13 @@ class LoseLastCommit:
         self._lost = lost
         return f"commits/{lost.name} is deleted"
 
-    def heal(self, scene: Scene) -> str:
-        """Submit the job again, and see the batch committed a second time.
+    def heal(self, context: FaultContext) -> str:
+        """Resubmit the job, and wait until the batch is committed a second time.
 
         Raises:
-            FaultDidNotApply: the batch was not run again.
+            FaultDidNotApply: the batch was not rerun.
         """
-        scene.submit_job()
+        context.submit_job()
         lost = self._lost
         if lost is None:
             return "job submitted again"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from chaos.control.reach import LocalReach, Reach, await_that
+from chaos.control.node_control import LocalNodeControl, NodeControl, await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra import spark, spark_rest
 from infra.errors import NotReady
@@ -18,54 +18,54 @@ from infra.process import ProcessId
 from infra.spark_processes import ClusterProcess, Kind
 
 HEARTBEAT_S = 20.0
-"""After so much silence an executor counts as lost, in seconds: the setting of `SETTINGS`."""
+"""Time without heartbeats after which an executor counts as lost, in seconds; see `SETTINGS`."""
 
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 SETTINGS = {
     "spark.executor.heartbeatInterval": "2s",
     "spark.network.timeout": f"{HEARTBEAT_S:.0f}s",
-    # How often silence is looked for; the default of a minute would hide what is measured.
+    # Interval of the check for lost executors; the default of a minute would hide what we measure.
     "spark.network.timeoutInterval": "2s",
-    # Its JVMs live for minutes: what the second compiler would win, it would never pay back.
+    # The JVMs live for minutes, too short for the second compiler to pay off.
     "spark.driver.extraJavaOptions": _SHORT_LIVED,
     "spark.executor.extraJavaOptions": _SHORT_LIVED,
 }
-"""Spark settings of a job that chaos shoots at."""
+"""Spark settings of a job under test."""
 
 WORKERS = spark.WORKER_DAEMONS
 """The daemons that start drivers and executors."""
 
 NOTICED_S = 60.0
-"""How long the master may take to miss a worker, or to know it, in seconds."""
+"""How long the master may take to notice that a worker is gone or back, in seconds."""
 
 
 def kill_executor(layout: Layout | None = None) -> tuple[str, str]:
     """SIGKILL the youngest executor of the cluster.
 
     Raises:
-        FaultDidNotApply: there is no executor, or it is still there.
+        FaultDidNotApply: there is no executor, or it survived.
     """
-    reach = LocalReach(layout or default_layout())
-    victim = _youngest("executor", reach)
-    evidence = reach.kill(victim.process)
+    nodes = LocalNodeControl(layout or default_layout())
+    victim = _youngest("executor", nodes)
+    evidence = nodes.kill(victim.process)
     return "kill executor", f"executor {victim.executor}, {evidence}"
 
 
 def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
-    """SIGKILL the driver of a job; under supervision the cluster starts it again.
+    """SIGKILL the driver of a job; the cluster restarts a supervised one.
 
     Raises:
-        FaultDidNotApply: there is no driver, or it is still there.
+        FaultDidNotApply: there is no driver, or it survived.
     """
-    reach = LocalReach(layout or default_layout())
-    victim = _youngest("driver", reach)
-    return "kill driver", f"{victim.job}, {reach.kill(victim.process)}"
+    nodes = LocalNodeControl(layout or default_layout())
+    victim = _youngest("driver", nodes)
+    return "kill driver", f"{victim.job}, {nodes.kill(victim.process)}"
 
 
 @dataclass
 class _KillProcess:
-    """SIGKILL one process of a kind; the cluster puts another in its place.
+    """SIGKILL of one process of a kind, which the cluster replaces.
 
     Attributes:
         kind: executor, driver or Python worker.
@@ -74,13 +74,13 @@ class _KillProcess:
     kind: ClassVar[Kind]
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
-        """Kill one, drawn from all of them."""
-        victim = _draw(self.kind, scene)
-        return f"{_name(victim)}, {scene.reach.kill(victim.process)}"
+    def inject(self, context: FaultContext) -> str:
+        """Kill a process drawn at random."""
+        victim = _draw(self.kind, context)
+        return f"{_name(victim)}, {context.nodes.kill(victim.process)}"
 
-    def heal(self, scene: Scene) -> str:
-        """Spark does it."""
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing: the cluster recovers by itself."""
         return "left to the cluster"
 
 
@@ -91,7 +91,7 @@ class _KillProcess:
 )
 @dataclass
 class KillExecutor(_KillProcess):
-    """SIGKILL an executor: its tasks run again elsewhere."""
+    """SIGKILL of an executor: its tasks are rerun elsewhere."""
 
     kind = "executor"
 
@@ -99,24 +99,24 @@ class KillExecutor(_KillProcess):
 @fault("pause_executor", takes=("hold",), back_s=29, ends="cure")
 @dataclass
 class PauseExecutor:
-    """SIGSTOP an executor until the driver has given it up, as a frozen machine would.
+    """SIGSTOP of an executor until the driver gives it up, as if its machine had frozen.
 
     Attributes:
-        hold_s: how long it is paused at the least, in seconds.
+        hold_s: minimum length of the pause in seconds.
     """
 
     hold_s: float = HEARTBEAT_S + 5.0
     _victim: ClusterProcess | None = field(default=None, init=False)
     _others: frozenset[ProcessId] = field(default=frozenset(), init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Pause one, drawn from all of them."""
-        self._others = frozenset(one.process for one in processes("executor", scene.reach))
-        self._victim = _draw("executor", scene)
-        return f"{_name(self._victim)}, {scene.reach.pause(self._victim.process)}"
+    def inject(self, context: FaultContext) -> str:
+        """Pause an executor drawn at random."""
+        self._others = frozenset(one.process for one in processes("executor", context.nodes))
+        self._victim = _draw("executor", context)
+        return f"{_name(self._victim)}, {context.nodes.pause(self._victim.process)}"
 
-    def heal(self, scene: Scene) -> str:
-        """See it replaced, then let it go on if it is still there.
+    def heal(self, context: FaultContext) -> str:
+        """Wait until the executor is replaced, then resume it if it still exists.
 
         Raises:
             FaultDidNotApply: no other executor took its place.
@@ -125,18 +125,18 @@ class PauseExecutor:
             return "nothing was paused"
         victim = self._victim.process
         try:
-            if not scene.reach.is_alive(victim) or self._replaced(scene):
+            if not context.nodes.is_alive(victim) or self._replaced(context):
                 return f"given up by the cluster after {HEARTBEAT_S:.0f} s of silence"
-            still = "stopped" if scene.reach.is_paused(victim) else "running"
+            still = "stopped" if context.nodes.is_paused(victim) else "running"
             msg = f"{_name(self._victim)} was not given up: it is {still}, nothing replaced it"
             raise FaultDidNotApply(msg)
         finally:
-            scene.reach.resume(victim)
+            context.nodes.resume(victim)
 
-    def _replaced(self, scene: Scene) -> bool:
+    def _replaced(self, context: FaultContext) -> bool:
         def another() -> bool:
-            living = {one.process for one in processes("executor", scene.reach)}
-            gone = self._victim is not None and not scene.reach.is_alive(self._victim.process)
+            living = {one.process for one in processes("executor", context.nodes)}
+            gone = self._victim is not None and not context.nodes.is_alive(self._victim.process)
             return bool(living - self._others) or gone
 
         return await_that(another, NOTICED_S)
@@ -145,7 +145,7 @@ class PauseExecutor:
 @fault("kill_python_worker", back_s=6)
 @dataclass
 class KillPythonWorker(_KillProcess):
-    """SIGKILL a Python worker: its task runs again."""
+    """SIGKILL of a Python worker: its task is rerun."""
 
     kind = "python-worker"
 
@@ -153,7 +153,7 @@ class KillPythonWorker(_KillProcess):
 @fault("kill_driver", back_s=96, suggestion=Suggestion(4, "it goes on from its checkpoint"))
 @dataclass
 class KillDriver(_KillProcess):
-    """SIGKILL the driver: the master starts it again, and it goes on from its checkpoint."""
+    """SIGKILL of the driver: the master restarts it, and it resumes from its checkpoint."""
 
     kind = "driver"
 
@@ -161,88 +161,88 @@ class KillDriver(_KillProcess):
 @fault("kill_spark_worker", takes=("hold",), back_s=89, ends="cure")
 @dataclass
 class KillSparkWorker:
-    """SIGKILL a worker daemon; its executors, and a driver on it, go down with it.
+    """SIGKILL of a worker daemon, whose executors (and perhaps the driver) die with it.
 
     Attributes:
-        hold_s: how long the cluster goes without it, in seconds.
+        hold_s: downtime of the worker in seconds.
     """
 
     hold_s: float = 5.0
 
-    def inject(self, scene: Scene) -> str:
-        """Kill one, drawn from those that have work, and see the master miss it."""
-        daemon, process, offspring = busy_worker(scene)
-        gone = scene.reach.kill(process)
-        if not await_that(lambda: alive_workers(scene) < len(WORKERS), NOTICED_S):
+    def inject(self, context: FaultContext) -> str:
+        """Kill a busy worker drawn at random, and wait until the master notices."""
+        daemon, process, children = busy_worker(context)
+        gone = context.nodes.kill(process)
+        if not await_that(lambda: alive_workers(context) < len(WORKERS), NOTICED_S):
             msg = f"{daemon}, {gone}, but the master has not noticed for {NOTICED_S:.0f} s"
             raise FaultDidNotApply(msg)
-        return f"{daemon} with {offspring} processes, {gone}, and the master knows"
+        return f"{daemon} with {children} processes, {gone}, and the master knows"
 
-    def heal(self, scene: Scene) -> str:
-        """Start it again."""
-        scene.restart("spark")
+    def heal(self, context: FaultContext) -> str:
+        """Restart the worker."""
+        context.restart("spark")
         return "worker started again"
 
 
-def alive_workers(scene: Scene) -> int:
-    """How many workers the master counts; all of them where it does not answer."""
+def alive_workers(context: FaultContext) -> int:
+    """Return how many workers the master counts; all of them if it does not answer."""
     try:
-        return spark.alive_workers(scene.endpoints.spark_ui)
+        return spark.alive_workers(context.endpoints.spark_ui)
     except NotReady:
-        return len(WORKERS)  # no answer is no evidence
+        return len(WORKERS)  # no answer is not evidence of a lost worker
 
 
-def living_drivers(scene: Scene) -> list[str]:
-    """The submissions that the master takes for alive."""
-    found = spark_rest.list_drivers(scene.endpoints)
+def living_drivers(context: FaultContext) -> list[str]:
+    """Return the ids of the submissions that the master considers alive."""
+    found = spark_rest.list_drivers(context.endpoints)
     return sorted(one.submission_id for one in found if one.state in spark_rest.ALIVE)
 
 
 # --- victims -----------------------------------------------------------------------------------
 
 
-def busy_worker(scene: Scene) -> tuple[str, ProcessId, int]:
-    """Draw a worker that runs executors: its name, its process, and how many it has started.
+def busy_worker(context: FaultContext) -> tuple[str, ProcessId, int]:
+    """Draw a worker that runs executors; return its name, process and number of children.
 
     Raises:
-        FaultDidNotApply: no worker has any.
+        FaultDidNotApply: no worker runs an executor.
     """
     found = []
     for daemon in WORKERS:
-        process = scene.reach.daemon(daemon)
-        family = scene.reach.offspring(daemon)
+        process = context.nodes.daemon(daemon)
+        family = context.nodes.children(daemon)
         if any(one.kind == "executor" for one in family):
             found.append((daemon, process, len(family)))
     if not found:
         msg = "no worker runs an executor: is a job running?"
         raise FaultDidNotApply(msg)
-    return scene.rng.choice(found)
+    return context.rng.choice(found)
 
 
-def processes(kind: Kind, reach: Reach) -> list[ClusterProcess]:
-    """The processes of a kind that the cluster's workers run now, oldest first."""
-    found = [one for daemon in WORKERS for one in reach.offspring(daemon) if one.kind == kind]
+def processes(kind: Kind, nodes: NodeControl) -> list[ClusterProcess]:
+    """Return the processes of a kind that run under the Spark workers now, oldest first."""
+    found = [one for daemon in WORKERS for one in nodes.children(daemon) if one.kind == kind]
     return sorted(found, key=lambda one: (one.process.started, one.process.pid))
 
 
-def _required(kind: Kind, reach: Reach) -> list[ClusterProcess]:
-    found = processes(kind, reach)
+def _required(kind: Kind, nodes: NodeControl) -> list[ClusterProcess]:
+    found = processes(kind, nodes)
     if not found:
         msg = f"no {kind} runs under the Spark workers: is a job running?"
         raise FaultDidNotApply(msg)
     return found
 
 
-def _youngest(kind: Kind, reach: Reach) -> ClusterProcess:
-    return _required(kind, reach)[-1]
+def _youngest(kind: Kind, nodes: NodeControl) -> ClusterProcess:
+    return _required(kind, nodes)[-1]
 
 
-def _draw(kind: Kind, scene: Scene) -> ClusterProcess:
-    """Draw a victim; of Python workers, one that is at work now if any is."""
-    candidates = _required(kind, scene.reach)
+def _draw(kind: Kind, context: FaultContext) -> ClusterProcess:
+    """Draw a victim; among Python workers, prefer a busy one."""
+    candidates = _required(kind, context.nodes)
     if kind == "python-worker":
         candidates = _at_work(candidates) or candidates
-    return _choose(candidates, scene.rng)
+    return _choose(candidates, context.rng)
 
 
 def _choose(candidates: Sequence[ClusterProcess], rng: random.Random) -> ClusterProcess:
@@ -250,7 +250,7 @@ def _choose(candidates: Sequence[ClusterProcess], rng: random.Random) -> Cluster
 
 
 def _at_work(candidates: Sequence[ClusterProcess]) -> list[ClusterProcess]:
-    """Forked workers, not the daemon that forks them, which the system would not miss at once."""
+    """Return the forked workers, busy ones if any; Spark would not miss their daemon at once."""
     forked = [one for one in candidates if not one.forks]
     return [one for one in forked if one.running] or forked
 

@@ -1,7 +1,7 @@
-"""Faults of what a checkpoint has written: a file is lost, or holds something else.
+"""Faults of checkpoint files: a file is deleted or corrupted.
 
-The job is stopped, the file is damaged, the job is submitted again, and must say which file it
-misses; or it has what it needs from elsewhere, and loses nothing. Then the file is put back.
+The job is stopped, the file damaged, and the job resubmitted. It must either name the damaged file
+in its error, or recover its content from elsewhere and lose nothing. Then the file is restored.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Named, Scene
+from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import Suggestion, fault
 from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
@@ -30,18 +30,18 @@ _SURVIVES_BATCHES = 2
 
 
 def _keeps_records(pipeline: Pipeline) -> bool:
-    """Whether the state holds more than sums: single records, or open sessions."""
+    """Whether the state holds single records or open sessions, not just sums."""
     keeping = (Ends.DRAWN, Ends.ROWS)
     return any(query.window.traits.ends in keeping for query in pipeline.queries)
 
 
 @dataclass
 class _DamagedFile:
-    """Delete or corrupt the newest file of a kind that a restart needs.
+    """Damage to the newest file of a kind that a restart needs.
 
     Attributes:
-        what: a delta of the state, a snapshot of it, or the plan of the last committed batch.
-        how: away, or with the bits of some bytes in its middle turned over.
+        what: a delta or a snapshot of the state, or the plan of the last committed batch.
+        how: delete the file, or flip the bits of a few bytes in its middle.
     """
 
     what: ClassVar[What]
@@ -49,33 +49,33 @@ class _DamagedFile:
     hold_s: float = 0.0
     _backup: Backup | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job, damage the file, submit the job, and hear what it says."""
-        scene.stop_job()
-        victim = _victim(self.what, scene)
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, damage the file, resubmit the job, and record its error."""
+        context.stop_job()
+        victim = _victim(self.what, context)
         if self.how == "delete":
             self._backup = Backup([victim, _sum_of(victim)])
             self._backup.delete()
         else:
             self._backup = Backup([victim])
-            _turn_over(victim)
-        scene.submit_job()
-        said = await_job_error(scene)
-        scene.named.append(Named((victim.name,), said))
+            _flip_bits(victim)
+        context.submit_job()
+        said = await_job_error(context)
+        context.losses.append(ReportedLoss((victim.name,), said))
         told = "the job stopped" if said else "the job went on without it"
         done = "is deleted" if self.how == "delete" else "is corrupt"
-        return f"{victim.relative_to(scene.checkpoint)} {done}; {told}"
+        return f"{victim.relative_to(context.checkpoint)} {done}; {told}"
 
-    def heal(self, scene: Scene) -> str:
-        """Put the file back, and submit the job."""
+    def heal(self, context: FaultContext) -> str:
+        """Restore the file, and resubmit the job."""
         if self._backup is None:
-            scene.submit_job()
+            context.submit_job()
             return "job submitted again"
-        if scene.job_error() is None:
+        if context.job_error() is None:
             self._backup.forget()
             return "nothing to put back: the job runs"
         self._backup.restore()
-        scene.submit_job()
+        context.submit_job()
         return "file put back, job submitted again"
 
 
@@ -87,7 +87,7 @@ class _DamagedFile:
 )
 @dataclass
 class DeleteStateDelta(_DamagedFile):
-    """Delete a delta of the state."""
+    """Deletion of a state delta."""
 
     what = "delta"
     how = "delete"
@@ -96,7 +96,7 @@ class DeleteStateDelta(_DamagedFile):
 @fault("corrupt_state_delta", back_s=70, ends="cure")
 @dataclass
 class CorruptStateDelta(_DamagedFile):
-    """Corrupt a delta of the state."""
+    """Corruption of a state delta."""
 
     what = "delta"
     how = "corrupt"
@@ -105,7 +105,7 @@ class CorruptStateDelta(_DamagedFile):
 @fault("delete_state_snapshot", back_s=5, ends="cure")
 @dataclass
 class DeleteStateSnapshot(_DamagedFile):
-    """Delete a snapshot of the state."""
+    """Deletion of a state snapshot."""
 
     what = "snapshot"
     how = "delete"
@@ -114,7 +114,7 @@ class DeleteStateSnapshot(_DamagedFile):
 @fault("corrupt_state_snapshot", back_s=7, ends="cure")
 @dataclass
 class CorruptStateSnapshot(_DamagedFile):
-    """Corrupt a snapshot of the state."""
+    """Corruption of a state snapshot."""
 
     what = "snapshot"
     how = "corrupt"
@@ -123,7 +123,7 @@ class CorruptStateSnapshot(_DamagedFile):
 @fault("delete_offsets", back_s=72, ends="cure")
 @dataclass
 class DeleteOffsets(_DamagedFile):
-    """Delete the plan of the last batch."""
+    """Deletion of the last batch's plan."""
 
     what = "offsets"
     how = "delete"
@@ -132,7 +132,7 @@ class DeleteOffsets(_DamagedFile):
 @fault("corrupt_offsets", back_s=81, ends="cure")
 @dataclass
 class CorruptOffsets(_DamagedFile):
-    """Corrupt the plan of the last batch."""
+    """Corruption of the last batch's plan."""
 
     what = "offsets"
     how = "corrupt"
@@ -140,57 +140,57 @@ class CorruptOffsets(_DamagedFile):
 
 @fault("rewind_offsets", back_s=100, ends="cure", least_after=2, one_topic=True)
 @dataclass
-class RewoundOffsets:
-    """Set the offsets of the last batch back, so that the next one reads records a second time."""
+class RewindOffsets:
+    """Rewind of the last batch's offsets, so that the next batch rereads records."""
 
     hold_s: float = 0.0
     _backup: Backup | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job, change its offset log, submit the job, and hear what it says."""
-        scene.stop_job()
-        batches, now = committed_offsets(scene.checkpoint)
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, change its offset log, resubmit the job, and record its error."""
+        context.stop_job()
+        batches, now = committed_offsets(context.checkpoint)
         if batches < 2:
             msg = f"{batches} batches are committed: with two or more, one can be rewound"
             raise FaultDidNotApply(msg)
-        plans = scene.checkpoint / "offsets"
-        # A batch that is planned already would keep its own beginning.
+        plans = context.checkpoint / "offsets"
+        # A batch that is already planned would keep its own start offsets.
         later = [path for path in plans.iterdir() if _number(path) >= batches]
         last = plans / str(batches - 1)
         self._backup = Backup([last, _sum_of(last), *later])
         head, ends = last.read_text(encoding="utf-8").rsplit("\n", 1)
         back = json.loads((plans / str(batches - 2)).read_text(encoding="utf-8").split("\n")[-1])
-        topic = scene.topic
+        topic = context.topic
         moved = sorted(lane for lane in now if back[topic].get(str(lane), 0) < now[lane])
-        lane = scene.rng.choice(moved)
+        lane = context.rng.choice(moved)
         changed = json.loads(ends)
         changed[topic][str(lane)] = first = back[topic].get(str(lane), 0)
         self._backup.delete()
         last.write_text(f"{head}\n{json.dumps(changed)}", encoding="utf-8")
-        scene.submit_job()
-        said = await_job_error(scene)
+        context.submit_job()
+        said = await_job_error(context)
         if said is None:
             msg = f"partition {lane} was set back to {first}, and the job said nothing"
             raise FaultDidNotApply(msg)
-        scene.named.append(Named((f"{topic}/{lane}", str(first)), said))
+        context.losses.append(ReportedLoss((f"{topic}/{lane}", str(first)), said))
         return f"partition {lane} is set back from {now[lane]} to {first}; the job stopped"
 
-    def heal(self, scene: Scene) -> str:
-        """Put the offset log back as it was, and submit the job."""
+    def heal(self, context: FaultContext) -> str:
+        """Restore the offset log, and resubmit the job."""
         if self._backup is not None:
-            for path in (scene.checkpoint / "offsets").iterdir():
+            for path in (context.checkpoint / "offsets").iterdir():
                 if _number(path) > self._backup.newest:
-                    path.unlink()  # planned from the wrong place, and never carried out
+                    path.unlink()  # planned from the wrong offsets, and never run
             self._backup.restore()
-        scene.submit_job()
+        context.submit_job()
         return "offset log put back, job submitted again"
 
 
 class Backup:
-    """Copies of files, beside the checkpoint.
+    """Backup copies of files, kept beside the originals.
 
     Args:
-        files: what to copy; those that are not there are passed over.
+        files: what to copy; missing files are skipped.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
@@ -200,16 +200,16 @@ class Backup:
 
     @property
     def newest(self) -> int:
-        """The largest number that is the name of a file."""
+        """The highest batch number among the files."""
         return max(_number(path) for path in self._files)
 
     def delete(self) -> None:
-        """Delete the files; the copies stay."""
+        """Delete the files, but not the copies."""
         for path in self._files:
             path.unlink()
 
     def restore(self) -> None:
-        """Put the copies back in their places."""
+        """Move the copies back."""
         for path in self._files:
             _aside(path).replace(path)
 
@@ -219,49 +219,49 @@ class Backup:
             _aside(path).unlink()
 
 
-def await_job_error(scene: Scene) -> str | None:
-    """What the job says as it gives up; None where it goes on and commits batches instead.
+def await_job_error(context: FaultContext) -> str | None:
+    """Wait for the error with which the job gives up; return None if it commits batches instead.
 
     Raises:
-        FaultDidNotApply: it does neither.
+        FaultDidNotApply: the job does neither.
     """
-    commits = scene.checkpoint / "commits"
+    commits = context.checkpoint / "commits"
     enough = newest(commits) + _SURVIVES_BATCHES
 
     def decided() -> bool:
-        return scene.job_error() is not None or newest(commits) >= enough
+        return context.job_error() is not None or newest(commits) >= enough
 
     if not await_that(decided, _GIVES_UP_S):
         msg = f"the job has neither given up nor gone on for {_GIVES_UP_S:.0f} s"
         raise FaultDidNotApply(msg)
-    return scene.job_error()
+    return context.job_error()
 
 
-def _victim(what: What, scene: Scene) -> Path:
-    """The file to be damaged; drawn where several would do.
+def _victim(what: What, context: FaultContext) -> Path:
+    """Choose the file to damage, at random if there are several candidates.
 
     Raises:
-        FaultDidNotApply: there is none.
+        FaultDidNotApply: there is no such file.
     """
-    batches, _ = committed_offsets(scene.checkpoint)
+    batches, _ = committed_offsets(context.checkpoint)
     if batches and what == "offsets":
-        return scene.checkpoint / "offsets" / str(batches - 1)
-    # State has the version after its batch, and the commit names the attempt whose files count.
-    commit = scene.checkpoint / "commits" / str(batches - 1)
+        return context.checkpoint / "offsets" / str(batches - 1)
+    # State version = batch + 1; the commit names the attempt whose files count.
+    commit = context.checkpoint / "commits" / str(batches - 1)
     named = commit.read_text(encoding="utf-8") if batches else ""
     pattern = f"{batches}_*.changelog" if what == "delta" else "*_*.zip"
     found = [
         path
-        for path in (scene.checkpoint / "state").glob(f"*/*/{pattern}")
+        for path in (context.checkpoint / "state").glob(f"*/*/{pattern}")
         if what == "snapshot" or path.stem.partition("_")[2] in named
     ]
     if not found:
         msg = f"after {batches} batches the checkpoint has no {what} that could be damaged"
         raise FaultDidNotApply(msg)
     if what == "snapshot":
-        chosen = scene.rng.choice(sorted({path.parent for path in found}))
+        chosen = context.rng.choice(sorted({path.parent for path in found}))
         return max((path for path in found if path.parent == chosen), key=_version)
-    return scene.rng.choice(sorted(found))
+    return context.rng.choice(sorted(found))
 
 
 def _version(path: Path) -> int:
@@ -269,7 +269,7 @@ def _version(path: Path) -> int:
 
 
 def _sum_of(path: Path) -> Path:
-    """The file with Hadoop's checksum of a file."""
+    """Return the path of a file's Hadoop checksum."""
     return path.with_name(f".{path.name}.crc")
 
 
@@ -278,13 +278,13 @@ def _aside(path: Path) -> Path:
 
 
 def _number(path: Path) -> int:
-    """The batch that a file of the offset log is of; -1 for one that is of none."""
+    """Return the batch number of a file in the offset log; -1 if it belongs to no batch."""
     name = path.name.removeprefix(".").removesuffix(".crc")
     return int(name) if name.isdigit() else -1
 
 
-def _turn_over(path: Path) -> None:
-    """Turn the bits of a stretch in the middle of a file over."""
+def _flip_bits(path: Path) -> None:
+    """Flip the bits of 16 bytes in the middle of a file."""
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     for at in range(middle, min(middle + 16, len(data))):

@@ -1,8 +1,8 @@
-"""Faults of a deployment by Airflow: its task process dies, or the whole scheduler does.
+"""Faults of a deployment by Airflow: the task's process is killed, or the whole scheduler.
 
-Each deploys the job's own run again while the job stands, so that a submission is on its way when
-it strikes. The danger is a twin: a submission that goes on behind the killed task, and another one
-by its retry.
+Each redeploys the job's own run while the job is stopped, so that a submission is in progress when
+the fault is injected. The danger is a twin: the killed task's submission goes on, and its retry
+submits another.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final
 
 import psutil
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import processes
-from chaos.faults.fault import Deployable, Deployed, Scene
+from chaos.faults.fault import DeployableJob, DeploymentOutcome, FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra.airflow_api import AirflowApi
 from infra.errors import InfraError
@@ -28,83 +28,83 @@ _SUBMIT: Final = "submit"
 _BEGUN_S: Final = 120.0
 _THROUGH_S: Final = 300.0
 _MOMENT_S: Final = 4.0
-"""Within so many seconds of its begin a submission is struck: before it has reached the master,
-while it is on its way, or while the task waits for the driver."""
+"""A submission is killed within this many seconds of its start: before its request reaches the
+master, in transit, or while the task waits for the driver."""
 
 _TRIES: Final = 5
-"""So many times a submission may be through before its moment has come."""
+"""How many submissions may complete before the drawn moment until the fault gives up."""
 
 
 @dataclass
 class _WhileDeploying:
-    """What both faults do: deploy, strike, see the deployment through, count the drivers."""
+    """The common part of both faults: deploy, kill, await the deployment's end, count drivers."""
 
     hold_s: float = 0.0
     _name: str = field(default="", init=False)
     _most: int = field(default=0, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job, deploy its run again, and strike while the task submits it.
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, redeploy its run, and kill a process while the task submits it.
 
         Raises:
-            FaultDidNotApply: every submission was through before its moment had come.
+            FaultDidNotApply: every submission completed before the drawn moment.
         """
-        moment_s = scene.rng.uniform(0, _MOMENT_S)
+        moment_s = context.rng.uniform(0, _MOMENT_S)
         for _ in range(_TRIES):
-            task = self._deploy(scene)
+            task = self._deploy(context)
             if not _ends_within(task, moment_s):
-                said = self._strike(scene, task)
+                said = self._strike(context, task)
                 return f"{said}, {moment_s:.1f} s after deployment {self._name} had begun to submit"
-            self._see_through(scene)
-            moment_s /= 2  # so fast a machine is struck earlier
+            self._see_through(context)
+            moment_s /= 2  # this machine is fast: try earlier
         msg = f"{_TRIES} deployments had submitted, the last within {moment_s * 2:.1f} s"
         raise FaultDidNotApply(msg)
 
-    def _deploy(self, scene: Scene) -> ProcessId:
-        """Deploy the job's run again; gives the process of the task that submits it."""
-        api, wanted = AirflowApi(scene.endpoints), _wanted(scene)
-        self._name = f"{wanted.run}-{scene.rng.getrandbits(32):08x}"
+    def _deploy(self, context: FaultContext) -> ProcessId:
+        """Redeploy the job's run; return the process of the task that submits it."""
+        api, wanted = AirflowApi(context.endpoints), _wanted(context)
+        self._name = f"{wanted.run}-{context.rng.getrandbits(32):08x}"
         api.unpause(wanted.pipeline)
-        scene.stop_job()
+        context.stop_job()
         conf = {"run": wanted.run, "max_offsets": wanted.max_offsets}
         api.trigger(wanted.pipeline, self._name, conf)
-        return _task_process(scene)
+        return _task_process(context)
 
-    def heal(self, scene: Scene) -> str:
-        """See the deployment submit after all, and count the drivers all the while.
+    def heal(self, context: FaultContext) -> str:
+        """Wait until the deployment has submitted after all, counting drivers meanwhile.
 
-        What came of it is for the check: a deployment that fails has been struck all the same.
+        The check judges the outcome: the fault took effect even if the deployment fails.
         """
         if not self._name:
             return "nothing was deployed"
-        self._restore(scene)
-        submit, left = self._see_through(scene)
-        scene.deployed.append(Deployed(submit, self._most, left))
+        self._restore(context)
+        submit, left = self._see_through(context)
+        context.deployments.append(DeploymentOutcome(submit, self._most, left))
         return f"submit is {submit}, drivers: {len(left)}, at most {self._most} at once"
 
-    def _see_through(self, scene: Scene) -> tuple[str, tuple[str, ...]]:
-        """Await the end of `submit`; gives its state and the jobs of the drivers that are left."""
-        api, wanted = AirflowApi(scene.endpoints), _wanted(scene)
+    def _see_through(self, context: FaultContext) -> tuple[str, tuple[str, ...]]:
+        """Wait for the end of `submit`; return its state and the jobs of the remaining drivers."""
+        api, wanted = AirflowApi(context.endpoints), _wanted(context)
 
         def submit() -> str:
             return api.tasks(wanted.pipeline, self._name).get(_SUBMIT, "none")
 
         def through() -> bool:
-            self._most = max(self._most, len(processes("driver", scene.reach)))
+            self._most = max(self._most, len(processes("driver", context.nodes)))
             return _asked(submit) in ("success", "failed", "upstream_failed")
 
         await_that(through, _THROUGH_S)
         state = submit()
-        left = tuple(one.job for one in processes("driver", scene.reach))
-        # It would watch the job, and deploy it again after faults that are to come.
+        left = tuple(one.job for one in processes("driver", context.nodes))
+        # Otherwise it would monitor the job, and redeploy it after later faults.
         api.let_go(wanted.pipeline, self._name)
         return state, left
 
-    def _strike(self, scene: Scene, task: ProcessId) -> str:
+    def _strike(self, context: FaultContext, task: ProcessId) -> str:
         raise NotImplementedError
 
-    def _restore(self, scene: Scene) -> None:
-        """Start again what does not start by itself."""
+    def _restore(self, context: FaultContext) -> None:
+        """Restart whatever does not restart by itself."""
 
 
 def _runs_on(pipeline: Pipeline) -> bool:
@@ -121,41 +121,41 @@ def _runs_on(pipeline: Pipeline) -> bool:
 )
 @dataclass
 class KillAirflowTask(_WhileDeploying):
-    """SIGKILL the process of the task that submits; what it has called goes on without it."""
+    """SIGKILL of the task process that submits; the command that it called goes on."""
 
-    def _strike(self, scene: Scene, task: ProcessId) -> str:
-        return f"the task that submits, {scene.reach.kill(task)}"
+    def _strike(self, context: FaultContext, task: ProcessId) -> str:
+        return f"the task that submits, {context.nodes.kill(task)}"
 
 
 @fault("kill_airflow_scheduler", back_s=93, ends="cure", deploys=True)
 @dataclass
 class KillAirflowScheduler(_WhileDeploying):
-    """SIGKILL the scheduler; its workers and the task lose their parent, and it comes back."""
+    """SIGKILL of the scheduler, which is restarted; its workers and the task lose their parent."""
 
-    def _strike(self, scene: Scene, task: ProcessId) -> str:
-        return f"the scheduler, {scene.reach.kill(scene.reach.daemon(_SCHEDULER))}"
+    def _strike(self, context: FaultContext, task: ProcessId) -> str:
+        return f"the scheduler, {context.nodes.kill(context.nodes.daemon(_SCHEDULER))}"
 
-    def _restore(self, scene: Scene) -> None:
-        scene.restart("airflow")
+    def _restore(self, context: FaultContext) -> None:
+        context.restart("airflow")
 
 
-def _wanted(scene: Scene) -> Deployable:
-    if scene.deployable is None:
+def _wanted(context: FaultContext) -> DeployableJob:
+    if context.deployable is None:
         msg = "no Airflow runs here that could deploy the job"
         raise FaultDidNotApply(msg)
-    return scene.deployable
+    return context.deployable
 
 
-def _task_process(scene: Scene) -> ProcessId:
-    """The process of the task that calls `slackwater submit`.
+def _task_process(context: FaultContext) -> ProcessId:
+    """Wait for the process of the task that calls `slackwater submit`.
 
     Raises:
-        FaultDidNotApply: none does so in time.
+        FaultDidNotApply: no task does so in time.
     """
     found: list[ProcessId] = []
 
     def begun() -> bool:
-        found.extend(_submitting(scene.reach.daemon(_SCHEDULER)))
+        found.extend(_submitting(context.nodes.daemon(_SCHEDULER)))
         return bool(found)
 
     if not await_that(begun, _BEGUN_S):
@@ -169,19 +169,19 @@ def _ends_within(task: ProcessId, bound_s: float) -> bool:
 
 
 def _submitting(scheduler: ProcessId) -> Iterator[ProcessId]:
-    """The parents of what calls `slackwater submit` below the scheduler."""
+    """Find the parents of the `slackwater submit` processes below the scheduler."""
     for process in descendants([scheduler]):
         try:
             live = psutil.Process(process.pid)
             words, parent = live.cmdline(), identify(live.ppid())
             if any(word.endswith("/slackwater") for word in words) and _SUBMIT in words and parent:
                 yield parent
-        except psutil.NoSuchProcess:  # ended meanwhile
+        except psutil.NoSuchProcess:  # it has ended in the meantime
             continue
 
 
 def _asked(question: Callable[[], str]) -> str:
-    """An answer of Airflow, or why there is none: it may be on its way up."""
+    """Return Airflow's answer, or why there is none: it may still be starting."""
     try:
         return question()
     except InfraError as error:

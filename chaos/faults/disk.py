@@ -1,4 +1,4 @@
-"""A fault of the disk: no space is left under the checkpoint."""
+"""A full disk under the checkpoint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chaos.errors import FaultDidNotApply, Unsupported
 from chaos.faults.damage import await_job_error
-from chaos.faults.fault import Named, Scene
+from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import fault
 
 _SPARE_BYTES = 16 << 10
@@ -21,49 +21,49 @@ _FILLER = "filler"
 
 @fault("fill_disk", back_s=87, ends="cure")
 @dataclass
-class FullDisk:
-    """Put the checkpoint on a file system of its own that is as good as full.
+class FillDisk:
+    """A nearly full file system under the checkpoint.
 
-    The job must say that no space is left, and where; with space it must go on, though files may
-    have been torn in the middle.
+    The job must report that no space is left, and where. Once there is space it must resume,
+    although files may have been cut off in the middle.
     """
 
     hold_s: float = 0.0
     _moved: Path | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job, move its checkpoint to a small file system in memory, submit the job."""
-        if refusal := scene.reach.refuses_mounts(scene.checkpoint.parent):
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, move its checkpoint to a small tmpfs, and resubmit the job."""
+        if refusal := context.nodes.mount_refusal(context.checkpoint.parent):
             raise Unsupported(refusal)
-        scene.stop_job()
-        place = scene.checkpoint
+        context.stop_job()
+        place = context.checkpoint
         self._moved = place.rename(place.with_name("checkpoint-moved"))
         place.mkdir()
         bytes_ = _used(self._moved) + _ROOM_BYTES
         _mount("mount", "-t", "tmpfs", "-o", f"size={bytes_}", "tmpfs", str(place))
         shutil.copytree(self._moved, place, dirs_exist_ok=True)
-        # Less than the smallest batch writes, however much is there already.
+        # Leave less than the smallest batch writes, however much is there already.
         (place / _FILLER).write_bytes(bytes(shutil.disk_usage(place).free - _SPARE_BYTES))
-        scene.submit_job()
-        said = await_job_error(scene)
+        context.submit_job()
+        said = await_job_error(context)
         if said is None:
             msg = f"the job went on with {_SPARE_BYTES} bytes left for its checkpoint"
             raise FaultDidNotApply(msg)
-        scene.named.append(Named(("No space left on device", str(place)), said))
+        context.losses.append(ReportedLoss(("No space left on device", str(place)), said))
         return f"{shutil.disk_usage(place).free} bytes are left for the checkpoint; the job stopped"
 
-    def heal(self, scene: Scene) -> str:
-        """Move the checkpoint back to where there is space, and submit the job."""
+    def heal(self, context: FaultContext) -> str:
+        """Move the checkpoint back to the disk, and resubmit the job."""
         if self._moved is not None:
-            scene.stop_job()
-            _bring_back(scene.checkpoint, self._moved)
+            context.stop_job()
+            _bring_back(context.checkpoint, self._moved)
             self._moved = None
-        scene.submit_job()
+        context.submit_job()
         return "space made, job submitted again"
 
 
 def _bring_back(place: Path, moved: Path) -> None:
-    """Copy what stands on the small file system back to the disk, and let the former go."""
+    """Copy the content of the tmpfs back to the disk, and unmount the tmpfs."""
     if os.path.ismount(place):
         (place / _FILLER).unlink(missing_ok=True)
         shutil.rmtree(moved)
@@ -74,17 +74,17 @@ def _bring_back(place: Path, moved: Path) -> None:
 
 
 def _used(folder: Path) -> int:
-    """How much a file system in memory needs for a folder: whole pages."""
+    """Return the bytes that a tmpfs needs for a folder, in whole pages."""
     sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
     folders = sum(1 for path in folder.rglob("*") if path.is_dir())
     return sum(-(-size // _PAGE) for size in sizes) * _PAGE + (folders + 1) * _PAGE
 
 
 def _mount(*command: str) -> None:
-    """Run one of the system's mount commands.
+    """Run a mount or umount command.
 
     Raises:
-        Unsupported: it is refused here.
+        Unsupported: the command is missing or refused on this host.
     """
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

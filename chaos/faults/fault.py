@@ -1,4 +1,4 @@
-"""What a fault is: an attack before it is made, and a record of it afterwards."""
+"""The protocol of a fault, the context that it runs in, and the records that it leaves."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from chaos.control.reach import Reach
+    from chaos.control.node_control import NodeControl
     from infra.endpoints import Endpoints
     from infra.proxy import Proxy
     from windowing.model import Pipeline
     from windowing.semantics import LogEntry
 
 Inject = Callable[[], tuple[str, str]]
-"""Does a fault; gives its name and the evidence that it took effect."""
+"""Injects a fault; returns its name and the evidence that it took effect."""
 
 Condition = Callable[[], bool]
-"""Something that may hold or not yet."""
+"""Whether something holds by now."""
 
 
 @dataclass(frozen=True)
-class Fault:
+class InjectedFault:
     """A fault that took effect.
 
     Attributes:
-        name: what was done.
-        at_s: when, in seconds since 1970.
+        name: of the fault.
+        at_s: time of injection, in seconds since 1970.
         evidence: how we know that it took effect.
-        batches: how many batches were committed when it struck.
-        recovered_s: seconds until the job made progress again; None while it has not.
+        batches: number of batches committed when it was injected.
+        recovered_s: seconds until the job made progress again; None: not yet.
     """
 
     name: str
@@ -41,33 +41,33 @@ class Fault:
     batches: int
     recovered_s: float | None = None
 
-    def recovered(self, now_s: float) -> Fault:
-        """The same fault, once the job has made progress again."""
+    def recovered(self, now_s: float) -> InjectedFault:
+        """Return the same fault with its recovery, at `now_s` seconds since 1970."""
         return replace(self, recovered_s=now_s - self.at_s)
 
 
-def strike(inject: Inject, batches: int) -> Fault:
-    """Do a fault now.
+def strike(inject: Inject, batches: int) -> InjectedFault:
+    """Inject a fault now.
 
     Args:
-        inject: one of the faults.
-        batches: how many batches the job has committed.
+        inject: the fault.
+        batches: number of batches that the job has committed.
 
     Raises:
-        FaultDidNotApply: it took no effect.
+        FaultDidNotApply: the fault had no effect.
     """
     at_s = time.time()
     name, evidence = inject()
-    return Fault(name, at_s, evidence, batches)
+    return InjectedFault(name, at_s, evidence, batches)
 
 
 @dataclass(frozen=True)
-class Poisoned:
-    """A record that was sent to be refused.
+class PoisonedRecord:
+    """A record that the job must reject.
 
     Attributes:
-        partition, offset: where it stands in the topic.
-        reason: what its dead letter must say.
+        partition, offset: its position in the topic.
+        reason: the reason that its dead letter must give.
     """
 
     partition: int
@@ -76,12 +76,12 @@ class Poisoned:
 
 
 @dataclass(frozen=True)
-class Named:
-    """What a job said of something that was taken from it, or changed.
+class ReportedLoss:
+    """A job's error about something that a fault took away or changed.
 
     Attributes:
-        wanted: what its error must name, each of them: a file, a lane, offsets.
-        said: its error; None: it gave none and went on, which is right only if it has lost nothing.
+        wanted: everything that the error must name: a file, a lane, offsets.
+        said: the error; None: the job went on without one, which is right only if nothing is lost.
     """
 
     wanted: tuple[str, ...]
@@ -89,18 +89,18 @@ class Named:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What the error does not name."""
+        """The parts of `wanted` that the error does not name."""
         return tuple(one for one in self.wanted if self.said is not None and one not in self.said)
 
 
 @dataclass(frozen=True)
-class Deployable:
+class DeployableJob:
     """The job as Airflow deploys it.
 
     Attributes:
-        pipeline: its name, which is the DAG's.
+        pipeline: the pipeline's name, which is also the DAG's.
         run: the run's name.
-        max_offsets: offsets per batch at the most.
+        max_offsets: maximum number of offsets per batch.
     """
 
     pipeline: str
@@ -109,13 +109,13 @@ class Deployable:
 
 
 @dataclass(frozen=True)
-class Deployed:
-    """What came of a deployment that was struck.
+class DeploymentOutcome:
+    """The outcome of a deployment that a fault interrupted.
 
     Attributes:
-        state: of the task that submits, as Airflow says.
-        most: how many driver processes of the job ran at once at the most.
-        left: the submission ids of those that run afterwards.
+        state: Airflow's state of the task that submits.
+        most: the largest number of driver processes of the job that ran at the same time.
+        left: the submission ids of the drivers that run afterwards.
     """
 
     state: str
@@ -124,39 +124,39 @@ class Deployed:
 
 
 class Submit(Protocol):
-    """Submits the run again."""
+    """Resubmits the run."""
 
     def __call__(self, share: float = 1.0) -> None:
-        """Submit it.
+        """Submit the run.
 
         Args:
-            share: of the plan's offsets per batch: another one cuts other batches.
+            share: fraction of the plan's offsets per batch; another fraction cuts other batches.
         """
 
 
 @dataclass
-class Scene:
-    """What an attack finds: the stack, the job, and the means to hurt them.
+class FaultContext:
+    """The context of a fault: the stack, the job, and the means to control them.
 
     Attributes:
-        endpoints: the stack's addresses, as this process sees them.
+        endpoints: the stack's addresses, as seen from this process.
         pipeline: what the job runs.
         topic: the job's log.
         checkpoint: the job's checkpoint.
-        reach: how the stack's parts are reached.
+        nodes: controls the nodes of the stack.
         rng: draws victims and moments; seeded.
-        stop_job: ends the job by order, and waits until it is gone.
-        submit_job: submits the same run again.
-        restart: starts dead daemons of a component of the stack again, by its name.
-        job_error: asks why the job has given up; None while it has not.
-        proxy: stands between the job and the broker, where the plan has a use for it.
-        deployable: what Airflow deploys; None where no Airflow runs.
-        release: sends the records that were held back for some partitions; gives how many.
-        sent: records that attacks have added to the topic, per partition.
-        poison: those of them that must be refused.
-        named: what the job said of what was taken from it, in the order of the attacks.
-        deployed: what came of deployments, in the order of the attacks.
-        log: the whole log, read before an attack took records from it; None where none did.
+        stop_job: stops the job, and waits until it is gone.
+        submit_job: resubmits the same run.
+        restart: restarts the dead daemons of a component of the stack, given its name.
+        job_error: returns the error with which the job gave up; None while it has not.
+        proxy: the proxy between the job and the broker; None if the plan needs none.
+        deployable: the job as Airflow deploys it; None where no Airflow runs.
+        release: sends the records held back for some partitions; returns how many per partition.
+        sent: number of records that faults added to the topic, per partition.
+        poison: those of them that the job must reject.
+        losses: what the job said about what the faults took from it, in order.
+        deployments: outcomes of the deployments that faults interrupted, in order.
+        log: the whole log, read before a fault removed records from it; None: no fault did.
         tables: the folder of the job's tables.
     """
 
@@ -164,46 +164,46 @@ class Scene:
     pipeline: Pipeline
     topic: str
     checkpoint: Path
-    reach: Reach
+    nodes: NodeControl
     rng: random.Random
     stop_job: Callable[[], None]
     submit_job: Submit
     restart: Callable[[str], None]
     job_error: Callable[[], str | None] = lambda: None
     proxy: Proxy | None = None
-    deployable: Deployable | None = None
+    deployable: DeployableJob | None = None
     release: Callable[[Collection[int]], dict[int, int]] = lambda partitions: {}
     sent: dict[int, int] = field(default_factory=dict)
-    poison: list[Poisoned] = field(default_factory=list)
-    named: list[Named] = field(default_factory=list)
-    deployed: list[Deployed] = field(default_factory=list)
+    poison: list[PoisonedRecord] = field(default_factory=list)
+    losses: list[ReportedLoss] = field(default_factory=list)
+    deployments: list[DeploymentOutcome] = field(default_factory=list)
     log: list[LogEntry] | None = None
     tables: Path = Path()
 
     def note_sent(self, sent: Mapping[int, int]) -> None:
-        """Take note of records added to the topic, per partition."""
+        """Count records added to the topic, per partition."""
         for partition, count in sent.items():
             self.sent[partition] = self.sent.get(partition, 0) + count
 
 
-class Attack(Protocol):
-    """One fault, with its cure. An instance is used once."""
+class Fault(Protocol):
+    """One fault and its cure. An instance is used once."""
 
     hold_s: float
-    """How long to wait between `inject` and `heal`, in seconds."""
+    """Time between `inject` and `heal`, in seconds."""
 
-    def inject(self, scene: Scene) -> str:
-        """Hurt; give the evidence that it took effect.
+    def inject(self, context: FaultContext) -> str:
+        """Inject the fault; return evidence that it took effect.
 
         Raises:
-            FaultDidNotApply: it did not.
+            FaultDidNotApply: the fault had no effect.
         """
 
-    def heal(self, scene: Scene) -> str:
-        """Put right what the system cannot put right by itself; give what was seen.
+    def heal(self, context: FaultContext) -> str:
+        """Repair what the system cannot repair by itself; return what was observed.
 
-        Called after every `inject`, also after one that failed half way.
+        Called after every `inject`, even one that failed halfway.
 
         Raises:
-            FaultDidNotApply: it turns out that the fault had no effect.
+            FaultDidNotApply: the fault turns out to have had no effect.
         """

@@ -1,7 +1,7 @@
-"""Faults of identity: checkpoint, tables, topic or driver are not the ones that belong together.
+"""Faults of identity: checkpoint, tables, topic and driver no longer belong together.
 
-None of them breaks anything that Spark would notice. The job must go on with the right answer, or
-give up and name what does not fit; which of the two, the plan says.
+Spark would notice none of them. The job must either go on and produce the right result, or give up
+and name what does not fit; the plan says which of the two it expects.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
-from chaos.faults.fault import Named, Scene
+from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import Suggestion, fault
 from chaos.readers.log import read_topic
 from infra.layout import ROOT
@@ -33,7 +33,8 @@ from windowing.model import Pipeline
 _GOES_ON_S = 300.0
 _LATER_BATCHES = 2
 _OTHER_CUTS = 0.6
-"""Of the offsets per batch: with the same number the old checkpoint would cut the same batches."""
+"""Fraction of the offsets per batch; with the same number, the old checkpoint would cut the same
+batches again."""
 
 
 @fault(
@@ -44,42 +45,46 @@ _OTHER_CUTS = 0.6
     suggestion=Suggestion(9, "a copy put back", expect="harmless", aside=True),
 )
 @dataclass
-class OldCheckpoint:
-    """Put a checkpoint back from a copy that is some batches old, and let it cut other batches."""
+class RestoreOldCheckpoint:
+    """Restore of a checkpoint that is some batches old and then cuts other batches."""
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
-        """Stop, copy, go on for some batches, stop, put the copy back, and hear what the job says.
+    def inject(self, context: FaultContext) -> str:
+        """Copy the checkpoint, run some batches, restore the copy, and record the job's error.
 
         Raises:
-            FaultDidNotApply: the job did not go on in between, or does neither of the two.
+            FaultDidNotApply: the job committed nothing in between, or afterwards neither gives up
+                nor goes on.
         """
-        scene.stop_job()
-        commits, copy = scene.checkpoint / "commits", scene.checkpoint.with_name("checkpoint-copy")
+        context.stop_job()
+        commits, copy = (
+            context.checkpoint / "commits",
+            context.checkpoint.with_name("checkpoint-copy"),
+        )
         old = newest(commits)
-        shutil.copytree(scene.checkpoint, copy)
-        scene.submit_job()
+        shutil.copytree(context.checkpoint, copy)
+        context.submit_job()
         wanted = old + _LATER_BATCHES
         if not await_that(lambda: newest(commits) >= wanted, _GOES_ON_S):
             msg = f"the job has not committed batch {wanted} within {_GOES_ON_S:.0f} s"
             raise FaultDidNotApply(msg)
-        scene.stop_job()
+        context.stop_job()
         last = newest(commits)
-        shutil.rmtree(scene.checkpoint)
-        copy.rename(scene.checkpoint)
-        scene.submit_job(share=_OTHER_CUTS)
+        shutil.rmtree(context.checkpoint)
+        copy.rename(context.checkpoint)
+        context.submit_job(share=_OTHER_CUTS)
         if not await_that(
-            lambda: scene.job_error() is not None or newest(commits) > last, _GOES_ON_S
+            lambda: context.job_error() is not None or newest(commits) > last, _GOES_ON_S
         ):
             msg = f"the job has neither given up nor gone beyond batch {last}"
             raise FaultDidNotApply(msg)
-        said = scene.job_error()
-        scene.named.append(Named((f"batch {old}",), said))
+        said = context.job_error()
+        context.losses.append(ReportedLoss((f"batch {old}",), said))
         return f"the checkpoint of after batch {old} is in place of that of after batch {last}"
 
-    def heal(self, scene: Scene) -> str:
-        """There is nothing to heal: the job has gone on, or the run is over."""
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing: the job has gone on, or the run is over."""
         return "nothing to put back"
 
 
@@ -91,58 +96,60 @@ class OldCheckpoint:
     suggestion=Suggestion(10, "put back after it was missed", expect="named", aside=True),
 )
 @dataclass
-class LostTable:
-    """Take a table away while the job is stopped; submit it, and hear what it says."""
+class LoseTable:
+    """Loss of a table while the job is stopped."""
 
     hold_s: float = 0.0
     _lost: Path | None = field(default=None, init=False)
     _aside: Path | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job, move a table away, drawn from all of them, and submit the job.
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, move away a table drawn at random, and resubmit the job.
 
         Raises:
             FaultDidNotApply: the job has no tables.
         """
-        scene.stop_job()
-        tables = sorted(path.parent for path in scene.tables.glob("*/_delta_log"))
+        context.stop_job()
+        tables = sorted(path.parent for path in context.tables.glob("*/_delta_log"))
         if not tables:
-            msg = f"{scene.tables} holds no tables"
+            msg = f"{context.tables} holds no tables"
             raise FaultDidNotApply(msg)
-        self._lost = scene.rng.choice(tables)
-        self._aside = scene.checkpoint.with_name(f"lost-{self._lost.name}")
+        self._lost = context.rng.choice(tables)
+        self._aside = context.checkpoint.with_name(f"lost-{self._lost.name}")
         self._lost.rename(self._aside)
-        scene.submit_job()
-        scene.named.append(Named((self._lost.name, "put it back"), await_job_error(scene)))
+        context.submit_job()
+        context.losses.append(
+            ReportedLoss((self._lost.name, "put it back"), await_job_error(context))
+        )
         return f"table {self._lost.name} is gone"
 
-    def heal(self, scene: Scene) -> str:
-        """Put the table back, and submit the job."""
+    def heal(self, context: FaultContext) -> str:
+        """Put the table back, and resubmit the job."""
         if self._lost is not None and self._aside is not None:
             if self._lost.exists():
-                shutil.rmtree(self._lost)  # the job made it in place of the one that we took
+                shutil.rmtree(self._lost)  # the job created it in place of the lost one
             self._aside.rename(self._lost)
-        scene.submit_job()
+        context.submit_job()
         return "table put back, job submitted again"
 
 
 @fault("recreate_topic", back_s=60, ends="run", identity=True, one_topic=True)
 @dataclass
-class RecreatedTopic:
-    """Delete the topic, make it again under its name, and fill it beyond what the job has read."""
+class RecreateTopic:
+    """Recreation of the topic under the same name, filled beyond what the job has read."""
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job, make the topic again with the values in another order, submit the job.
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, recreate the topic with its values in another order, resubmit the job.
 
         Raises:
-            FaultDidNotApply: the topic is the same, or too short to hide that it is another.
+            FaultDidNotApply: the topic is still the same, or too short to pass for the old one.
         """
-        bootstrap, topic = scene.endpoints.kafka_bootstrap, scene.topic
-        scene.stop_job()
-        scene.log = list(read_topic(bootstrap, topic))
-        _, read = committed_offsets(scene.checkpoint)
+        bootstrap, topic = context.endpoints.kafka_bootstrap, context.topic
+        context.stop_job()
+        context.log = list(read_topic(bootstrap, topic))
+        _, read = committed_offsets(context.checkpoint)
         values = {
             lane: [one.value for one in records_from(bootstrap, topic, lane, 0, end)]
             for lane, end in end_offsets(bootstrap, topic).items()
@@ -159,17 +166,17 @@ class RecreatedTopic:
         if after == before or any(ends[lane] < read.get(lane, 0) for lane in ends):
             msg = f"topic {topic} has id {after}, before {before}, and ends at {ends}"
             raise FaultDidNotApply(msg)
-        scene.submit_job()
-        scene.named.append(Named((before, after), await_job_error(scene)))
+        context.submit_job()
+        context.losses.append(ReportedLoss((before, after), await_job_error(context)))
         return f"topic {topic} had id {before} and has {after}"
 
-    def heal(self, scene: Scene) -> str:
-        """There is no cure."""
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing: there is no cure."""
         return "the run ends here"
 
 
 def _compacted_already(pipeline: Pipeline) -> Iterator[str]:
-    """What is allowed can do no harm."""
+    """Reject a pipeline that allows compaction: the fault would do no harm."""
     if pipeline.source.compacted:
         yield ("compact_topic is allowed here, as the pipeline says compacted: true: take it out")
 
@@ -183,42 +190,42 @@ def _compacted_already(pipeline: Pipeline) -> Iterator[str]:
     misfits=_compacted_already,
 )
 @dataclass
-class CompactedTopic:
-    """Let the broker compact the topic; submit the job, and hear what it says."""
+class CompactTopic:
+    """Compaction of the topic, switched on at the broker."""
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job, change how the topic is cleaned, submit the job."""
-        scene.stop_job()
-        clean_by(scene.endpoints.kafka_bootstrap, scene.topic, "compact")
-        scene.submit_job()
-        wanted = (scene.topic, "cleanup.policy=compact")
-        scene.named.append(Named(wanted, await_job_error(scene)))
-        return f"{scene.topic} has cleanup.policy=compact"
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, change the topic's cleanup policy, resubmit the job, record its error."""
+        context.stop_job()
+        clean_by(context.endpoints.kafka_bootstrap, context.topic, "compact")
+        context.submit_job()
+        wanted = (context.topic, "cleanup.policy=compact")
+        context.losses.append(ReportedLoss(wanted, await_job_error(context)))
+        return f"{context.topic} has cleanup.policy=compact"
 
-    def heal(self, scene: Scene) -> str:
-        """Let the topic keep all, and submit the job."""
-        clean_by(scene.endpoints.kafka_bootstrap, scene.topic, "delete")
-        scene.submit_job()
+    def heal(self, context: FaultContext) -> str:
+        """Switch compaction off again, and resubmit the job."""
+        clean_by(context.endpoints.kafka_bootstrap, context.topic, "delete")
+        context.submit_job()
         return "cleanup.policy=delete, job submitted again"
 
 
 @fault("second_driver", back_s=6, identity=True)
 @dataclass
 class SecondDriver:
-    """Start a second driver of the run beside the one that the cluster runs."""
+    """A second driver of the same run beside the cluster's."""
 
     hold_s: float = 0.0
     patience_s: float = 120.0
 
-    def inject(self, scene: Scene) -> str:
-        """Start it as a process of this machine, and see how it ends and what it says.
+    def inject(self, context: FaultContext) -> str:
+        """Start a driver as a local process, wait for its end, and record its error.
 
         Raises:
-            FaultDidNotApply: the run has no driver to be second to.
+            FaultDidNotApply: no driver owns the run.
         """
-        folder = scene.checkpoint.parent
+        folder = context.checkpoint.parent
         refused, owner = folder / REFUSED_FILE, folder / OWNER_FILE
         if not owner.exists():
             msg = f"{owner} is not there: no driver has the run"
@@ -227,7 +234,7 @@ class SecondDriver:
         refused.unlink(missing_ok=True)
         began_s = time.monotonic()
         with subprocess.Popen(
-            _command(scene), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            _command(context), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
             try:
                 process.wait(self.patience_s)
@@ -236,19 +243,19 @@ class SecondDriver:
         said = None
         if refused.exists():
             said = json.loads(refused.read_text(encoding="utf-8"))["error"]
-        scene.named.append(Named((f"process {first['pid']} on {first['host']}",), said))
+        context.losses.append(ReportedLoss((f"process {first['pid']} on {first['host']}",), said))
         took_s = time.monotonic() - began_s
         return f"process {process.pid} ran for {took_s:.1f} s beside driver {first['pid']}"
 
-    def heal(self, scene: Scene) -> str:
-        """There is nothing to heal: the first driver must have gone on."""
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing: the first driver must have gone on."""
         return "the first driver goes on"
 
 
-def _command(scene: Scene) -> Sequence[str]:
-    """The job's own program, as the cluster starts it."""
-    folder = scene.checkpoint.parent
+def _command(context: FaultContext) -> Sequence[str]:
+    """Return the command of the job's own program, as the cluster starts it."""
+    folder = context.checkpoint.parent
     (file,) = folder.glob("*.y*ml")
-    args = ["--run", folder.name, "--bootstrap", scene.endpoints.kafka_bootstrap]
-    args += ["--checkpoint", str(scene.checkpoint), "--table", str(scene.tables)]
+    args = ["--run", folder.name, "--bootstrap", context.endpoints.kafka_bootstrap]
+    args += ["--checkpoint", str(context.checkpoint), "--table", str(context.tables)]
     return [sys.executable, str(ROOT / "jobs" / "pipeline.py"), str(file), *args]

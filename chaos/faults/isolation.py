@@ -1,4 +1,4 @@
-"""Faults of a part's own network: taken from it, or losing packets. They need containers."""
+"""Faults that isolate a node: disconnected, frozen, or losing packets. Most need containers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from chaos.errors import FaultDidNotApply
 from chaos.faults.broker import draw_broker, still_answers
 from chaos.faults.cluster import busy_worker
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra.process import ProcessId
 
@@ -22,118 +22,118 @@ from infra.process import ProcessId
 )
 @dataclass
 class DisconnectBroker:
-    """Take a broker from the network: it runs on and hears nobody.
+    """Disconnection of a broker from the network; it keeps running.
 
     Attributes:
-        hold_s: how long, in seconds.
+        hold_s: duration in seconds.
     """
 
     hold_s: float = 10.0
     _daemon: str = field(default="", init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Take it away, and see that a request stays unanswered."""
-        self._daemon, port = draw_broker(scene)
-        cut = scene.reach.cut_off(self._daemon)
+    def inject(self, context: FaultContext) -> str:
+        """Disconnect a broker, and check that a request stays unanswered."""
+        self._daemon, port = draw_broker(context)
+        cut = context.nodes.disconnect(self._daemon)
         if still_answers(port):
             msg = f"the broker, {cut}, but it answers requests"
             raise FaultDidNotApply(msg)
         return f"the broker, {cut}, and a request stays unanswered"
 
-    def heal(self, scene: Scene) -> str:
-        """Put it back, and wait until it answers."""
+    def heal(self, context: FaultContext) -> str:
+        """Reconnect the broker, and wait until it answers."""
         if not self._daemon:
             return "nothing was cut off"
-        joined = scene.reach.join(self._daemon)
-        scene.restart("kafka")
+        joined = context.nodes.reconnect(self._daemon)
+        context.restart("kafka")
         return f"the broker answers again, {joined}"
 
 
 @fault("disconnect_spark_worker", takes=("hold",), back_s=71, ends="cure", contained=True)
 @dataclass
 class DisconnectSparkWorker:
-    """Take a worker with all that it runs from the network, as a machine whose cable is pulled.
+    """Disconnection of a worker and its processes, as if its network cable were pulled.
 
-    Its executors, and a driver on it, run on and reach neither broker nor master; only the shared
-    folder of checkpoints and tables is still theirs, so that a zombie could do harm.
+    Its executors, and a driver on it, keep running but reach neither broker nor master. They still
+    have the shared folder of checkpoints and tables, so a zombie could do harm.
 
     Attributes:
-        hold_s: how long, in seconds; the master gives a worker up after a minute of silence.
+        hold_s: duration in seconds; the master gives up a worker after a minute of silence.
     """
 
     hold_s: float = 75.0
     _daemon: str = field(default="", init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Take one away, drawn from those that have work."""
-        self._daemon, _, offspring = busy_worker(scene)
-        return f"{self._daemon} with {offspring} processes, {scene.reach.cut_off(self._daemon)}"
+    def inject(self, context: FaultContext) -> str:
+        """Disconnect a busy worker drawn at random."""
+        self._daemon, _, children = busy_worker(context)
+        return f"{self._daemon} with {children} processes, {context.nodes.disconnect(self._daemon)}"
 
-    def heal(self, scene: Scene) -> str:
-        """Put it back."""
+    def heal(self, context: FaultContext) -> str:
+        """Reconnect the worker."""
         if not self._daemon:
             return "nothing was cut off"
-        joined = scene.reach.join(self._daemon)
-        scene.restart("spark")
+        joined = context.nodes.reconnect(self._daemon)
+        context.restart("spark")
         return f"{self._daemon}, {joined}"
 
 
 @fault("pause_spark_worker", takes=("hold",), back_s=25, ends="cure")
 @dataclass
 class PauseSparkWorker:
-    """Freeze a worker; in a container, with all that it runs, as a machine that hangs.
+    """Freeze of a worker; in a container, together with all its processes, like a hung machine.
 
     Attributes:
-        hold_s: how long, in seconds.
+        hold_s: duration in seconds.
     """
 
     hold_s: float = 25.0
     _paused: ProcessId | None = field(default=None, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Freeze one, drawn from those that have work."""
-        daemon, self._paused, offspring = busy_worker(scene)
-        return f"{daemon} with {offspring} processes, {scene.reach.pause(self._paused)}"
+    def inject(self, context: FaultContext) -> str:
+        """Freeze a busy worker drawn at random."""
+        daemon, self._paused, children = busy_worker(context)
+        return f"{daemon} with {children} processes, {context.nodes.pause(self._paused)}"
 
-    def heal(self, scene: Scene) -> str:
-        """Let it go on."""
+    def heal(self, context: FaultContext) -> str:
+        """Resume the worker."""
         if self._paused is None:
             return "nothing was paused"
-        resumed = scene.reach.resume(self._paused)
-        scene.restart("spark")
+        resumed = context.nodes.resume(self._paused)
+        context.restart("spark")
         return resumed
 
 
 @fault("lose_packets", takes=("hold",), back_s=10, ends="cure", contained=True)
 @dataclass
 class LosePackets:
-    """Drop a share of the packets that come in for a broker.
+    """Loss of a share of a broker's incoming packets.
 
     Attributes:
-        share: of all of them, between 0 and 1.
-        hold_s: how long, in seconds.
+        share: between 0 and 1.
+        hold_s: duration in seconds.
     """
 
     share: float = 0.2
     hold_s: float = 20.0
     _daemon: str = field(default="", init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Begin to drop them."""
-        daemon, _ = draw_broker(scene)
-        losing = scene.reach.lose_packets(daemon, self.share)
+    def inject(self, context: FaultContext) -> str:
+        """Start dropping packets."""
+        daemon, _ = draw_broker(context)
+        losing = context.nodes.lose_packets(daemon, self.share)
         self._daemon = daemon
         return f"the broker, {losing}"
 
-    def heal(self, scene: Scene) -> str:
-        """Let everything through again, and see that something was dropped.
+    def heal(self, context: FaultContext) -> str:
+        """Stop dropping packets, and check that some were dropped.
 
         Raises:
-            FaultDidNotApply: nothing was.
+            FaultDidNotApply: no packet was dropped.
         """
         if not self._daemon:
             return "nothing was dropped"
-        dropped = scene.reach.keep_packets(self._daemon)
+        dropped = context.nodes.restore_packets(self._daemon)
         if not dropped:
             msg = "no packet came in for the broker, so none was dropped"
             raise FaultDidNotApply(msg)

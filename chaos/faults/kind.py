@@ -1,4 +1,4 @@
-"""What is known of a fault before it strikes, said once: by `@fault` on its class."""
+"""Description of a fault, given once, by `@fault` on its class."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final, Literal, TypeVar
 
-from chaos.faults.fault import Attack
+from chaos.faults.fault import Fault
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError, Registry
 
 End = Literal["itself", "cure", "run"]
-"""How a fault ends: the system mends it, somebody does, or the run is over with it."""
+"""How a fault ends: the system recovers by itself, `heal` cures it, or the run ends with it."""
 
 Parameter = Literal["hold", "records"]
-"""What a plan may give a fault beside `after`: a length of time, or a number of records."""
+"""What a plan may set besides `after`: a duration, or a number of records."""
 
 FIELDS: Final[dict[Parameter, str]] = {"hold": "hold_s", "records": "records"}
-"""The attribute of the class that has a parameter's default, and is set to what the plan gives."""
+"""For each parameter, the class attribute that holds its default and takes the plan's value."""
 
 
 def _fits_all(pipeline: Pipeline) -> Iterator[str]:
-    """Find nothing that would keep a fault from working on a pipeline."""
+    """Yield nothing: the fault works on every pipeline."""
     del pipeline
     yield from ()
 
 
 def _always(pipeline: Pipeline) -> bool:
-    """Hold of every pipeline."""
+    """Return True for every pipeline."""
     del pipeline
     return True
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """How `slackwater chaos init` brings a fault into a first plan.
+    """How `slackwater chaos init` suggests a fault for a first plan.
 
     Attributes:
-        place: among those that are suggested, from 1.
+        place: position among the suggestions, from 1.
         why: the comment beside it.
         to: which pipelines it makes sense for.
-        aside: only mentioned, to be taken in where it is wanted.
-        expect: what is to become of it, for a fault that must say so.
+        aside: suggest it in a comment only.
+        expect: the expected outcome, for a fault that needs one.
     """
 
     place: int
@@ -52,42 +52,42 @@ class Suggestion:
 
 
 def reads_one_topic(pipeline: Pipeline) -> bool:
-    """Whether the pipeline has one log, and not the two of a join."""
+    """Whether the pipeline reads one topic, unlike a join."""
     return pipeline.join is None
 
 
-def _undecorated() -> Attack:
-    """Stand for the class that a fault is said of, until it is known."""
-    msg = "@fault stands on no class"
+def _undecorated() -> Fault:
+    """Stand in for the decorated class until it is known."""
+    msg = "@fault decorates no class"
     raise PluginError(msg)
 
 
-_Made = TypeVar("_Made", bound=type[Attack])
+_Made = TypeVar("_Made", bound=type[Fault])
 
 
 @dataclass(frozen=True)
 class FaultKind:
-    """What there is to know of a fault before it strikes; `@fault(...)` on its class says it.
+    """The description of a fault, given by `@fault(...)` on its class.
 
     Attributes:
-        name: as it stands in plans.
-        takes: parameters that a plan may give it.
-        back_s: seconds until the job is back, as the nights measured them (`chaos/README.md`), the
-            middle one of several; of those that end the run, until it has said why.
-        ends: how it ends. Recovery counts from the injection where the system mends it, from the
-            cure where somebody does.
-        least_after: after how many committed batches it can strike at the earliest.
-        identity: whether checkpoint, tables, topic or driver are not those that belong together
-            afterwards: a plan must say what is expected.
-        poisons: whether it sends records that must end as dead letters.
+        name: its name in plans.
+        takes: parameters that a plan may set.
+        back_s: median time to recovery in the nightly runs (`chaos/README.md`), in seconds; for a
+            fault that ends the run, time until the job has said why.
+        ends: how it ends. Recovery time counts from the injection if the system recovers by
+            itself, from the cure otherwise.
+        least_after: minimum number of committed batches before it can be injected.
+        identity: whether checkpoint, tables, topic or driver no longer belong together afterwards;
+            a plan must then say what it expects.
+        poisons: whether it sends records that must become dead letters.
         proxied: whether the job must reach the broker through a proxy.
         reserve: whether records must be held back for it.
-        deploys: whether Airflow must run, and know the job's pipeline.
-        contained: whether its victims must have a network of their own, as containers do.
-        one_topic: whether it works on the log itself, of which there must be one.
-        misfits: why it cannot work on a pipeline, each in a sentence.
-        suggestion: how it comes into a first plan; None: it does not.
-        make: makes one, ready to strike.
+        deploys: whether Airflow must run and know the job's pipeline.
+        contained: whether its victims need a network of their own, as containers have.
+        one_topic: whether it changes the log itself and so needs a single topic.
+        misfits: yields the reasons why it cannot work on a pipeline, a sentence each.
+        suggestion: how a first plan suggests it; None: not at all.
+        make: makes an instance.
     """
 
     name: str
@@ -105,13 +105,13 @@ class FaultKind:
     one_topic: bool = False
     misfits: Callable[[Pipeline], Iterator[str]] = _fits_all
     suggestion: Suggestion | None = None
-    make: Callable[[], Attack] = _undecorated
+    make: Callable[[], Fault] = _undecorated
 
     def __call__(self, made: _Made) -> _Made:
-        """Register the decorated class, an `Attack` made without arguments.
+        """Register the decorated class, a `Fault` whose constructor needs no arguments.
 
         Raises:
-            PluginError: the class is no attack, or another fault has this name.
+            PluginError: the class is not a fault, or another fault has this name.
         """
         origin = f"{made.__module__}.{made.__qualname__}"
         needed = ("hold_s", "inject", "heal", *(FIELDS[one] for one in self.takes))
@@ -123,7 +123,7 @@ class FaultKind:
 
     @property
     def last_because(self) -> str | None:
-        """Why no fault can come after it; None: one can."""
+        """Why no fault can follow this one; None: one can."""
         if self.ends == "run":
             return "ends the run"
         return "lets the job read the whole log first" if self.reserve else None

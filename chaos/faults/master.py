@@ -1,13 +1,13 @@
-"""A fault of the cluster's head: the master is killed, and started again later."""
+"""A fault of the Spark master: it is killed and restarted later."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import living_drivers, processes
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import fault
 from infra.ports import answers, port_of
 
@@ -17,36 +17,36 @@ _KNOWN_AGAIN_S = 120.0
 @fault("kill_spark_master", takes=("hold",), back_s=5, ends="cure")
 @dataclass
 class KillSparkMaster:
-    """SIGKILL the master: jobs run on without it, and it must know them when it is back.
+    """SIGKILL of the master: jobs run on, and the restarted master must recognize them.
 
-    A master that did not would end the driver, or let it live and let a twin be submitted.
+    Otherwise it would kill the driver, or let it live and allow a twin to be submitted.
 
     Attributes:
-        hold_s: how long there is no master, in seconds.
+        hold_s: downtime of the master in seconds.
     """
 
     hold_s: float = 5.0
     _before: list[str] = field(default_factory=list, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Kill it, and see that nothing answers any more."""
-        self._before = living_drivers(scene)
-        gone = scene.reach.kill(scene.reach.daemon("spark-master"))
-        port = port_of(scene.endpoints.spark_rest)
+    def inject(self, context: FaultContext) -> str:
+        """Kill the master, and check that nothing answers on its port."""
+        self._before = living_drivers(context)
+        gone = context.nodes.kill(context.nodes.daemon("spark-master"))
+        port = port_of(context.endpoints.spark_rest)
         if answers(port):
             msg = f"the master, {gone}, but something answers on its port {port}"
             raise FaultDidNotApply(msg)
         return f"the master, {gone}, nothing answers on its port"
 
-    def heal(self, scene: Scene) -> str:
-        """Start it again; see that it knows the same drivers, and that no twin runs.
+    def heal(self, context: FaultContext) -> str:
+        """Restart the master; check that it knows the same drivers and that no twin runs.
 
         Raises:
-            FaultDidNotApply: it does not: what follows would show nothing.
+            FaultDidNotApply: a driver is missing or has a twin, so the rest would prove nothing.
         """
-        scene.restart("spark")
-        await_that(lambda: living_drivers(scene) == self._before, _KNOWN_AGAIN_S)
-        known, running = living_drivers(scene), processes("driver", scene.reach)
+        context.restart("spark")
+        await_that(lambda: living_drivers(context) == self._before, _KNOWN_AGAIN_S)
+        known, running = living_drivers(context), processes("driver", context.nodes)
         if known != self._before or len(running) > len(known):
             msg = f"drivers {self._before} before, {known} known and {len(running)} running now"
             raise FaultDidNotApply(msg)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra.proxy import Conditions, Proxy
 
@@ -16,13 +16,13 @@ _AGAIN_S = 30.0
 
 @dataclass
 class _BadNetwork:
-    """Slow down or cut what passes between the job and the broker; others keep a good network.
+    """A slow or broken network between the job and the broker; other clients are unaffected.
 
     Attributes:
-        cut: nothing passes at all.
-        hold_s: how long it is bad, in seconds.
-        latency_s: how long each piece of data is held where it is slow.
-        bytes_per_s: how much passes where it is slow, per connection and direction.
+        cut: whether nothing passes at all.
+        hold_s: duration in seconds.
+        latency_s: extra latency of a slow network, in seconds.
+        bytes_per_s: throughput of a slow network, per connection and direction.
     """
 
     cut: ClassVar[bool]
@@ -32,9 +32,9 @@ class _BadNetwork:
     _passed: int = field(default=0, init=False)
     _broken: int = field(default=0, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Make it bad from now on."""
-        proxy = _proxy_of(scene)
+    def inject(self, context: FaultContext) -> str:
+        """Degrade the network."""
+        proxy = _proxy_of(context)
         self._passed, self._broken = proxy.passed, proxy.broken
         if self.cut:
             proxy.set(Conditions(cut=True))
@@ -42,18 +42,18 @@ class _BadNetwork:
         proxy.set(Conditions(self.latency_s, self.bytes_per_s))
         return f"{self.latency_s * 1000:.0f} ms more each way, {self.bytes_per_s:.0f} bytes/s"
 
-    def heal(self, scene: Scene) -> str:
-        """Make it good again, and see what came to pass meanwhile.
+    def heal(self, context: FaultContext) -> str:
+        """Restore the network, and check that the fault affected some traffic.
 
         Raises:
-            FaultDidNotApply: nobody wanted anything of the broker while it was bad.
+            FaultDidNotApply: there was no traffic to the broker in the meantime.
         """
-        if scene.proxy is None:
+        if context.proxy is None:
             return "there was no proxy"
-        passed = scene.proxy.passed - self._passed
-        scene.proxy.set(Conditions())
+        passed = context.proxy.passed - self._passed
+        context.proxy.set(Conditions())
         if self.cut:
-            broken = scene.proxy.broken - self._broken
+            broken = context.proxy.broken - self._broken
             if not broken:
                 msg = "no connection of the job was cut or refused"
                 raise FaultDidNotApply(msg)
@@ -74,7 +74,7 @@ class _BadNetwork:
 )
 @dataclass
 class SlowNetwork(_BadNetwork):
-    """Hold each piece of data for a while, and let little of it pass."""
+    """A network with high latency and low throughput."""
 
     cut = False
 
@@ -82,7 +82,7 @@ class SlowNetwork(_BadNetwork):
 @fault("cut_network", takes=("hold",), back_s=3, ends="cure", proxied=True)
 @dataclass
 class CutNetwork(_BadNetwork):
-    """Let nothing pass at all."""
+    """A network that carries nothing."""
 
     cut = True
 
@@ -90,18 +90,18 @@ class CutNetwork(_BadNetwork):
 @fault("reset_connections", back_s=3, proxied=True)
 @dataclass
 class ResetConnections:
-    """Reset what connects the job with the broker, at once, as a firewall does that was restarted.
+    """Reset of all connections between the job and the broker, as a restarted firewall causes.
 
     Attributes:
-        hold_s: not used: it is over as soon as it is done.
+        hold_s: not used: the fault is instantaneous.
     """
 
     hold_s: float = 0.0
     _opened: int = field(default=0, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Reset all connections; there must be some."""
-        proxy = _proxy_of(scene)
+    def inject(self, context: FaultContext) -> str:
+        """Reset all connections, of which there must be at least one."""
+        proxy = _proxy_of(context)
         before, self._opened = proxy.broken, proxy.opened
         proxy.reset()
         if proxy.broken == before:
@@ -109,26 +109,26 @@ class ResetConnections:
             raise FaultDidNotApply(msg)
         return f"{proxy.broken - before} connections were reset"
 
-    def heal(self, scene: Scene) -> str:
-        """Left to the job: see that it connects again.
+    def heal(self, context: FaultContext) -> str:
+        """Wait until the job has reconnected by itself.
 
         Raises:
-            FaultDidNotApply: it does not.
+            FaultDidNotApply: the job did not reconnect.
         """
-        proxy = _proxy_of(scene)
+        proxy = _proxy_of(context)
         if not await_that(lambda: proxy.opened > self._opened, _AGAIN_S):
             msg = f"the job made no connection within {_AGAIN_S:.0f} s of the reset"
             raise FaultDidNotApply(msg)
         return f"{proxy.opened - self._opened} connections made again"
 
 
-def _proxy_of(scene: Scene) -> Proxy:
-    """The proxy that the job goes through.
+def _proxy_of(context: FaultContext) -> Proxy:
+    """Return the proxy between the job and the broker.
 
     Raises:
-        FaultDidNotApply: it goes through none.
+        FaultDidNotApply: the job uses no proxy.
     """
-    if scene.proxy is None or scene.proxy.passed == 0:
+    if context.proxy is None or context.proxy.passed == 0:
         msg = "the job does not reach the broker through the proxy: nothing to slow, cut or reset"
         raise FaultDidNotApply(msg)
-    return scene.proxy
+    return context.proxy

@@ -1,4 +1,4 @@
-"""A fault of whoever keeps the topic: it is given a partition while a job reads it."""
+"""A fault of topic administration: a partition is added while a job reads the topic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
-from chaos.faults.fault import Named, Scene
+from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import fault
 from infra.layout import ROOT, STATE_DIR_VARIABLE
 from jobs.brokers.producing import send_all
@@ -23,7 +23,7 @@ _ACCEPT_S = 300.0
 
 
 def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
-    """A pipeline may name its lanes, or need all records of a value in one."""
+    """Say why a pipeline cannot take another lane: it names its lanes, or groups values by lane."""
     disorder = pipeline.source.disorder
     names_lanes = isinstance(disorder, Heartbeat) or (
         isinstance(disorder, OrderedPer) and disorder.members is not None
@@ -42,45 +42,45 @@ def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
 
 @fault("add_partition", back_s=153, ends="cure", one_topic=True, misfits=_accepts_none)
 @dataclass
-class AddedPartition:
-    """Give the topic a partition, and records to it; the cure is that somebody accepts it.
+class AddPartition:
+    """A new partition of the topic, with records; the cure is to accept it.
 
     Attributes:
-        records: how many records go to it: copies of another partition's first ones, so that some
-            of them are late there.
+        records: number of records in it: copies of another partition's first ones, so that some
+            of them are late.
     """
 
     hold_s: float = 0.0
     records: int = 200
 
-    def inject(self, scene: Scene) -> str:
-        """Add it, fill it, and hear what the job says.
+    def inject(self, context: FaultContext) -> str:
+        """Add the partition, fill it, and record the job's error.
 
         Raises:
             FaultDidNotApply: the job does not give up.
         """
-        bootstrap, topic = scene.endpoints.kafka_bootstrap, scene.topic
+        bootstrap, topic = context.endpoints.kafka_bootstrap, context.topic
         number = len(end_offsets(bootstrap, topic))
         copies = records_from(bootstrap, topic, 0, 0, self.records)
         add_partitions(bootstrap, topic, number + 1)
         send_all(bootstrap, topic, [(number, one.value, None) for one in copies if one.value])
         sent = end_offsets(bootstrap, topic)[number]
-        scene.note_sent({number: sent})
+        context.note_sent({number: sent})
         wanted = (f"{topic}/{number}", "--accept-partitions")
-        scene.named.append(Named(wanted, await_job_error(scene)))
+        context.losses.append(ReportedLoss(wanted, await_job_error(context)))
         return f"{topic}/{number} was added, with {sent} records"
 
-    def heal(self, scene: Scene) -> str:
-        """Let it join the run, by the command that the error names, and submit the run again.
+    def heal(self, context: FaultContext) -> str:
+        """Accept the partition with the command that the error names, and resubmit the run.
 
         Raises:
-            FaultDidNotApply: it is not accepted.
+            FaultDidNotApply: the command fails.
         """
-        folder = scene.checkpoint.parent
+        folder = context.checkpoint.parent
         (file,) = folder.glob("*.y*ml")
         command = [sys.executable, "-m", "slackwater.main", "topics", str(file)]
         command += ["--accept-partitions", "--run", folder.name]
-        env = {**os.environ, STATE_DIR_VARIABLE: str(scene.endpoints.state_dir)}
+        env = {**os.environ, STATE_DIR_VARIABLE: str(context.endpoints.state_dir)}
         done = subprocess.run(
             command,
             cwd=ROOT,
@@ -93,5 +93,5 @@ class AddedPartition:
         if done.returncode != 0:
             msg = f"{' '.join(command[2:])} says {done.stderr.strip()[-500:]}"
             raise FaultDidNotApply(msg)
-        scene.submit_job()
+        context.submit_job()
         return f"{done.stdout.splitlines()[0]}; job submitted again"

@@ -1,8 +1,8 @@
-"""Records that must be refused, made for any pipeline out of a good record of its own.
+"""Records that a pipeline must reject, derived from one of its own good records.
 
-Each is bad in one way, and beside the good one in every other, so that a reader that takes it by
-mistake gets a wrong result and not a far-off one. What the definition would take, or would refuse
-for another reason, is no poison of this pipeline and is left out.
+Each is bad in exactly one way and otherwise like the good record, so that accepting it by mistake
+gives a subtly wrong result. A candidate that the definition accepts, or rejects for another
+reason, is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.model.source import Source
 from windowing.semantics.values import ValueReader
 
 HUGE_BYTES: Final = 10_000_000
-"""How large the largest of `extremes` are, about."""
+"""Approximate size of the largest values of `extremes`."""
 
 _FAR_US: Final = 400 * 86_400_000_000
 _UNKNOWN: Final = "slackwater_poison"
@@ -29,13 +29,13 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Poison:
-    """A record that must end as a dead letter.
+class PoisonValue:
+    """The value of a record that must become a dead letter.
 
     Attributes:
         what: what is wrong with it, in words.
-        reason: what its dead letter must say.
-        value: its bytes.
+        reason: the reason that its dead letter must give.
+        value: the bytes.
     """
 
     what: str
@@ -43,60 +43,62 @@ class Poison:
     value: bytes
 
 
-def poisons(pipeline: Pipeline, good: Mapping[str, Any]) -> list[Poison]:
-    """One record of each kind that this pipeline must refuse.
+def poisons(pipeline: Pipeline, good: Mapping[str, Any]) -> list[PoisonValue]:
+    """Make one record of each kind that this pipeline must reject.
 
     Args:
-        pipeline: of one source.
-        good: a record that it takes, by field.
+        pipeline: a pipeline with one source.
+        good: a record that it accepts, by field.
     """
     return _refused(pipeline, _candidates(pipeline, good))
 
 
-def extremes(pipeline: Pipeline, good: Mapping[str, Any]) -> list[Poison]:
-    """Records too large, too deep or too far away; arguments as of `poisons`."""
+def extremes(pipeline: Pipeline, good: Mapping[str, Any]) -> list[PoisonValue]:
+    """Make records too large, too deeply nested or too far away in time; see `poisons`."""
     return _refused(pipeline, _extremes(pipeline.source, good))
 
 
-def _refused(pipeline: Pipeline, candidates: Iterator[Poison]) -> list[Poison]:
-    """Those that are refused for their reason, one of each kind."""
+def _refused(pipeline: Pipeline, candidates: Iterator[PoisonValue]) -> list[PoisonValue]:
+    """Select the candidates that are rejected for their own reason, one of each kind."""
     reader, now_us = ValueReader(pipeline), _now_us()
-    found: dict[str, Poison] = {}
+    found: dict[str, PoisonValue] = {}
     for one in candidates:
         if reader.read(one.value, now_us) == one.reason:
             found.setdefault(one.what, one)
     return [*found.values()]
 
 
-def _candidates(pipeline: Pipeline, good: Mapping[str, Any]) -> Iterator[Poison]:
+def _candidates(pipeline: Pipeline, good: Mapping[str, Any]) -> Iterator[PoisonValue]:
     source, field = pipeline.source, pipeline.source.event_time.field
     text = _spelled(good)
-    yield Poison("the text breaks off", "malformed", text[: -len(text) // 3])
-    yield Poison("an array, not an object", "malformed", json.dumps([*good.values()]).encode())
+    yield PoisonValue("the text breaks off", "malformed", text[: -len(text) // 3])
+    yield PoisonValue("an array, not an object", "malformed", json.dumps([*good.values()]).encode())
     name = next((n for n, t in source.fields.items() if t.kind == "string" and n in good), field)
-    yield Poison("half a surrogate pair", "malformed", _spelled({**good, name: "\ud800"}))
+    yield PoisonValue("half a surrogate pair", "malformed", _spelled({**good, name: "\ud800"}))
     without = {name: value for name, value in good.items() if name != field}
-    yield Poison("no event time", "missing_event_time", _spelled(without))
-    yield Poison("an event time that is none", "bad_event_time", _spelled({**good, field: True}))
+    yield PoisonValue("no event time", "missing_event_time", _spelled(without))
+    yield PoisonValue(
+        "an event time that is none", "bad_event_time", _spelled({**good, field: True})
+    )
     for what, ts_us in _times_out_of_range(source):
         yield _at(source, good, what, "time_out_of_range", ts_us)
     if source.event_time.max_ahead_us is not None:
         ahead_us = _now_us() + source.event_time.max_ahead_us + _FAR_US
         yield _at(source, good, "far ahead of the broker", "time_ahead", ahead_us)
     more = {**good, _UNKNOWN: "A1"}
-    yield Poison("a field that nobody declared", "unknown_field", _spelled(more))
+    yield PoisonValue("a field that nobody declared", "unknown_field", _spelled(more))
     for key in sorted(pipeline.key_fields(0)):
-        yield Poison("a null key", "null_key", _spelled({**good, key: None}))
+        yield PoisonValue("a null key", "null_key", _spelled({**good, key: None}))
     for name, type_ in source.fields.items():
         wrong = {**good, name: _WRONG[type_.kind]}
-        yield Poison("a value of another type", "bad_type", _spelled(wrong))
+        yield PoisonValue("a value of another type", "bad_type", _spelled(wrong))
 
 
-def _extremes(source: Source, good: Mapping[str, Any]) -> Iterator[Poison]:
+def _extremes(source: Source, good: Mapping[str, Any]) -> Iterator[PoisonValue]:
     huge = _spelled({**good, _UNKNOWN: "x" * HUGE_BYTES})
-    yield Poison("ten megabytes in a field that nobody declared", "unknown_field", huge)
-    yield Poison("ten megabytes that break off", "malformed", huge[:-2])
-    yield Poison("a million brackets", "malformed", b"[" * 1_000_000)
+    yield PoisonValue("ten megabytes in a field that nobody declared", "unknown_field", huge)
+    yield PoisonValue("ten megabytes that break off", "malformed", huge[:-2])
+    yield PoisonValue("a million brackets", "malformed", b"[" * 1_000_000)
     for what, ts_us in _times_out_of_range(source):
         yield _at(source, good, what, "time_out_of_range", ts_us)
 
@@ -107,15 +109,15 @@ def _times_out_of_range(source: Source) -> Iterator[tuple[str, int]]:
     yield "an event time at which legal ones end", rule.end_us
 
 
-def _at(source: Source, good: Mapping[str, Any], what: str, reason: str, ts_us: int) -> Poison:
-    """A record at another time; one that cannot be spelled is spelled so that nobody takes it."""
+def _at(source: Source, good: Mapping[str, Any], what: str, reason: str, ts_us: int) -> PoisonValue:
+    """Make a record at another time; a time that cannot be written becomes an invalid text."""
     rule = source.event_time
     time_ = _iso(ts_us) if rule.unit == "iso" else -(-ts_us // _PER_UNIT[rule.unit])
-    return Poison(what, reason, _spelled({**good, rule.field: time_}))
+    return PoisonValue(what, reason, _spelled({**good, rule.field: time_}))
 
 
 def _iso(ts_us: int) -> str:
-    """A time as text; the calendar has the years 1 to 9999, and what lies beyond is no time."""
+    """Write a time as ISO text; one outside the years 1 to 9999 becomes an invalid text."""
     try:
         return (_EPOCH + timedelta(microseconds=ts_us)).isoformat()
     except OverflowError:

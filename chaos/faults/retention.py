@@ -1,4 +1,4 @@
-"""A fault of the log: records are gone before the job has read them."""
+"""A fault of the log: records are deleted before the job has read them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
-from chaos.faults.fault import Named, Scene
+from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import fault
 from chaos.readers.log import read_topic
 from jobs.brokers.topics import delete_before, end_offsets
@@ -15,38 +15,38 @@ from jobs.runs import committed_offsets
 
 @fault("delete_records", back_s=60, ends="run", one_topic=True)
 @dataclass
-class DeletedRecords:
-    """Delete records that the job has not read, as retention does to a job that stood too long.
+class DeleteRecords:
+    """Deletion of records that the job has not read, as retention does if a job stops too long.
 
-    They cannot be had again, so the run is over with it. The job must say which are gone, and what
-    it has written up to there must be right.
+    They cannot be restored, so the run ends with this fault. The job must say which records are
+    missing, and what it has written up to that point must be right.
     """
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
-        """Stop the job, delete half of what it has not read of one partition, start it again."""
-        bootstrap = scene.endpoints.kafka_bootstrap
-        scene.stop_job()
-        scene.log = list(read_topic(bootstrap, scene.topic))
-        _, read = committed_offsets(scene.checkpoint)
-        ends = end_offsets(bootstrap, scene.topic)
+    def inject(self, context: FaultContext) -> str:
+        """Stop the job, delete half of a partition's unread records, and resubmit the job."""
+        bootstrap = context.endpoints.kafka_bootstrap
+        context.stop_job()
+        context.log = list(read_topic(bootstrap, context.topic))
+        _, read = committed_offsets(context.checkpoint)
+        ends = end_offsets(bootstrap, context.topic)
         unread = sorted(lane for lane, end in ends.items() if end - read.get(lane, 0) >= 2)
         if not unread:
             msg = "the job has read all records: none can be deleted before it reads them"
             raise FaultDidNotApply(msg)
-        lane = scene.rng.choice(unread)
+        lane = context.rng.choice(unread)
         first = read.get(lane, 0)
         until = first + (ends[lane] - first) // 2
-        low = delete_before(bootstrap, scene.topic, lane, until)
+        low = delete_before(bootstrap, context.topic, lane, until)
         if low != until:
-            msg = f"{scene.topic}-{lane} begins at {low} after deleting up to {until}"
+            msg = f"{context.topic}-{lane} begins at {low} after deleting up to {until}"
             raise FaultDidNotApply(msg)
-        scene.submit_job()
-        said = await_job_error(scene)
-        scene.named.append(Named((f"{scene.topic}-{lane}", str(first)), said))
+        context.submit_job()
+        said = await_job_error(context)
+        context.losses.append(ReportedLoss((f"{context.topic}-{lane}", str(first)), said))
         return f"offsets {first} to {until - 1} of partition {lane} are deleted"
 
-    def heal(self, scene: Scene) -> str:
-        """There is no cure."""
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing: there is no cure."""
         return "the run ends here"

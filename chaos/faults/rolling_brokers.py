@@ -1,11 +1,11 @@
-"""No fault but an everyday one: brokers are restarted in turn while the job runs."""
+"""A routine operation: a rolling restart of the brokers while the job runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import fault
 from infra.ports import answers
 
@@ -13,33 +13,33 @@ from infra.ports import answers
 @fault("roll_brokers", takes=("hold",), back_s=2, ends="cure")
 @dataclass
 class RollBrokers:
-    """Stop each broker in good order and start it again, one after another, as upgrades do.
+    """Rolling restart of the brokers, each shut down cleanly, as in an upgrade.
 
-    Where each topic has replicas, one of them leads all the time; an only broker is missed.
+    If topics have replicas, one of them leads at any time; a single broker is unavailable.
 
     Attributes:
-        hold_s: how long to wait once all have had their turn, in seconds.
+        hold_s: time to wait after the last restart, in seconds.
     """
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
-        """Restart them all, each when the one before is in sync again.
+    def inject(self, context: FaultContext) -> str:
+        """Restart the brokers, each once the one before is in sync again.
 
         Raises:
-            FaultDidNotApply: one does not stop.
+            FaultDidNotApply: a broker does not stop.
         """
-        brokers = scene.endpoints.brokers
+        brokers = context.endpoints.brokers
         for name, port in brokers.items():
-            stopped = scene.reach.stop(scene.reach.daemon(name))
+            stopped = context.nodes.stop(context.nodes.daemon(name))
             if answers(port):
                 msg = f"the broker, {stopped}, but something answers on its port {port}"
                 raise FaultDidNotApply(msg)
-            scene.restart("kafka")
+            context.restart("kafka")
         count = "the broker" if len(brokers) == 1 else f"{len(brokers)} brokers, one after another,"
         return f"{count} stopped and started again"
 
-    def heal(self, scene: Scene) -> str:
-        """Start what still stands still."""
-        scene.restart("kafka")
+    def heal(self, context: FaultContext) -> str:
+        """Start whatever is still stopped."""
+        context.restart("kafka")
         return "every broker answers"

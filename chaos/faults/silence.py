@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from chaos.control.reach import await_that
+from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from jobs.brokers.topics import end_offsets
 from jobs.runs import committed_offsets
@@ -17,7 +17,7 @@ _CAUGHT_UP_S = 300.0
 
 
 def _has_one_partition(pipeline: Pipeline) -> Iterator[str]:
-    """With one partition no other could go on."""
+    """Reject a topic with one partition: no other could go on."""
     if pipeline.source.partitions == 1:
         yield (
             "silent_partition lets the other partitions go on, and there is one only: take it out"
@@ -41,13 +41,13 @@ def _has_others(pipeline: Pipeline) -> bool:
 )
 @dataclass
 class SilentPartition:
-    """Send records to all partitions but one for a while.
+    """Silence of one partition, while the others receive records.
 
-    The stream's progress is that of its slowest lane: it must wait, and no window may be sent that
-    the silent lane could still change.
+    The progress of a stream is that of its slowest lane: it must wait, and emit no window that the
+    silent lane could still change.
 
     Attributes:
-        hold_s: how long the partition is silent at the least, in seconds.
+        hold_s: minimum length of the silence in seconds.
     """
 
     hold_s: float = 10.0
@@ -55,46 +55,46 @@ class SilentPartition:
     _read: dict[int, int] = field(default_factory=dict, init=False)
     _batches: int = field(default=0, init=False)
 
-    def inject(self, scene: Scene) -> str:
-        """Wait until the job has read everything, then send what was held back for the others."""
-        ends = end_offsets(scene.endpoints.kafka_bootstrap, scene.topic)
-        if not await_that(lambda: _caught_up(scene, ends), _CAUGHT_UP_S):
+    def inject(self, context: FaultContext) -> str:
+        """Wait until the job has read everything, then release the other partitions' records."""
+        ends = end_offsets(context.endpoints.kafka_bootstrap, context.topic)
+        if not await_that(lambda: _caught_up(context, ends), _CAUGHT_UP_S):
             msg = f"the job has not read the whole log within {_CAUGHT_UP_S:.0f} s"
             raise FaultDidNotApply(msg)
-        self._batches, self._read = committed_offsets(scene.checkpoint)
-        self._silent = scene.rng.choice(sorted(ends))
-        sent = scene.release([lane for lane in ends if lane != self._silent])
+        self._batches, self._read = committed_offsets(context.checkpoint)
+        self._silent = context.rng.choice(sorted(ends))
+        sent = context.release([lane for lane in ends if lane != self._silent])
         if not sum(sent.values()):
             msg = "no records were held back for the other partitions"
             raise FaultDidNotApply(msg)
         return f"partition {self._silent} is silent, {sum(sent.values())} records go to the others"
 
-    def heal(self, scene: Scene) -> str:
-        """See that the others were read and the silent one was not; then send what is left.
+    def heal(self, context: FaultContext) -> str:
+        """Check that only the other partitions were read, then send the remaining records.
 
         Raises:
-            FaultDidNotApply: the job read nothing meanwhile.
+            FaultDidNotApply: the job read nothing in the meantime.
         """
         if self._silent < 0:
-            scene.release(range(len(self._read)))
+            context.release(range(len(self._read)))
             return "nothing was silent"
         try:
-            if not await_that(self._others_moved(scene), _CAUGHT_UP_S):
+            if not await_that(self._others_moved(context), _CAUGHT_UP_S):
                 msg = "the job has committed no batch while the partition was silent"
                 raise FaultDidNotApply(msg)
-            batches, read = committed_offsets(scene.checkpoint)
+            batches, read = committed_offsets(context.checkpoint)
             if read[self._silent] != self._read[self._silent]:
                 msg = f"partition {self._silent} was read up to {read[self._silent]} meanwhile"
                 raise FaultDidNotApply(msg)
         finally:
-            sent = scene.release([self._silent])
+            sent = context.release([self._silent])
         return f"{batches - self._batches} batches without it; {sum(sent.values())} records follow"
 
-    def _others_moved(self, scene: Scene) -> Callable[[], bool]:
-        ends = end_offsets(scene.endpoints.kafka_bootstrap, scene.topic)
-        return lambda: _caught_up(scene, ends)
+    def _others_moved(self, context: FaultContext) -> Callable[[], bool]:
+        ends = end_offsets(context.endpoints.kafka_bootstrap, context.topic)
+        return lambda: _caught_up(context, ends)
 
 
-def _caught_up(scene: Scene, ends: dict[int, int]) -> bool:
-    _, read = committed_offsets(scene.checkpoint)
+def _caught_up(context: FaultContext, ends: dict[int, int]) -> bool:
+    _, read = committed_offsets(context.checkpoint)
     return all(read.get(lane, 0) >= end for lane, end in ends.items())

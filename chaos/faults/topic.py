@@ -1,4 +1,4 @@
-"""Faults of the log: what a broken producer sends."""
+"""Faults of a producer: duplicate, invalid and huge records."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Poisoned, Scene
+from chaos.faults.fault import FaultContext, PoisonedRecord
 from chaos.faults.kind import Suggestion, fault, reads_one_topic
-from chaos.faults.poison import HUGE_BYTES, Poison, extremes, poisons
+from chaos.faults.poison import HUGE_BYTES, PoisonValue, extremes, poisons
 from jobs.brokers.producing import control_of, send_all
 from jobs.brokers.topics import allow_records_of, end_offsets, records_from
 from windowing.model import Pipeline
 from windowing.semantics.values import ValueReader
 
 Good = Mapping[str, Any]
-"""A record that the pipeline takes, by field."""
+"""A record that the pipeline accepts, by field."""
 
 
 @fault(
@@ -30,34 +30,34 @@ Good = Mapping[str, Any]
 )
 @dataclass
 class DuplicateSends:
-    """Send records again that the topic holds already, as a producer that was not idempotent did.
+    """Duplicates of records in the topic, as from a producer that is not idempotent.
 
-    They are records of the log now, each with an offset of its own, and count twice by definition.
+    They are now records of the log, each with its own offset, and count twice by definition.
 
     Attributes:
-        records: how many.
+        records: number of duplicates.
     """
 
     records: int = 200
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
-        """Send a run of neighbours again, from a place drawn at random in each partition."""
+    def inject(self, context: FaultContext) -> str:
+        """Resend a run of consecutive records of each partition, from a random offset."""
         copies = []
-        ends = end_offsets(scene.endpoints.kafka_bootstrap, scene.topic)
+        ends = end_offsets(context.endpoints.kafka_bootstrap, context.topic)
         share = max(1, self.records // len(ends))
         for partition, end in sorted(ends.items()):
-            first = scene.rng.randrange(max(1, end - share))
+            first = context.rng.randrange(max(1, end - share))
             for record in records_from(
-                scene.endpoints.kafka_bootstrap, scene.topic, partition, first, share
+                context.endpoints.kafka_bootstrap, context.topic, partition, first, share
             ):
                 if control_of(record.headers) is None:
                     copies.append((partition, record.value or b""))
-        sent = _send(scene, copies)
+        sent = _send(context, copies)
         return f"{sum(sent.values())} records stand twice in the topic"
 
-    def heal(self, scene: Scene) -> str:
-        """There is nothing to heal: the log is what it is."""
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing: the duplicates are part of the log."""
         return "the log keeps them"
 
 
@@ -70,78 +70,80 @@ class DuplicateSends:
 )
 @dataclass
 class PoisonRecords:
-    """Send one record of each kind that must be refused."""
+    """One record of each kind that the pipeline must reject."""
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
-        """Append them to partitions drawn at random."""
-        return _send_poison(scene, poisons)
+    def inject(self, context: FaultContext) -> str:
+        """Append the records to partitions drawn at random."""
+        return _send_poison(context, poisons)
 
-    def heal(self, scene: Scene) -> str:
-        """There is nothing to heal: they must end as dead letters."""
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing: the records must become dead letters."""
         return "the log keeps them"
 
 
 @fault("huge_records", back_s=6, poisons=True, one_topic=True)
 @dataclass
 class HugeRecords:
-    """Send values of ten megabytes, and times at the far ends of what can be written down."""
+    """Values of ten megabytes, and times at the far ends of what can be written."""
 
     hold_s: float = 0.0
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Append one record of each kind to a partition drawn at random."""
-        allow_records_of(scene.endpoints.kafka_bootstrap, scene.topic, 2 * HUGE_BYTES)
-        return _send_poison(scene, extremes)
+        allow_records_of(context.endpoints.kafka_bootstrap, context.topic, 2 * HUGE_BYTES)
+        return _send_poison(context, extremes)
 
-    def heal(self, scene: Scene) -> str:
-        """There is nothing to heal: they must end as dead letters."""
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing: the records must become dead letters."""
         return "the log keeps them"
 
 
-def _send_poison(scene: Scene, kinds: Callable[[Pipeline, Good], list[Poison]]) -> str:
-    """Append poison to partitions drawn at random, beside the last good record of each."""
-    bootstrap = scene.endpoints.kafka_bootstrap
-    ends = end_offsets(bootstrap, scene.topic)
-    last = {lane: good for lane, end in ends.items() if (good := _last_good(scene, lane, end))}
+def _send_poison(
+    context: FaultContext, kinds: Callable[[Pipeline, Good], list[PoisonValue]]
+) -> str:
+    """Append poison to partitions drawn at random, derived from the last good record of each."""
+    bootstrap = context.endpoints.kafka_bootstrap
+    ends = end_offsets(bootstrap, context.topic)
+    last = {lane: good for lane, end in ends.items() if (good := _last_good(context, lane, end))}
     if not last:
-        msg = f"{scene.topic} holds no record that the pipeline takes, to set poison beside"
+        msg = f"{context.topic} holds no record that the pipeline takes, to set poison beside"
         raise FaultDidNotApply(msg)
-    made = {lane: kinds(scene.pipeline, good) for lane, good in last.items()}
+    made = {lane: kinds(context.pipeline, good) for lane, good in last.items()}
     rows = []
     for number in range(max(map(len, made.values()))):
-        partition = scene.rng.choice([lane for lane in sorted(made) if number < len(made[lane])])
+        partition = context.rng.choice([lane for lane in sorted(made) if number < len(made[lane])])
         rows.append((partition, made[partition][number]))
-    _send(scene, [(partition, poison.value) for partition, poison in rows])
+    _send(context, [(partition, poison.value) for partition, poison in rows])
     taken: Counter[int] = Counter()
     for partition, poison in rows:
         offset = ends[partition] + taken[partition]
-        scene.poison.append(Poisoned(partition, offset, poison.reason))
+        context.poison.append(PoisonedRecord(partition, offset, poison.reason))
         taken[partition] += 1
     largest = max(len(poison.value) for _, poison in rows)
     return f"{len(rows)} poisoned records stand in the topic, the largest of {largest} bytes"
 
 
-def _send(scene: Scene, rows: list[tuple[int, bytes]]) -> Counter[int]:
-    """Append values, and see the ends of the topic move by as much."""
-    bootstrap = scene.endpoints.kafka_bootstrap
-    before = end_offsets(bootstrap, scene.topic)
-    send_all(bootstrap, scene.topic, ((partition, value, None) for partition, value in rows))
-    after = end_offsets(bootstrap, scene.topic)
+def _send(context: FaultContext, rows: list[tuple[int, bytes]]) -> Counter[int]:
+    """Append values, and check that the end offsets move accordingly."""
+    bootstrap = context.endpoints.kafka_bootstrap
+    before = end_offsets(bootstrap, context.topic)
+    send_all(bootstrap, context.topic, ((partition, value, None) for partition, value in rows))
+    after = end_offsets(bootstrap, context.topic)
     sent = Counter(partition for partition, _ in rows)
     moved = {lane: after[lane] - before[lane] for lane in after}
     if any(moved[lane] != sent[lane] for lane in after):
-        msg = f"sent {dict(sent)} records, and the ends of {scene.topic} moved by {moved}"
+        msg = f"sent {dict(sent)} records, and the ends of {context.topic} moved by {moved}"
         raise FaultDidNotApply(msg)
-    scene.note_sent(sent)
+    context.note_sent(sent)
     return sent
 
 
-def _last_good(scene: Scene, partition: int, end: int) -> Good | None:
-    """The last record of a partition that the pipeline takes, by field; None: it has none."""
-    bootstrap, reader = scene.endpoints.kafka_bootstrap, ValueReader(scene.pipeline, partition)
-    for record in reversed(records_from(bootstrap, scene.topic, partition, max(0, end - 50), 50)):
+def _last_good(context: FaultContext, partition: int, end: int) -> Good | None:
+    """Return the last record of a partition that the pipeline accepts; None: there is none."""
+    bootstrap, reader = context.endpoints.kafka_bootstrap, ValueReader(context.pipeline, partition)
+    for record in reversed(records_from(bootstrap, context.topic, partition, max(0, end - 50), 50)):
         if control_of(record.headers) is None and not isinstance(
             reader.read(record.value, None), str
         ):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chaos.handover.shared import Shared, Window, agree, letters_lacking, shared
+from chaos.handover.shared import SharedParts, Window, agree, letters_lacking, shared
 from chaos.readers.catalogue import read_output
 from chaos.readers.log import LogRecord, read_topics
 from chaos.readers.output import Output
@@ -39,7 +39,7 @@ class HandoverError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Even:
+class RunComparison:
     """What the comparison of two runs came to.
 
     Attributes:
@@ -99,7 +99,7 @@ def compare(
     *,
     within_s: float,
     news: Callable[[str], None],
-) -> Even:
+) -> RunComparison:
     """Compare what two runs have written where they must agree.
 
     Args:
@@ -140,7 +140,7 @@ def compare(
             later = _written(blue, ours)
             found = _both(found, agree(of, also, later, names=(names[1], names[0])))
             letters += letters_lacking(of, also, later)
-    return Even(found, tuple(letters), of.apart)
+    return RunComparison(found, tuple(letters), of.apart)
 
 
 def _both(one: Contrast, turned: Contrast) -> Contrast:
@@ -177,7 +177,7 @@ def _same_windows(
     blue: tuple[runs.Run, Pipeline],
     green: tuple[runs.Run, Pipeline],
     ends: Offsets,
-    of: Shared,
+    of: SharedParts,
 ) -> set[Window] | None:
     """The windows that do not depend on where each run began; None: all, they began alike."""
     first, begins = (side[0].options.first or {} for side in (blue, green))

@@ -18,7 +18,7 @@ Window = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedParts:
     """What two versions have in common.
 
     Attributes:
@@ -32,7 +32,7 @@ class Shared:
     apart: tuple[str, ...]
 
 
-def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared:
+def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> SharedParts:
     """Find out where two versions of a pipeline must agree.
 
     Args:
@@ -42,7 +42,7 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
     """
     if _read(blue) != _read(green):
         why = "nothing is compared: the source is read otherwise, so all of it may differ"
-        return Shared({}, bad_values=False, apart=(why,))
+        return SharedParts({}, bad_values=False, apart=(why,))
     ours, theirs = ({q.name: q for q in p.queries} for p in (blue, green))
     apart = [
         f"query {name} is not compared: only one of the runs has it"
@@ -63,7 +63,7 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
             apart.append(f"of query {name} not compared: {', '.join(rest)}")
     lanes = range(blue.source.partitions)
     bad_values = all(blue.key_fields(n) == green.key_fields(n) for n in lanes)
-    return Shared(common, bad_values, tuple(apart))
+    return SharedParts(common, bad_values, tuple(apart))
 
 
 def _read(pipeline: Pipeline) -> object:
@@ -81,7 +81,7 @@ def _frame(query: Query) -> Query:
 
 
 def agree(
-    of: Shared,
+    of: SharedParts,
     some: Output,
     more: Output,
     *,
@@ -106,7 +106,7 @@ def agree(
     return contrast(ours, theirs, names=names)
 
 
-def letters_lacking(of: Shared, some: Output, more: Output) -> list[str]:
+def letters_lacking(of: SharedParts, some: Output, more: Output) -> list[str]:
     """The dead letters of `some` that `more` lacks, or has for another reason, as lines."""
     concerned = {json.dumps(name) for name in of.aggregates}
     if of.bad_values and of.aggregates:
@@ -116,7 +116,7 @@ def letters_lacking(of: Shared, some: Output, more: Output) -> list[str]:
 
 
 def _projected(
-    of: Shared, rows: Iterable[Line], windows: Collection[Window] | None
+    of: SharedParts, rows: Iterable[Line], windows: Collection[Window] | None
 ) -> Iterable[Line]:
     """Rows of the queries that both have, with the values that both have."""
     kept = {json.dumps(name): values for name, values in of.aggregates.items()}

@@ -1,14 +1,14 @@
-"""Guilty engines: the real one with one defect planted in each, for the simulator to find.
+"""Planted bugs: copies of the real engine, each with one defect that the simulator must find.
 
 A tester that has never found anything has not been tested. There is a room for each part of the
-engine; a module in it has one defect of a kind that real systems have had, and its docstring says
-what it is, how one gets it, and the verdict that is expected. `GUILTY` lists them by name; a new
-one is a module with a `GUILTY` of its own, and nothing else.
+engine. A module in it plants one defect of a kind that real systems have had; its docstring says
+what the defect is, how one gets it, and which verdict is expected. `PLANTED_BUGS` lists them by
+name. To add one, add a module that defines `BUG`.
 """
 
-from chaos.planted_bugs.guilt import Guilty
-from chaos.planted_bugs.roll import called
+from chaos.planted_bugs.bug import PlantedBug
+from chaos.planted_bugs.registry import planted_bugs
 
-GUILTY = called()
+PLANTED_BUGS = planted_bugs()
 
-__all__ = ["GUILTY", "Guilty"]
+__all__ = ["PLANTED_BUGS", "PlantedBug"]

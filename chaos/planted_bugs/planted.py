@@ -1,8 +1,8 @@
-"""Lanes and shards with something planted in them, made the way `Parts` wants it.
+"""Lanes and shards with planted defects, as parts of an engine under test.
 
-A defect is a class derived from a part of the engine, or a function in the place of one of its
-functions. Whatever part of a lane or shard is of a planted class's base becomes one of that class;
-a function is replaced while the lane or shard works, and nowhere else.
+A defect is a subclass of a part of the engine, or a replacement for one of its functions. Every
+part of a lane or shard that has the subclass's base class becomes an instance of the subclass; a
+function is replaced while the lane or shard works, and at no other time.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 
-from chaos.simulator.case import Step
-from chaos.simulator.platform.job import Job, Tables
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.case import PlannedBatch
+from chaos.simulator.platform.job import SimulatedJob, Tables
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.lane import Lane
 from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan
@@ -28,11 +28,11 @@ from windowing.engine.state import StateStore
 
 @dataclass(frozen=True)
 class Defect:
-    """What is planted.
+    """A planted defect.
 
     Attributes:
-        kinds: classes, each derived from the part of the engine that it takes the place of.
-        names: what stands under `module:name` instead.
+        kinds: subclasses of the parts of the engine that they replace.
+        names: replacements for objects, by `module:name`.
     """
 
     kinds: tuple[type, ...]
@@ -40,7 +40,7 @@ class Defect:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Have the names stand for something else."""
+        """Put the replacements in place for the duration of a block."""
         held = []
         for place, instead in self.names:
             module, _, name = place.partition(":")
@@ -54,7 +54,7 @@ class Defect:
                 setattr(home, name, before)
 
     def plant(self, engine: object) -> None:
-        """Turn every part of a lane or shard that is of a planted class's base into that class."""
+        """Turn every part of a lane or shard that has a base class of `kinds` into the subclass."""
         bases: dict[type, type] = {kind.__mro__[1]: kind for kind in self.kinds}
         known, left = set[int](), list(vars(engine).values())
         while left:
@@ -65,7 +65,7 @@ class Defect:
                 left += part
             elif _of_the_engine(part) and id(part) not in known:
                 known.add(id(part))
-                # Of frozen parts, too.
+                # Frozen dataclasses forbid plain assignment.
                 object.__setattr__(part, "__class__", bases.get(type(part), type(part)))
                 left += vars(part).values()
 
@@ -108,21 +108,21 @@ class PlantedShard(Shard):
             return super().step(store, parcels, wall_us)
 
 
-class PlantedJob(Job):
-    """A job with a defect in what its workers do: it reads values before a lane sees them."""
+class PlantedJob(SimulatedJob):
+    """A job with a defect in how its workers read values, before a lane sees them."""
 
     def __init__(self, defect: Defect, *args: Any) -> None:
         self._defect = defect
         super().__init__(*args)
 
-    def _execute(self, batch: int, step: Step) -> Tables:
+    def _execute(self, batch: int, step: PlannedBatch) -> Tables:
         with self._defect.at_work():
             return super()._execute(batch, step)
 
 
 @dataclass(frozen=True)
 class lanes_of:  # noqa: N801 - called like the function `parts.lanes`; a class to be picklable
-    """Makes what makes the lanes of a pipeline.
+    """A factory for factories of lanes.
 
     Attributes:
         make: makes a lane of a plan and the number of its partition.
@@ -131,7 +131,7 @@ class lanes_of:  # noqa: N801 - called like the function `parts.lanes`; a class 
     make: Callable[..., Lane]
 
     def __call__(self, plan: Plan) -> Callable[[int], Lane]:
-        """What makes the lane of a partition."""
+        """Return a factory for the lanes of partitions."""
         return partial(self.make, plan)
 
 
@@ -141,30 +141,30 @@ def planted(
     names: Mapping[str, Any] | None = None,
     lane: type[PlantedLane] = PlantedLane,
     shard: type[PlantedShard] = PlantedShard,
-) -> Parts:
-    """An engine whose lanes and shards have a defect.
+) -> EngineParts:
+    """Make an engine whose lanes and shards have a defect.
 
     Args:
-        name: of the engine.
-        kinds: as `Defect` has them.
-        names: as `Defect` has them.
-        lane: the class of lanes, where their own methods are the defect.
-        shard: the class of shards, where theirs are.
+        name: the engine's name.
+        kinds: as in `Defect`.
+        names: as in `Defect`.
+        lane: the class of lanes, if their own methods are defective.
+        shard: the class of shards, if their own methods are defective.
     """
     defect = Defect(kinds, tuple((names or {}).items()))
-    return Parts(name, lanes=lanes_of(partial(lane, defect)), shard=partial(shard, defect))
+    return EngineParts(name, lanes=lanes_of(partial(lane, defect)), shard=partial(shard, defect))
 
 
-def reading(name: str, **names: Any) -> Parts:
-    """An engine that reads values with a defect, the slow way as well as the fast one.
+def reading(name: str, **names: Any) -> EngineParts:
+    """Make an engine that reads values with a defect, on both the slow and the fast path.
 
     Args:
-        name: of the engine.
-        names: what both ways know by these names, and what stands there instead.
+        name: the engine's name.
+        names: replacements for objects, by names that exist in the modules of both paths.
     """
     places = {
         f"{module}:{one}": instead
         for one, instead in names.items()
         for module in ("windowing.engine.input.values", "windowing.engine.input.decode")
     }
-    return Parts(name, job=partial(PlantedJob, Defect((), tuple(places.items()))))
+    return EngineParts(name, job=partial(PlantedJob, Defect((), tuple(places.items()))))

@@ -1,4 +1,4 @@
-"""The search for the guilty: each engine run until it is found, and what has found it."""
+"""Search for planted bugs: run each engine until a check finds the bug."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from chaos.planted_bugs import GUILTY
-from chaos.simulator.run import Result, draw_case, run_case
+from chaos.planted_bugs import PLANTED_BUGS
+from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.simulate import _single_threaded
-from chaos.simulator.verdict.checks import CHECKS, Check
+from chaos.simulator.verdict.checks import CHECKS, SimulatorCheck
 
 RUNS = 1000
-"""An engine that is not found in so many runs counts as not found."""
+"""Number of runs after which a bug counts as not found."""
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What came of the search for one engine.
+class SearchResult:
+    """The result of the search for one bug.
 
     Attributes:
-        name: of the engine.
-        runs: how many there were, the one that found it among them.
-        found_by: the checks that failed in that one; none: it was not found.
-        expected: the checks that may convict it.
+        name: the bug's name.
+        runs: number of runs, including the one that found it.
+        found_by: the checks that failed in that run; empty if the bug was not found.
+        expected: the checks that may find the bug.
     """
 
     name: str
     runs: int
-    found_by: tuple[Check, ...]
-    expected: frozenset[Check]
+    found_by: tuple[SimulatorCheck, ...]
+    expected: frozenset[SimulatorCheck]
 
     @property
     def ok(self) -> bool:
-        """It was found, and for a reason that was expected."""
+        """Whether the bug was found by an expected check."""
         return not self.expected.isdisjoint(self.found_by)
 
     @property
     def line(self) -> str:
-        """The verdict in one line of a table."""
+        """The result as a line of a table."""
         reasons = ", ".join(self.found_by)
         if not self.found_by:
             return f"{self.name:34} not found in {self.runs} runs"
@@ -47,34 +47,34 @@ class Verdict:
         return told if self.ok else f"{told}: expected {', '.join(sorted(self.expected))}"
 
 
-def search(name: str, seed: int, runs: int = RUNS) -> Verdict:
-    """Run a guilty engine until a run fails.
+def search(name: str, seed: int, runs: int = RUNS) -> SearchResult:
+    """Run an engine with a planted bug until a run fails.
 
     Args:
-        name: of the engine.
-        seed: of the runs.
-        runs: at most so many.
+        name: the bug's name.
+        seed: seed of the runs.
+        runs: maximum number of runs.
     """
-    guilty = GUILTY[name]
+    bug = PLANTED_BUGS[name]
     for number in range(runs):
-        result: Result = run_case(draw_case(seed, number, guilty.parts), guilty.parts)
+        result: RunResult = run_case(draw_case(seed, number, bug.parts), bug.parts)
         failed = {finding.check for finding in result.findings}
         if failed:
             found_by = tuple(check for check in CHECKS if check in failed)
-            return Verdict(name, number + 1, found_by, guilty.expected)
-    return Verdict(name, runs, (), guilty.expected)
+            return SearchResult(name, number + 1, found_by, bug.expected)
+    return SearchResult(name, runs, (), bug.expected)
 
 
 def search_all(
-    seed: int, runs: int = RUNS, jobs: int = 1, names: Iterable[str] = GUILTY
-) -> Iterator[Verdict]:
-    """Search for guilty engines, in the order of the roll.
+    seed: int, runs: int = RUNS, jobs: int = 1, names: Iterable[str] = PLANTED_BUGS
+) -> Iterator[SearchResult]:
+    """Search for planted bugs, in the order of the registry.
 
     Args:
-        seed: of the runs of each engine.
-        runs: at most so many for each.
+        seed: seed of the runs of each engine.
+        runs: maximum number of runs for each.
         jobs: number of processes; 1: this one.
-        names: of the engines; all of them by default.
+        names: names of the bugs; default: all.
     """
     wanted = list(names)
     if jobs == 1:

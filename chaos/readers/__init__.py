@@ -1,1 +1,1 @@
-"""Independent readers of logs and of outputs."""
+"""Independent readers of logs and outputs."""

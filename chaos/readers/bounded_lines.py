@@ -1,4 +1,4 @@
-"""The lines of a file that a user names: an endless one is not read to its end."""
+"""Lines of a user's file with a limit on their length, so that an endless line is not read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 LINE_BYTES_MAX: Final = 64 * 2**20
-"""Of one line; no record, row or case is longer."""
+"""Maximum length of a line; no record, row or case is longer."""
 
 
 class LineTooLong(ValueError):
-    """A line that is longer than any line of ours can be.
+    """A line that exceeds the limit.
 
     Attributes:
         line: its number, from 1.
@@ -23,13 +23,13 @@ class LineTooLong(ValueError):
 
 
 def bounded_lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """Read a file line by line; lines keep their ends.
+    """Read a file line by line, including line ends.
 
     Yields:
         the number of each line, from 1, and its bytes.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
         LineTooLong: a line is too long.
     """
     with file.open("rb") as opened:
@@ -41,5 +41,5 @@ def bounded_lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def bounded_text(file: Path) -> str:
-    """Read a file of text as a whole; raises the same, and UnicodeDecodeError."""
+    """Read a whole text file; raise like `bounded_lines`, or UnicodeDecodeError."""
     return b"".join(line for _, line in bounded_lines(file)).decode("utf-8")

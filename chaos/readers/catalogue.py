@@ -1,4 +1,4 @@
-"""Every reader of outputs by the key of its sink: those of this room, then those of plug-ins."""
+"""All readers of outputs by the key of their sink: the built-in ones, then those of plug-ins."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One line of EVENTS.jsonl: the record that it holds, as it is spelled.
+"""Decode the envelope of a line of EVENTS.jsonl, keeping the value's exact bytes.
 
-A line is JSON, and more: a value may hold NaN, a lone surrogate, bytes that are no UTF-8, or be
-nested as deep as it likes. That makes a bad value, which is a dead letter; anything else that is no
-JSON breaks the envelope, and so does a name of the envelope that stands there twice.
+A line is JSON, with more freedom in its value: NaN, lone surrogates, invalid UTF-8, any depth of
+nesting. These make a bad value, which becomes a dead letter. Invalid JSON anywhere else breaks the
+envelope, and so does a repeated name in the envelope.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _INT64_MAX: Final = 2**63 - 1
 _ABSENT: Final = msgspec.Raw(b"")
 
 
-class Line(NamedTuple):
-    """What a line holds: the fields of `chaos.readers.log.LogRecord`."""
+class EventLine(NamedTuple):
+    """The content of a line: the fields of `chaos.readers.log.LogRecord`."""
 
     source: str
     partition: int
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A line as it stands. Raw keeps spelling: 5000.0 is not 5000, 1e400 stays 1e400."""
+    """A decoded line. Raw keeps the exact text: 5000.0 is not 5000, 1e400 stays 1e400."""
 
     source: str
     partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -50,24 +50,26 @@ _NAMES: Final = tuple(b'"%s"' % name.encode() for name in sorted(_PLACE | _CONTE
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def read_line(line: bytes) -> Line:
-    """Read a line.
+def read_line(line: bytes) -> EventLine:
+    """Decode a line.
 
     Raises:
         ValueError: it is not an object with `source`, `partition`, `offset`, exactly one of
-            `value`, `raw` and `control`, and at most `append_us` besides.
+            `value`, `raw` and `control`, and optionally `append_us`.
     """
     try:
         envelope = _ENVELOPE.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         envelope = _tolerant(line, error)
     else:
-        # Of a name that stands there twice the decoder takes the last, and says nothing.
+        # The decoder silently takes the last of repeated names.
         if b"\\u00" in line or any(line.count(name) > 1 for name in _NAMES):
             _members(line, ValueError("a name stands there twice"))
     value, control = _content(envelope)
     append_us = None if envelope.append_us is msgspec.UNSET else envelope.append_us
-    return Line(envelope.source, envelope.partition, envelope.offset, value, control, append_us)
+    return EventLine(
+        envelope.source, envelope.partition, envelope.offset, value, control, append_us
+    )
 
 
 def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
@@ -79,7 +81,7 @@ def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
     if value is not _ABSENT:
         return bytes(value), None
     if control is not _ABSENT:
-        # Whatever it is: one of no known shape is a dead letter, and no broken line.
+        # Take any JSON: an invalid control is a dead letter, not a broken line.
         return None, bytes(control)
     spelled = bytes(raw)
     if not spelled.startswith(b'"'):
@@ -98,7 +100,7 @@ def _text(spelled: bytes) -> bytes:
 
 
 def _tolerant(line: bytes, reason: Exception) -> _Envelope:
-    """Read a line whose envelope may be sound although the strict decoder refused it."""
+    """Decode a line whose envelope may be valid although the strict decoder rejected it."""
     if isinstance(reason, msgspec.ValidationError):
         raise reason
     if line.startswith(_BYTE_ORDER_MARK):
@@ -125,7 +127,7 @@ def _tolerant(line: bytes, reason: Exception) -> _Envelope:
 
 
 def _members(line: bytes, reason: Exception) -> dict[str, bytes]:
-    """The members of the outer object, as they are spelled."""
+    """Return the members of the outer object, with the exact text of their values."""
     try:
         pieces = members(line.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):

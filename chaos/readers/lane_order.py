@@ -1,8 +1,8 @@
-"""Do the lines of a log file say one thing? Offsets of a lane rise, and a line may come again.
+"""Check that the lines of a log file are consistent: offsets increase, up to redeliveries.
 
-A line whose offset is not above its lane's last is either a redelivery (the same record again: no
-effect) or a contradiction. To tell them apart, every record leaves its offset and 64 bits of its
-content behind, 16 bytes in all: 160 MB for a log of ten million lines, whatever they hold.
+A line whose offset does not exceed its lane's last is either a redelivery of the same record, which
+has no effect, or a contradiction. To tell them apart, the offset and a 64-bit hash of each record
+are remembered: 16 bytes each, or 160 MB for ten million lines of any length.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from bisect import bisect_left
 from typing import Protocol
 
 
-class Placed(Protocol):
-    """A record with its place in the log."""
+class LocatedRecord(Protocol):
+    """A record with its position in the log."""
 
     @property
     def source(self) -> str:
@@ -21,11 +21,11 @@ class Placed(Protocol):
 
     @property
     def partition(self) -> int:
-        """Its number."""
+        """The number of the partition."""
 
     @property
     def offset(self) -> int:
-        """Its place in the partition."""
+        """The offset in the partition."""
 
     @property
     def value(self) -> bytes | None:
@@ -46,14 +46,14 @@ class LaneOrder:
     def __init__(self) -> None:
         self._lanes: dict[tuple[str, int], tuple[array[int], array[int]]] = {}
 
-    def is_new(self, record: Placed) -> bool:
-        """Whether a record goes on with its lane; False: it has been seen, as it is.
+    def is_new(self, record: LocatedRecord) -> bool:
+        """Whether a record continues its lane; False: it is a redelivery.
 
         Two lines are the same record if value, control and append time have the same bytes,
-        however the lines around them are spelled.
+        however the rest of the lines is written.
 
         Raises:
-            ValueError: the record contradicts what has been seen; the text says how.
+            ValueError: the record contradicts an earlier one; the text says how.
         """
         lane = record.source, record.partition
         offsets, contents = self._lanes.setdefault(lane, (array("q"), array("q")))
@@ -79,6 +79,6 @@ class LaneOrder:
         return False
 
 
-def _content(record: Placed) -> int:
-    """64 bits of what a record holds, by a hash that is drawn anew for each process."""
+def _content(record: LocatedRecord) -> int:
+    """Hash the content of a record to 64 bits, differently in each process."""
     return hash((record.value, record.control, str(record.append_us)))

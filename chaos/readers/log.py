@@ -1,8 +1,8 @@
-"""The log as an independent witness sees it: every record, with nothing interpreted.
+"""Read the log independently of the job: every record, without interpretation.
 
-The checks compare what a job wrote with what the definition makes of the log, so the log has to be
-read by a path that shares no code with the job. There are two: `read_topic` from a broker and
-`read_events` from an EVENTS.jsonl file. Both yield the same `LogRecord`s for the same log.
+The checks compare what a job wrote with the definition's result for the log, so the log must be
+read by code that is independent of the job. `read_topic` reads from a broker, `read_events` from an
+EVENTS.jsonl file; both yield the same `LogRecord`s for the same log.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOG_APPEND_TIME: Final = 1
 
 
 class LogError(RuntimeError):
-    """The log cannot be read: no broker, no topic, no file, or no progress."""
+    """A log that cannot be read: no broker, no topic, no file, or no progress."""
 
     exit_code = 1
 
@@ -63,11 +63,11 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         source: the topic.
         partition: its number.
-        offset: rises within a partition; may leave holes.
-        value: the bytes still to be decoded; None for a control record and for a null value.
-        control: the control header's bytes, JSON if it is sound; None for every other record.
-        append_us: when the broker appended it, microseconds since the epoch; None if no broker
-            says so (a topic with the producers' own times, a file without `append_us`).
+        offset: increases within a partition, perhaps with gaps.
+        value: the undecoded bytes; None for a control record and for a null value.
+        control: the control header's bytes, which should be JSON; None for every other record.
+        append_us: the broker's append time, in microseconds since the epoch; None if unknown (a
+            topic with the producers' own times, a file without `append_us`).
     """
 
     source: str
@@ -82,9 +82,9 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 def committed_ends(bootstrap: str, topic: str) -> dict[int, int]:
-    """Return, for each partition, the offset after the last one that is settled.
+    """Return the last stable offset of each partition.
 
-    It is the last stable offset: records of a transaction still open lie beyond it.
+    Records of open transactions lie beyond it.
 
     Raises:
         LogError: no broker answers, or the topic does not exist.
@@ -105,21 +105,21 @@ def read_topic(
 ) -> Iterator[LogRecord]:
     """Yield the committed records of a topic, from each partition's beginning to its end.
 
-    Joins no group and commits nothing, so that it leaves no trace on the broker. A partition is
-    over when the reader's *position* reaches its end: the last offsets may be markers or aborted
-    records, which are never delivered. Records of one partition come in offset order; how the
-    partitions interleave means nothing.
+    The consumer joins no group and commits nothing, so it leaves no trace on the broker. A
+    partition is finished when the consumer's *position* reaches its end: the last offsets may be
+    markers or aborted records, which are never delivered. Records of one partition come in offset
+    order; the partitions interleave arbitrarily.
 
     Args:
         bootstrap: `host:port` of a broker.
-        topic: its name.
-        begins: first offset to be read, by partition; default: its beginning.
-        ends: first offset not to be read, by partition; default: `committed_ends` now.
-        stall_s: how long to wait, in seconds, while no partition moves.
+        topic: name of the topic.
+        begins: first offset to read, by partition; default: the partition's beginning.
+        ends: first offset not to read, by partition; default: `committed_ends` now.
+        stall_s: how long to wait while no partition makes progress, in seconds.
 
     Raises:
-        LogError: no broker answers, the topic or a partition does not exist, or an end is not
-            reached although the reader waited `stall_s`.
+        LogError: no broker answers, the topic or a partition does not exist, or no record came
+            for `stall_s` before an end was reached.
     """
     with _reading(bootstrap, topic) as consumer:
         lanes = _lanes(consumer, bootstrap, topic)
@@ -134,10 +134,10 @@ def read_topic(
 
 
 def read_topics(bootstrap: str, source: Source) -> Iterator[LogRecord]:
-    """Yield the committed records of a source: of a join, of its two topics, one after the other.
+    """Yield the committed records of a source, for a join one topic after the other.
 
     Raises:
-        LogError: as of `read_topic`.
+        LogError: as `read_topic`.
     """
     for part in source.parts:
         yield from read_topic(bootstrap, part.topic)
@@ -146,12 +146,12 @@ def read_topics(bootstrap: str, source: Source) -> Iterator[LogRecord]:
 def behind(
     source: Source, log: Iterable[LogRecord], first: Mapping[int, int] | None
 ) -> Iterator[LogRecord]:
-    """The records of a log from where a run begins, which is all that its result is made of.
+    """Yield the records that a run reads, from its first offsets on.
 
     Args:
-        source: numbers the lanes.
-        log: of the source.
-        first: by lane, the first offset that the run reads; None, or not named: all of them.
+        source: the source, which numbers the lanes.
+        log: its log.
+        first: first offset that the run reads, by lane; None, or a missing lane: from its start.
     """
     for record in log:
         lane = source.number(record.source, record.partition)
@@ -208,9 +208,9 @@ def _from_kafka(record: Any) -> LogRecord:
 
 
 def _control(found: list[bytes | None]) -> bytes | None:
-    """The control of a record by its headers of that name.
+    """Return the control of a record from its headers of that name.
 
-    One that is null is spelled `null`, several as a list of their texts: of no known shape both.
+    A null header becomes `null`, several become a list of their texts; neither is a valid control.
     """
     if len(found) > 1:
         texts = [None if one is None else one.decode("utf-8", "replace") for one in found]
@@ -222,7 +222,7 @@ def _control(found: list[bytes | None]) -> bytes | None:
 
 @contextmanager
 def _reading(bootstrap: str, topic: str) -> Iterator[Any]:
-    """A consumer that is closed afterwards, and whose failures are one sentence."""
+    """Provide a consumer, close it afterwards, and turn its failures into one sentence."""
     try:
         made = make_consumer(
             bootstrap,
@@ -267,19 +267,19 @@ def read_events(
 ) -> Iterator[LogRecord]:
     """Yield the records of an EVENTS.jsonl file in the order of its lines, each of them once.
 
-    A value keeps its bytes as they are spelled in the line, whatever they hold; `raw` text is
-    encoded as UTF-8, a lone surrogate as the three bytes that no UTF-8 decoder accepts. What this
-    remembers, so that no line is passed over or taken twice, stands in `chaos.readers.lane_order`.
+    A value keeps its bytes exactly as they are in the line; `raw` text is encoded as UTF-8, a lone
+    surrogate as the three bytes that no UTF-8 decoder accepts. `chaos.readers.lane_order` detects
+    redeliveries and contradictions.
 
     Args:
         path: the file.
-        source: whose log it must be; None: of any topics.
-        again: yield a redelivered record each time.
+        source: the source whose log it must be; None: any topics.
+        again: whether to yield redelivered records again.
 
     Raises:
         EnvelopeError: a line is not an object with `source`, `partition`, `offset`, exactly one of
-            `value`, `raw` and `control`, and at most `append_us` besides; or belongs to a lane that
-            the source has not; or goes back in its lane, and is no redelivery.
+            `value`, `raw` and `control`, and optionally `append_us`; or belongs to a lane that the
+            source does not have; or goes back in its lane without being a redelivery.
         EventsFileError: the file cannot be read.
     """
     file, order = Path(path), LaneOrder()
@@ -296,7 +296,7 @@ def read_events(
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers, none of them longer than a record can be."""
+    """Yield the lines of a file with their numbers; reject lines longer than any record."""
     try:
         yield from bounded_lines(file)
     except LineTooLong as error:

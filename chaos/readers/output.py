@@ -1,8 +1,8 @@
-"""What a pipeline wrote, from files or from tables, in one shape that can be compared.
+"""The output of a pipeline, from files or tables, in a form that can be compared.
 
-A row is kept as the line that OUT.jsonl has for it, and a dead letter as its line of
-OUT.dead.jsonl: two outputs are equal iff their lines are. From tables the lines are spelled from
-the columns; instants are taken as int64 microseconds and never pass through Python's datetimes.
+A row is represented by its line in OUT.jsonl, and a dead letter by its line in OUT.dead.jsonl: two
+outputs are equal iff their lines are. Lines of tables are formatted from the columns; instants are
+int64 microseconds and never become Python datetimes.
 """
 
 from __future__ import annotations
@@ -28,36 +28,35 @@ from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 from windowing.semantics import Counts
 
 Identity = tuple[str, ...]
-"""What at most one line may have, each part spelled as JSON: (query, window_id, key, pane,
-revision), and "retract" if it takes that row back; for a dead letter (source, partition, offset,
-query)."""
+"""The unique identity of a line, each part as JSON: (query, window_id, key, pane, revision), plus
+"retract" if the row retracts that one; for a dead letter (source, partition, offset, query)."""
 
 
 RETRACT = "retract"
-"""The `op` of a row that takes another one back."""
+"""The `op` of a row that retracts another one."""
 
 
 class OutputError(ValueError):
-    """The output cannot be read: no such file, table or run, or not in the format."""
+    """An output that cannot be read: no such file, table or run, or not in the format."""
 
     exit_code = 2
 
 
 class DamagedOutput(OutputError):
-    """An output that was there and cannot be read any more."""
+    """An output that exists but is damaged."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class Output:
-    """What one run wrote.
+    """The output of one run.
 
     Attributes:
-        rows, dead: every line with its identity, in the order in which they were found.
-        counts: by query, as the run itself counted; None where it leaves no counts (files).
-        ordered: whether the lines have an order that means something (files).
-        name: where it came from, for messages.
+        rows, dead: every line with its identity, in the order read.
+        counts: the run's own counts by query; None if it keeps none (files).
+        ordered: whether the order of the lines matters (files).
+        name: its origin, for messages.
     """
 
     rows: list[tuple[Identity, str]]
@@ -68,18 +67,18 @@ class Output:
 
 
 def row_identity(row: Row) -> Identity:
-    """The identity of a row, run aside."""
+    """Return the identity of a row within its run."""
     taken_back = [RETRACT] if row.retracts else []
     return _identity((row.query, row.window_id, row.key, row.pane, row.revision, *taken_back))
 
 
 def dead_letter_identity(letter: DeadLetter) -> Identity:
-    """The identity of a dead letter, run aside."""
+    """Return the identity of a dead letter within its run."""
     return _identity((letter.source, letter.partition, letter.offset, letter.query))
 
 
 def output_of(rows: Iterable[Row], dead: Iterable[DeadLetter], name: str) -> Output:
-    """What an engine in this process emitted; it has neither an order nor counts."""
+    """Make an output of what an engine in this process emitted, without order or counts."""
     return Output(
         rows=[(row_identity(row), row_line(row)) for row in rows],
         dead=[(dead_letter_identity(letter), dead_letter_line(letter)) for letter in dead],
@@ -90,13 +89,13 @@ def output_of(rows: Iterable[Row], dead: Iterable[DeadLetter], name: str) -> Out
 
 
 def count_dead(letters: Iterable[tuple[Identity, str]], query: str) -> int:
-    """How many dead letters concern a query: its own, and bad values, which concern every one."""
+    """Count a query's dead letters: its own, and bad values, which count for every query."""
     concerned = {json.dumps(None), json.dumps(query)}
     return sum(1 for identity, _ in letters if identity[-1] in concerned)
 
 
 def _identity(parts: Iterable[object]) -> Identity:
-    # As text, since a broken output may hold anything, and 1, 1.0 and true are equal to Python.
+    # As text, since a broken output may hold anything, and to Python 1, 1.0 and True are equal.
     return tuple(json.dumps(part) for part in parts)
 
 
@@ -120,7 +119,7 @@ def read_files(path: str | Path) -> Output:
 
 
 def dead_letters_file(path: Path) -> Path:
-    """The file of dead letters that belongs to a file of rows: OUT.dead.jsonl for OUT.jsonl."""
+    """Return the path of the dead letters that belong to a file of rows."""
     return path.with_name(path.name.removesuffix(".jsonl") + ".dead.jsonl")
 
 
@@ -156,9 +155,9 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
     """Read what one run wrote to the Delta tables of a pipeline.
 
     Args:
-        table_dir: holds one table per query, `dead_letters` and `metrics`.
-        pipeline: names the queries.
-        run: which run; None where the tables hold only one.
+        table_dir: folder with one table per query, `dead_letters` and `metrics`.
+        pipeline: the pipeline.
+        run: name of the run; None if the tables hold only one.
 
     Raises:
         OutputError: a table is missing or lacks a column; no such run, or several to choose from.
@@ -189,7 +188,7 @@ def _read_tables(folder: Path, pipeline: Pipeline, run: str | None) -> Output:
 
 @contextmanager
 def _undamaged(folder: Path) -> Iterator[None]:
-    """Say that tables are damaged where they cannot be read, whoever finds out."""
+    """Turn every library's error about an unreadable table into `DamagedOutput`."""
     try:
         yield
     except (DeltaError, OSError, pa.ArrowException) as error:
@@ -209,7 +208,7 @@ def _open(folder: Path, name: str) -> DeltaTable:
 
 @contextmanager
 def _whole(place: Path) -> Iterator[None]:
-    """What the libraries raise where a file of a table is damaged or gone, in one sentence."""
+    """Turn the libraries' errors about damaged or missing files into one sentence."""
     try:
         yield
     except TableNotFoundError:
@@ -254,13 +253,13 @@ _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "value
 
 
 def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
-    """The rows of a query's table as lines; `place` is where it lies, for messages.
+    """Yield the rows of a query's table as lines; `place` is its path, for messages.
 
     Raises:
-        OutputError: not a table of the sink.
+        OutputError: this is not a table of the sink.
     """
     if "pane" in table.column_names:
-        # Provisional rows are no part of what a log means; silent lanes may ask for some, too.
+        # Early rows are not part of the result; idle lanes may cause some, too.
         table = table.filter(pc.not_equal(table["pane"], "early"))
     starts, ends = (_microseconds(table, name, place) for name in ("window_start", "window_end"))
     keys = _keys(table, query, place)
@@ -291,13 +290,13 @@ def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Ide
         )
         try:
             yield row_identity(row), row_line(row)
-        except ValueError as error:  # a lane's name without a number
+        except ValueError as error:  # a lane's name has no number
             msg = f"{place}: {row} cannot be spelled as a row: {error}"
             raise OutputError(msg) from None
 
 
 def _keys(table: pa.Table, query: Query, place: Path) -> list[tuple[Any, ...]]:
-    """The keys of rows; the table has each field once, also where PATTR is in `group_by` too."""
+    """Return the keys of rows; the table has each field once, even if `group_by` repeats PATTR."""
     if not query.key:
         return [()] * len(table)
     names = list(dict.fromkeys(query.key))
@@ -316,10 +315,10 @@ def _microseconds(table: pa.Table, name: str, place: Path) -> list[int]:
 def _structs(
     table: pa.Table, column: str, names: Sequence[str], place: Path
 ) -> list[tuple[Any, ...]]:
-    """Return the fields of a struct column in the order that the pipeline has.
+    """Return the fields of a struct column in the order of the pipeline.
 
-    The tables are shared by runs of several versions of the pipeline: what others have beside these
-    fields must be null here.
+    Runs of several versions of a pipeline share the tables: the other versions' fields must be null
+    here.
     """
     type_ = table[column].type if column in table.column_names else None
     if type_ is None or not pa.types.is_struct(type_):
@@ -342,15 +341,15 @@ def _structs(
 
 
 def _spelled(value: Any) -> Any:
-    # No row has a NaN, and JSON has no spelling for it: as text it can be shown as differing.
+    # No valid row has a NaN, and JSON cannot express it: as text, it shows up as a difference.
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
 def table_dead_letters(table: pa.Table, place: Path) -> list[tuple[Identity, str]]:
-    """The dead letters of a table as lines; `place` is where it lies, for messages.
+    """Return the dead letters of a table as lines; `place` is its path, for messages.
 
     Raises:
-        OutputError: not a table of the sink.
+        OutputError: this is not a table of the sink.
     """
     plain = _columns(table, ("source", "partition", "offset", "query", "reason"), place)
     letters = [DeadLetter(*fields) for fields in zip(*plain, strict=True)]
@@ -370,12 +369,12 @@ def tally(
     letters: list[tuple[Identity, str]],
     pipeline: Pipeline,
 ) -> dict[str, Counts]:
-    """Add up the batches; dead letters are counted where they are kept, not where they are said.
+    """Add up the counts of all batches; count the dead letters that exist, not those reported.
 
     Args:
-        batches: a query with its numbers of read, applied, outside and dropped records.
-        letters: the dead letters that were kept.
-        pipeline: names the queries.
+        batches: pairs of a query and its numbers of read, applied, outside and dropped records.
+        letters: the dead letters in the output.
+        pipeline: the pipeline.
     """
     sums: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for name, numbers in batches:

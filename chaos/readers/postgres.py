@@ -1,6 +1,6 @@
-"""What a run wrote to PostgreSQL, in the shape of `output`; shares nothing with the sink.
+"""Read what a run wrote to PostgreSQL; shares nothing with the sink.
 
-The connection is libpq's, from the environment: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE.
+The connection follows libpq's environment: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from chaos.readers.reader import reader
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 
-# As whole numbers: Python's datetimes end with the year 9999, and PostgreSQL's do not.
+# As integers: unlike PostgreSQL's, Python's datetimes end with the year 9999.
 MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"
-"""An instant in microseconds since 1970."""
+"""SQL expression of an instant in microseconds since 1970."""
 
 _COUNTED = ("read", "applied", "outside", "dropped")
 
@@ -38,12 +38,12 @@ def read_postgres(pipeline: Pipeline, run: str | None = None) -> Output:
     """Read what one run wrote to the tables of a pipeline's PostgreSQL sink.
 
     Args:
-        pipeline: names schema and queries.
-        run: which run; None where the tables hold only one.
+        pipeline: the pipeline.
+        run: name of the run; None if the tables hold only one.
 
     Raises:
-        OutputError: the pipeline has no such sink, no data base answers, a table or column is
-            missing, no such run, or several to choose from.
+        OutputError: the pipeline has no such sink, no database answers, a table or column is
+            missing, or the run does not exist or is ambiguous.
     """
     with reading(pipeline, run) as (connection, chosen):
         schema = schema_of(pipeline)
@@ -58,16 +58,16 @@ def read_postgres(pipeline: Pipeline, run: str | None = None) -> Output:
 
 @reader("postgres")
 def read_schema(pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
-    """Read the tables of the pipeline's schema; raises as `read_postgres` does."""
+    """Read the tables of the pipeline's schema; raise like `read_postgres`."""
     del folder
     return read_postgres(pipeline, run)
 
 
 def schema_of(pipeline: Pipeline) -> str:
-    """The schema of a pipeline's tables.
+    """Return the schema of a pipeline's tables.
 
     Raises:
-        OutputError: it has no PostgreSQL sink.
+        OutputError: the pipeline has no PostgreSQL sink.
     """
     if pipeline.destination.kind != "postgres":
         msg = f"pipeline {pipeline.name} writes to no data base: it has no sink: {{postgres: NAME}}"
@@ -77,14 +77,14 @@ def schema_of(pipeline: Pipeline) -> str:
 
 @contextmanager
 def reading(pipeline: Pipeline, run: str | None) -> Iterator[tuple[psycopg.Connection, str]]:
-    """A connection that sees one moment of all tables, while the job goes on writing; and a run.
+    """Provide a connection with one snapshot of all tables, even while the job writes, and a run.
 
     Args:
-        pipeline: whose tables.
-        run: which run; None where the tables hold only one.
+        pipeline: the pipeline that wrote the tables.
+        run: name of the run; None if the tables hold only one.
 
     Raises:
-        OutputError: as `read_postgres`; of errors in the block too.
+        OutputError: as `read_postgres`, for errors in the block too.
     """
     schema = schema_of(pipeline)
     try:
@@ -116,7 +116,7 @@ def _rows(
     connection: psycopg.Connection, schema: str, query: Query, run: str
 ) -> Iterable[tuple[Identity, str]]:
     aggregates = [spec.name for spec in query.aggregates]
-    fields = tuple(dict.fromkeys(query.key))  # PATTR may stand in group_by too
+    fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
     columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *aggregates)))
     statement = sql.SQL(
         "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
@@ -161,7 +161,7 @@ def _rows(
 
 
 def _mark(mark: str, query: Query) -> sql.Composable:
-    """A column for a mark that only some queries' rows have."""
+    """Return the column of a mark, or null for a query whose rows do not have it."""
     return sql.Identifier(mark) if mark in query.marks else sql.SQL("null")
 
 
@@ -187,7 +187,7 @@ def _counted(connection: psycopg.Connection, schema: str, run: str) -> list[tupl
 
 
 def restored(value: Any) -> Any:
-    """Text as it was: `␀0` stands for U+0000, which PostgreSQL cannot hold, `␀␀` for `␀`."""
+    """Decode text: `␀0` stands for U+0000, which PostgreSQL cannot store, `␀␀` for `␀`."""
     if isinstance(value, str):
         return re.sub("␀(.)", lambda found: "\0" if found[1] == "0" else found[1], value)
     if isinstance(value, list):

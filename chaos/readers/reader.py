@@ -1,6 +1,6 @@
-"""What a reader of an output is, and every reader by the key of its sink in pipeline files.
+"""The protocol of a reader of outputs, and the registry of readers by the key of their sink.
 
-A reader shares nothing with the sink that wrote: it is half of a judgement.
+A reader shares nothing with the sink, since the verdict depends on it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ class OutputReader(Protocol):
     """Reads what one run wrote."""
 
     def __call__(self, pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
-        """Read it.
+        """Read the output of a run.
 
         Args:
-            pipeline: names the place and the queries.
-            folder: of the run's tables, for a sink that writes files.
-            run: which run; None where there is only one.
+            pipeline: the pipeline that wrote it.
+            folder: folder of the run's tables, for a sink that writes files.
+            run: name of the run; None if there is only one.
 
         Raises:
-            OutputError: something is missing; no such run, or several to choose from.
+            OutputError: something is missing, or the run does not exist or is ambiguous.
         """
 
 
 READERS: Final = Registry[OutputReader]("reader", "readers")
-"""Every reader by the key of its sink under `sink:`."""
+"""All readers by the key of their sink under `sink:`."""
 
 _Function = TypeVar("_Function", bound=OutputReader)
 
@@ -40,7 +40,7 @@ def reader(key: str) -> Callable[[_Function], _Function]:
     """Register the decorated function as the reader of what `sink: {key: NAME}` writes.
 
     Raises:
-        PluginError: another reads it.
+        PluginError: the sink already has a reader.
     """
 
     def register(function: _Function) -> _Function:

@@ -1,7 +1,7 @@
-"""Cuts a JSON object into its members without changing a character of their values.
+"""Split a JSON object into its members without changing a character of their values.
 
-Slow and tolerant: for the rare line that the strict decoder refuses although its outer object is
-sound.
+Slow and tolerant: for the rare line that the strict decoder rejects although its outer object is
+valid.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _BRACKETS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]')
 _DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
-# Numbers are not converted: only where a value begins and ends is wanted.
+# Numbers are not converted: only the extent of a value matters.
 _SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 def members(text: str) -> dict[str, str]:
-    """Cut an object into its members: name to value as spelled.
+    """Split an object into its members, from names to the exact text of values.
 
     Raises:
-        ValueError: it is not one object.
+        ValueError: the text is not a single object.
     """
     pieces: dict[str, str] = {}
     at = _expect(text, 0, "{")
@@ -44,11 +44,11 @@ def members(text: str) -> dict[str, str]:
 
 
 def _end(text: str, at: int) -> int:
-    """Return where the value that begins at `at` ends."""
+    """Return the end of the value that starts at `at`."""
     try:
         return _scan(text, at)[1]
     except RecursionError:
-        # Nested deeper than the scanner goes: count brackets instead, outside of strings.
+        # The nesting is too deep for the scanner: count brackets outside strings instead.
         depth = 0
         for mark in _BRACKETS.finditer(text, at):
             depth += _DEPTH.get(mark.group(), 0)

@@ -1,4 +1,4 @@
-"""What a run wrote to Delta tables, for whoever asks by the pipeline's sink."""
+"""The registered reader of Delta tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_folder(pipeline: Pipeline, folder: Path | None, run: str | None) -> Out
     """Read the tables in a run's folder.
 
     Raises:
-        OutputError: as of `read_tables`; or no folder was given.
+        OutputError: as `read_tables`, or no folder is given.
     """
     if folder is None:
         msg = f"pipeline {pipeline.name} writes to tables: name their folder"

@@ -1,4 +1,4 @@
-"""Reads from a run's tables what the checks of progress need, and notes it in the history."""
+"""Add the facts that the check of progress needs from a run's tables to the history."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from windowing.model.rules import ends_at_a_time
 
 
 def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) -> None:
-    """Note each lane's progress and the windows that were sent first, batch by batch.
+    """Record each lane's progress and the first rows of windows, batch by batch.
 
-    The time of an entry is that of its batch's commit.
+    The time of an entry is the commit time of its batch.
 
     Raises:
         OutputError: a table is missing.
@@ -42,7 +42,7 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
     source, per_key = pipeline.source, progress_attr(pipeline.source.disorder) is not None
     for query in pipeline.queries:
         rows = _table(folder / query.name, run).filter(pl.col("revision") == 0)
-        # The ends of other windows are told by rows, keys or another attribute, not by lanes' time.
+        # Other windows end by rows, keys or another attribute, not by the time of lanes.
         by_lanes = ends_at_a_time(query.window, source.event_time.field) and not per_key
         ends = pl.col("window_end").dt.epoch("us").max() if by_lanes else pl.lit(None)
         for batch, end_us in rows.group_by("batch_id").agg(ends).sort("batch_id").iter_rows():

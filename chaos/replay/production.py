@@ -26,7 +26,7 @@ Window = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Production:
+class ProductionRun:
     """A production run beside the range.
 
     Attributes:
@@ -64,7 +64,7 @@ def against_production(
     *,
     run: str,
     written: Output,
-) -> Production:
+) -> ProductionRun:
     """Compare what a run wrote with what the range decides.
 
     Args:
@@ -95,7 +95,7 @@ def against_production(
     letters = [line for line in letters if line in same]
     places = {identity for identity, _ in letters}
     dead = [line for line in written.dead if line[0] in places]
-    return Production(run, len(decided), compare(expected, found), compare(letters, dead))
+    return ProductionRun(run, len(decided), compare(expected, found), compare(letters, dead))
 
 
 def same_windows(

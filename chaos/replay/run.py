@@ -17,7 +17,7 @@ from typing import Final
 
 from chaos.readers.log import LogRecord, behind, committed_ends, read_topic
 from chaos.readers.output import Output, read_tables
-from chaos.replay.production import Production, against_production
+from chaos.replay.production import ProductionRun, against_production
 from chaos.replay.trials import Trial, draw_trials
 from chaos.verdict.verify import Verdict, verify
 from chaos.workload.own_pipeline import own_pipeline
@@ -43,7 +43,7 @@ class ReplayError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Range:
+class LogRange:
     """A range of a log, and all that came before it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrialResult:
     """What one trial came to.
 
     Attributes:
@@ -88,8 +88,8 @@ class Replay:
         production: what a production run wrote; None: there is none.
     """
 
-    results: tuple[Result, ...]
-    production: Production | None
+    results: tuple[TrialResult, ...]
+    production: ProductionRun | None
 
     @property
     def equal(self) -> bool:
@@ -146,7 +146,7 @@ def replay(
         own = own_pipeline(file, stamp, shards=trial.shards)
         output, batches = run_trial(endpoints, own, file, trial, ranged)
         verdict = verify(own, records, output)
-        result = Result(trial, batches, digest(output), verdict)
+        result = TrialResult(trial, batches, digest(output), verdict)
         mark = "as defined" if verdict.ok else verdict.lines()[-1]
         news(f"{trial}, {batches} batches: {result.digest[:12]}, {mark}")
         results.append(result)
@@ -175,7 +175,7 @@ def fresh_stamp() -> str:
 
 def read_range(
     bootstrap: str, topic: str, first: Offsets | None = None, end: Offsets | None = None
-) -> Range:
+) -> LogRange:
     """Read a topic up to the end of a range.
 
     Args:
@@ -202,7 +202,7 @@ def cut_range(
     lanes: Iterable[int],
     first: Offsets | None = None,
     end: Offsets | None = None,
-) -> Range:
+) -> LogRange:
     """Cut a range out of a log.
 
     Args:
@@ -223,7 +223,7 @@ def cut_range(
     ends = dict.fromkeys(known, 0)
     for record in kept:
         ends[record.partition] = max(ends[record.partition], record.offset + 1)
-    ranged = Range(begins, {**ends, **(end or {})}, kept)
+    ranged = LogRange(begins, {**ends, **(end or {})}, kept)
     if not ranged.records:
         msg = f"no record lies between {begins} and {dict(ranged.ends)}: widen --from and --to"
         raise ReplayError(msg)
@@ -231,7 +231,7 @@ def cut_range(
 
 
 def run_trial(
-    endpoints: Endpoints, pipeline: Pipeline, file: Path, trial: Trial, ranged: Range
+    endpoints: Endpoints, pipeline: Pipeline, file: Path, trial: Trial, ranged: LogRange
 ) -> tuple[Output, int]:
     """Run a range once on the cluster; gives what was written, and in how many batches.
 
@@ -269,7 +269,7 @@ def run_trial(
     return read_tables(run.table, pipeline, run.run), batches
 
 
-def run_once(file: Path, endpoints: Endpoints, ranged: Range) -> Output:
+def run_once(file: Path, endpoints: Endpoints, ranged: LogRange) -> Output:
     """Run a range on the cluster, in tables of its own, in few batches.
 
     Args:
@@ -288,8 +288,8 @@ def run_once(file: Path, endpoints: Endpoints, ranged: Range) -> Output:
 
 
 def _production(
-    endpoints: Endpoints, pipeline: Pipeline, ranged: Range, name: str | None
-) -> Production | None:
+    endpoints: Endpoints, pipeline: Pipeline, ranged: LogRange, name: str | None
+) -> ProductionRun | None:
     run = runs.find(endpoints, pipeline, name) if name else live_run(endpoints, pipeline.name)
     if run is None:
         return None

@@ -1,1 +1,1 @@
-"""Reports: pages that need no network, JSON, and JUnit XML."""
+"""Reports: self-contained HTML pages, JSON, and JUnit XML."""

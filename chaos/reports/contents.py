@@ -1,4 +1,4 @@
-"""The page that leads to all reports below a folder."""
+"""The index page of all reports below a folder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from chaos.verdict.check import Outcome
 
 
 def write_contents(folder: Path) -> dict[str, str]:
-    """Write `index.html` over every `*/report.json` with its `report.html`.
+    """Write `index.html` with links to every `*/report.json` and its `report.html`.
 
     Args:
-        folder: holds one folder per report; made where it is missing.
+        folder: has one folder per report; created if missing.
 
     Returns:
-        by the names of those folders, what each report came to; `unknown` where it cannot be read.
+        the outcome of each report by the name of its folder; `unknown` if it cannot be read.
 
     Raises:
         ReportFolderError: the folder holds something else.
@@ -32,7 +32,7 @@ def write_contents(folder: Path) -> dict[str, str]:
 
 
 def read_report(file: Path) -> dict[str, Any]:
-    """Read what pages say of a report: its checks, and its faults by name.
+    """Read what the index shows of a report: its checks, and its faults by name.
 
     A report that cannot be read is `unknown`, with the problem.
     """
@@ -54,7 +54,7 @@ def read_report(file: Path) -> dict[str, Any]:
 
 
 def _by_name(faults: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The faults of a report, those of one name together, in the order of their first."""
+    """Group the faults of a report by name, in the order of their first occurrence."""
     found: dict[str, list[dict[str, Any]]] = {}
     for fault in faults:
         found.setdefault(fault["name"], []).append(fault)

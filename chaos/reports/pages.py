@@ -1,4 +1,4 @@
-"""Pages from the templates of this package: one file each, readable without a network."""
+"""Pages from the templates of this package, each one self-contained file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from windowing.whole_files import whole_files
 
 
 def page(template: str, **values: object) -> str:
-    """Fill a template; what stands in values is escaped in HTML.
+    """Fill a template, escaping values in HTML.
 
     Args:
-        template: its file in `chaos/reports/templates`.
-        values: by the names that the template uses.
+        template: file name in `chaos/reports/templates`.
+        values: the template's variables.
     """
     environment = Environment(
         loader=PackageLoader("chaos.reports", "templates"),
@@ -27,14 +27,14 @@ def page(template: str, **values: object) -> str:
 
 
 def write_together(folder: Path, contents: Mapping[str, str | bytes]) -> None:
-    """Write files that appear whole, and together: a killed command leaves none, or the old ones.
+    """Write files atomically and together: a killed command leaves the old ones, or none.
 
     Args:
         folder: an existing folder.
-        contents: by name; text becomes UTF-8.
+        contents: contents by file name; text becomes UTF-8.
 
     Raises:
-        WriteError: they cannot be written.
+        WriteError: the files cannot be written.
     """
     with whole_files(*(folder / name for name in contents)) as files:
         for file, content in zip(files, contents.values(), strict=True):

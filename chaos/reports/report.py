@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs no network, JSON, and JUnit XML for CI."""
+"""The report of a run: one self-contained HTML file, JSON, and JUnit XML for CI."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
-from chaos.history import Kind
+from chaos.history import EntryKind
 from chaos.reports.pages import write_together
 from chaos.reports.timeline import timeline
-from chaos.run.runner import Report
+from chaos.run.runner import RunReport
 from chaos.verdict.check import Outcome
 
-_OF_FAULTS: tuple[Kind, ...] = (
+_OF_FAULTS: tuple[EntryKind, ...] = (
     "fault",
     "no_effect",
     "unsupported",
@@ -28,12 +28,12 @@ _OF_FAULTS: tuple[Kind, ...] = (
 )
 
 
-def write_report(report: Report, folder: Path) -> Path:
-    """Write `report.html`, `report.json` and `junit.xml`; gives the page.
+def write_report(report: RunReport, folder: Path) -> Path:
+    """Write `report.html`, `report.json` and `junit.xml`; return the page's path.
 
     Args:
-        report: what a run came to.
-        folder: an existing folder; `history.jsonl` may stand there already.
+        report: the report.
+        folder: an existing folder, which may already contain `history.jsonl`.
     """
     cases = io.BytesIO()
     junit(report).write(cases, encoding="utf-8", xml_declaration=True)
@@ -46,8 +46,8 @@ def write_report(report: Report, folder: Path) -> Path:
     return folder / "report.html"
 
 
-def as_data(report: Report) -> dict[str, Any]:
-    """The report as plain data, the history of batches aside."""
+def as_data(report: RunReport) -> dict[str, Any]:
+    """Return the report as plain data, without the history of batches."""
     return {
         "plan": report.plan.model_dump(mode="json"),
         "seed": report.seed,
@@ -60,8 +60,8 @@ def as_data(report: Report) -> dict[str, Any]:
     }
 
 
-def fault_rows(report: Report) -> list[dict[str, Any]]:
-    """One row per planned fault that was come to: what was done, seen, and how long it took."""
+def fault_rows(report: RunReport) -> list[dict[str, Any]]:
+    """Return a row per attempted fault: what was done and observed, and how long recovery took."""
     rows: dict[int, dict[str, Any]] = {}
     for entry in report.history.of(*_OF_FAULTS):
         row = rows.setdefault(entry["fault"], {"name": entry["name"], "at_s": entry.at_s})
@@ -81,8 +81,8 @@ def fault_rows(report: Report) -> list[dict[str, Any]]:
     return [rows[number] for number in sorted(rows)]
 
 
-def junit(report: Report) -> ET.ElementTree[ET.Element]:
-    """The checks as test cases: an unknown one is an error, an unsupported one is skipped."""
+def junit(report: RunReport) -> ET.ElementTree[ET.Element]:
+    """Return the checks as test cases: unknown ones are errors, unsupported ones are skipped."""
     outcomes = [check.outcome for check in report.checks]
     suite = ET.Element(
         "testsuite",
@@ -106,8 +106,8 @@ def junit(report: Report) -> ET.ElementTree[ET.Element]:
     return ET.ElementTree(suite)
 
 
-def html(report: Report) -> str:
-    """The report as a page."""
+def html(report: RunReport) -> str:
+    """Return the report as an HTML page."""
     environment = Environment(
         loader=PackageLoader("chaos.reports", "templates"),
         autoescape=select_autoescape(["html", "j2"], default=True),

@@ -1,7 +1,7 @@
-"""Whose a folder of reports is: nothing is written over what a run did not make.
+"""Ownership of report folders: never overwrite a file that no run wrote.
 
-A person names the folder, and may name any. The first report marks it; into a folder with other
-things and no mark nothing is written at all.
+Users may name any folder. The first report puts a marker into it; nothing is written to a folder
+that has other files and no marker.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ MARKER: Final = ".slackwater-report"
 
 
 class ReportFolderError(ValueError):
-    """A folder that holds something else than reports."""
+    """A folder that holds something other than reports."""
 
     exit_code = 2
 
 
 def claim(folder: Path) -> None:
-    """Mark a folder as one of reports, whose files may be written over; made where it is missing.
+    """Mark a folder as one for reports, whose files may be overwritten; create it if missing.
 
-    Below it may stand folders of reports, for what is written is the page that leads to them.
+    It may contain folders of reports: then the index page of them is written to it.
 
     Raises:
-        ReportFolderError: something else is in it, or it cannot be written.
+        ReportFolderError: the folder contains something else, or cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def _is_report(entry: Path) -> bool:
 
 
 def _is_older(folder: Path) -> bool:
-    """Whether a report stands here that was written before folders had a mark."""
+    """Whether the folder has a report that was written before there were markers."""
     if "<title>chaos reports</title>" in _text(folder / "index.html"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""One time line of a run, as coordinates for a drawing: throughput, lag, progress, faults."""
+"""The timeline of a run, as coordinates of a drawing: throughput, lag, progress, faults."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import pairwise
 from chaos.history import Entry, History
 
 WIDTH, BAND, GAP = 960, 110, 34
-"""Of the drawing, in pixels: its width, the height of one curve, the space between two."""
+"""Width of the drawing, height of a curve, and space between two curves, in pixels."""
 
 _ENDED = 2**62
-"""Progress beyond this means that a lane has ended; it has no place on a scale of event time."""
+"""Progress beyond this means that a lane has ended; it does not fit a scale of event time."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Curve:
     """One curve of the drawing.
 
     Attributes:
-        title: what it shows, with the unit.
-        top: where its band begins, in pixels.
-        points: of an SVG polyline.
+        title: quantity and unit.
+        top: top of its band, in pixels.
+        points: points of an SVG polyline.
         highest: the value at the top of the band, as text.
     """
 
@@ -34,14 +34,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Span:
-    """A fault on the time line.
+    """A fault on the timeline.
 
     Attributes:
-        name: of the fault.
-        x, width: from its injection to the recovery, in pixels.
-        effective: whether it took effect.
-        recovered: whether the job came back.
-        label: number and times.
+        name: name of the fault.
+        x, width: from injection to recovery, in pixels.
+        effective: whether the fault took effect.
+        recovered: whether the job recovered.
+        label: number, name and time to recovery.
     """
 
     name: str
@@ -54,13 +54,13 @@ class Span:
 
 @dataclass(frozen=True)
 class Timeline:
-    """All that is drawn.
+    """The drawing.
 
     Attributes:
-        curves: from top to bottom.
+        curves: the curves from top to bottom.
         spans: the faults, oldest first.
-        ticks: seconds and where they stand.
-        height: of the drawing, in pixels.
+        ticks: pairs of seconds and x coordinate.
+        height: height in pixels.
     """
 
     curves: tuple[Curve, ...]
@@ -70,7 +70,7 @@ class Timeline:
 
 
 def timeline(history: History) -> Timeline:
-    """Lay a history out."""
+    """Lay out a history as a drawing."""
     last_s = max((entry.at_s for entry in history.entries), default=1.0) or 1.0
     scale = WIDTH / last_s
     series = (
@@ -89,7 +89,7 @@ def timeline(history: History) -> Timeline:
 
 
 def throughput(history: History) -> list[tuple[float, float]]:
-    """Records per second of each batch, at its commit."""
+    """Return the records per second of each batch, at the time of its commit."""
     points = []
     for before, after in pairwise(_commits(history)):
         took_s = after.at_s - before.at_s
@@ -99,7 +99,7 @@ def throughput(history: History) -> list[tuple[float, float]]:
 
 
 def lag(history: History) -> list[tuple[float, float]]:
-    """Records of the topic that are not committed, whenever that changes."""
+    """Return the number of uncommitted records in the topic, each time it changes."""
     sent = done = 0
     points = []
     for entry in _in_time(history.of("sent", "commit")):
@@ -112,7 +112,7 @@ def lag(history: History) -> list[tuple[float, float]]:
 
 
 def progress_days(history: History) -> list[tuple[float, float]]:
-    """How far the slowest lane has come since the first progress, in days of event time."""
+    """Return the progress of the slowest lane since its first value, in days of event time."""
     lanes = {entry["lane"] for entry in history.of("progress")}
     reached: dict[str, int] = {}
     points: list[tuple[float, int]] = []

@@ -1,1 +1,1 @@
-"""A plan carried out on a stack: before, while, and the judgement after."""
+"""Runs of plans on a stack: preparation, execution and judgement."""

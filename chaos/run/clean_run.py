@@ -1,8 +1,8 @@
-"""A clean run beside the faulted one: the same log, no faults, other batches; do states agree?
+"""A clean run of the same log, without faults and in other batches, to compare its state.
 
-The rows of both are the definition's or they are not, which other checks say. This one looks behind
-them: what lanes and shards keep for rows that are still to come, read with Spark's state reader.
-The clean run is one process beside the stack: a cluster adds nothing to it but a minute.
+Other checks compare the rows with the definition. This one looks behind them, at what lanes and
+shards keep for future rows, read with Spark's state reader. The clean run is a single process: a
+cluster would only add a minute.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chaos.run.target import Target
+from chaos.run.job_handle import JobHandle
 from chaos.verdict.same_state import State, StateError
 from infra.layout import ROOT
 from infra.spark import connector_jars
@@ -25,27 +25,27 @@ _READ_S: Final = 600.0
 
 
 @dataclass(frozen=True)
-class Drained:
-    """A moment at which a run had taken in all that its log held.
+class DrainedLog:
+    """The moment at which a run had read all of its log.
 
     Attributes:
-        batch: its newest committed batch.
-        ends: per partition, the next offset.
+        batch: the newest committed batch.
+        ends: the next offset of each partition.
     """
 
     batch: int
     ends: Mapping[int, int]
 
 
-def read_states(job: Target, drained: Drained, bootstrap: str) -> Mapping[str, State]:
-    """Run the same log again without faults, and read what both keep at its end.
+def read_states(job: JobHandle, drained: DrainedLog, bootstrap: str) -> Mapping[str, State]:
+    """Run the same log without faults, and read the final state of both runs.
 
-    It is done by a program of its own, since Spark stays out of here.
+    A separate program does it, since this package must not import Spark.
 
     Args:
-        job: the faulted run; stopped.
-        drained: when it had taken in all of a log, before the ends came.
-        bootstrap: of the broker, as this process reaches it.
+        job: the faulted run, stopped.
+        drained: when it had read all of the log but the `end` records.
+        bootstrap: the broker's address, as this process sees it.
 
     Returns:
         the states `judged` and `clean`.
@@ -53,7 +53,7 @@ def read_states(job: Target, drained: Drained, bootstrap: str) -> Mapping[str, S
     Raises:
         StateError: the clean run failed, or a state cannot be read.
     """
-    # An interrupted judgement may have left one; it would be gone on with.
+    # An interrupted judgement may have left a checkpoint, from which the run would resume.
     clean = job.folder.parent / "clean"
     shutil.rmtree(clean, ignore_errors=True)
     size = max(1, sum(drained.ends.values()) // _CUTS)

@@ -1,4 +1,4 @@
-"""A first plan for a pipeline: the faults that make sense for it, each with its reason."""
+"""A first plan for a pipeline: the faults that make sense for it, each with a reason."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _REASON_COLUMN: Final = 43
 
 
 class FirstPlanError(ValueError):
-    """A pipeline or a log that no plan can be made for."""
+    """No plan can be made for a pipeline or a log."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
-class Log:
+class PlanLog:
     """The log that the plan is to send.
 
     Attributes:
-        file: of events, as it was named; None: the pipeline's topic.
-        records: how many there are; None: nobody has counted.
+        file: the events file, as the user named it; None: the pipeline's topic.
+        records: number of records; None: unknown.
     """
 
     file: Path | None = None
     records: int | None = None
 
 
-def first_plan(pipeline: Pipeline, file: Path, log: Log, folder: Path) -> str:
-    """The text of a plan.
+def first_plan(pipeline: Pipeline, file: Path, log: PlanLog, folder: Path) -> str:
+    """Write the text of a plan.
 
     Args:
-        pipeline: what is to be hurt.
+        pipeline: the pipeline under test.
         file: its file.
-        log: what is sent.
-        folder: where the plan will stand.
+        log: what the plan sends.
+        folder: where the plan will be saved.
 
     Raises:
         FirstPlanError: the log is too short for any fault, or a join's topics are to be copied.
@@ -77,17 +77,17 @@ def first_plan(pipeline: Pipeline, file: Path, log: Log, folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-Fault = tuple[str, str]
-"""Its name, and why it is there."""
+SuggestedFault = tuple[str, str]
+"""Name and reason."""
 
 
-def _faults(pipeline: Pipeline) -> list[Fault]:
-    """What makes sense for a pipeline, in the order in which it strikes."""
+def _faults(pipeline: Pipeline) -> list[SuggestedFault]:
+    """Return the faults that make sense for a pipeline, in order of injection."""
     return [(name, one.why) for name, one in _suggested(pipeline) if not one.aside]
 
 
 def _suggested(pipeline: Pipeline) -> list[tuple[str, Suggestion]]:
-    """What faults say of themselves, in the order of their places."""
+    """Return all faults that suggest themselves for a pipeline, by their places."""
     found = [
         (name, kind.suggestion)
         for name, kind in FAULTS.items()
@@ -96,15 +96,15 @@ def _suggested(pipeline: Pipeline) -> list[tuple[str, Suggestion]]:
     return sorted(found, key=lambda one: one[1].place)
 
 
-def _fitting(faults: list[Fault], records: int) -> tuple[list[Fault], int]:
-    """As many of the faults as a log is long enough for, and the size of a batch."""
+def _fitting(faults: list[SuggestedFault], records: int) -> tuple[list[SuggestedFault], int]:
+    """Return as many faults as the log is long enough for, and the batch size."""
     chosen = list(faults)
     while chosen:
         batches = sum(least_after(name) + BATCHES_OF_A_FAULT for name, _ in chosen)
         batches += RESERVE_BATCHES if FAULTS[chosen[-1][0]].reserve else 0
         if records // batches >= _BATCH_MIN:
             return chosen, min(_BATCH_MAX, records // batches)
-        # The one that waits for the whole log, then those that the others stand for.
+        # Drop the fault that needs the whole log first, then those that resemble others.
         chosen.pop()
     least = _BATCH_MIN * (1 + BATCHES_OF_A_FAULT)
     msg = f"{records} records are too few to hurt a job in between: give {least} at the least"
@@ -120,7 +120,7 @@ def _of_sinks(pipeline: Pipeline) -> list[str]:
 
 
 def _others(pipeline: Pipeline, chosen: list[str]) -> list[str]:
-    """What else there is, to be taken in where it is wanted."""
+    """Return comment lines with the other suggestions."""
     last = next((name for name in chosen if FAULTS[name].last_because), None)
     told = "# Others:" if last is None else f"# Others, for the place before {last}:"
     others = [(name, one) for name, one in _suggested(pipeline) if one.aside]
@@ -130,12 +130,12 @@ def _others(pipeline: Pipeline, chosen: list[str]) -> list[str]:
 
 
 def _needs_more(fault: str) -> bool:
-    """Whether a fault needs more than Kafka and Spark as processes."""
+    """Whether a fault needs more than Kafka and Spark as local processes."""
     return FAULTS[fault].deploys or FAULTS[fault].contained
 
 
 def _mentioned(others: list[tuple[str, Suggestion]]) -> list[str]:
-    """Faults as comments, their reasons below each other."""
+    """Return faults as comment lines, their reasons aligned."""
     steps = [
         f"#  - {name}" if one.expect is None else f"#  - {{fault: {name}, expect: {one.expect}}}"
         for name, one in others

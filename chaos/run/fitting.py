@@ -1,7 +1,7 @@
-"""Whether a plan can be carried out at all: on this pipeline, with these records, on such a stack.
+"""Check that a plan can run at all, on its pipeline, with its records, on a kind of stack.
 
-Asked before anything is started, so that a plan that cannot work costs a second and not an hour.
-Every problem is one sentence with the plan's file and line, the rule, and what to do.
+This happens before anything starts, so that an impossible plan costs a second and not an hour.
+Every problem is one sentence with the plan's file and line, the rule, and the remedy.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from chaos.faults.catalogue import FAULTS
-from chaos.plan import Plan, Step, load_plan_with_lines
+from chaos.plan import Plan, PlannedFault, load_plan_with_lines
 from chaos.readers.log import LogError
-from chaos.run.runner import Order
-from chaos.run.site import StackKind
+from chaos.run.runner import PreparedPlan
+from chaos.run.stack_under_test import StackKind
 from chaos.workload.generated import GeneratorError
 from chaos.workload.origin import Origin
-from chaos.workload.records import Sent
+from chaos.workload.records import WorkloadRecord
 from jobs.brokers.broker import BrokerError
 from jobs.datasets.flights import AIRPORTS
 from windowing.model import Pipeline, load_pipeline
@@ -28,25 +28,25 @@ from windowing.model.file.yaml_lines import line_of
 from windowing.semantics.values import ValueReader
 
 _SAMPLE = 2_000
-"""Records that show what the others are like; spread evenly over all."""
+"""Number of records in a sample, spread evenly over all records."""
 
 Bootstrap = Callable[[], str]
 
 
 def make_order(
     file: Path, folder: Path, *, seed: int, kind: StackKind, bootstrap: Bootstrap
-) -> Order:
-    """Read a plan, see that it fits its pipeline, its records and the stack, and make its order.
+) -> PreparedPlan:
+    """Read a plan, and check that it fits its pipeline, its records and the stack.
 
     Args:
-        file: the plan's.
+        file: the plan file.
         folder: for its report; need not exist yet.
         seed: for a generator of records.
-        kind: of the stack.
-        bootstrap: gives the broker of a topic that is copied; called only for one.
+        kind: kind of the stack.
+        bootstrap: returns the broker of a topic to copy; called only if there is one.
 
     Raises:
-        PipelineError: the plan or the pipeline breaks a rule, or they do not fit; all is named.
+        PipelineError: the plan or the pipeline breaks a rule, or they do not fit; lists everything.
     """
     plan, pipeline, problems = fitting_faults(file, kind)
     origin = Origin(plan.workload, pipeline, file.parent, seed, bootstrap)
@@ -64,17 +64,17 @@ def make_order(
     problems.add(source, _unfit(records, pipeline))
     problems.add(source, plan.too_short(len(records)))
     problems.settle()
-    return Order(plan, file, folder, records)
+    return PreparedPlan(plan, file, folder, records)
 
 
 def fitting_faults(file: Path, kind: StackKind) -> tuple[Plan, Pipeline, Problems]:
-    """Read a plan and its pipeline, and see that every fault can work on it; arguments as above.
+    """Read a plan and its pipeline, and check that every fault can work on it.
 
     Returns:
-        the plan, its pipeline, and a place for what else is found.
+        the plan, its pipeline, and a collector for further problems.
 
     Raises:
-        PipelineError: as of `make_order`.
+        PipelineError: the plan or the pipeline breaks a rule, or a fault cannot work.
     """
     plan, lines = load_plan_with_lines(file)
     pipeline = _pipeline(plan, file, lines)
@@ -101,27 +101,27 @@ def _pipeline(plan: Plan, file: Path, lines: Mapping[Place, int]) -> Pipeline:
 
 
 def _named(plan: Plan) -> Place:
-    """The key of the workload that says where records come from."""
+    """Return the path of the workload's key that says where records come from."""
     given = plan.workload.model_dump()
     names = ("flights", "events", "topic", "python")
     return ("workload", next(name for name in names if given[name] is not None))
 
 
 class Problems:
-    """What was found so far, by its place in the plan."""
+    """Collects problems by their place in a plan."""
 
     def __init__(self, file: Path, lines: Mapping[Place, int]) -> None:
         self._file, self._lines = file, dict(lines)
         self._found: list[Problem] = []
 
     def add(self, place: Place, why: str | None) -> None:
-        """Take note of a problem; None is none."""
+        """Add a problem, unless `why` is None."""
         if why is not None:
             line, field = line_of(place, self._lines), ".".join(map(str, place))
             self._found.append(Problem(str(self._file), line, field, why))
 
     def settle(self) -> None:
-        """Raise what was found, if anything was."""
+        """Raise the collected problems, if there are any."""
         if self._found:
             raise PipelineError(self._found)
 
@@ -129,8 +129,8 @@ class Problems:
 # --- faults ----------------------------------------------------------------------------------
 
 
-def _misfits(step: Step, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
-    """Why a fault cannot work; nothing where it can."""
+def _misfits(step: PlannedFault, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
+    """Yield the reasons why a fault cannot work."""
     fault, about = step.fault, FAULTS[step.fault]
     if about.contained and kind != "containers":
         yield f"{fault} needs parts with a network of their own: run it with --stack containers"
@@ -146,13 +146,13 @@ def _misfits(step: Step, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
 def _of_several_brokers(plan: Plan, kind: StackKind) -> Iterator[str]:
     if kind != "containers":
         yield (
-            f"{plan.brokers} brokers take containers, there is one among processes: run it with "
+            f"{plan.brokers} brokers require containers, local processes have one: run it with "
             "--stack containers"
         )
     for step in plan.faults:
         if FAULTS[step.fault].proxied:
             yield (
-                f"{step.fault} takes a proxy, which stands before an only broker, and here are "
+                f"{step.fault} needs a proxy, which supports a single broker, and there are "
                 f"{plan.brokers}: take one of them out"
             )
 
@@ -168,8 +168,8 @@ def _not_of_flights(pipeline: Pipeline) -> str:
     )
 
 
-def _unfit(records: Sequence[Sent], pipeline: Pipeline) -> str | None:
-    """Why records are not this pipeline's: more than half would be dead letters."""
+def _unfit(records: Sequence[WorkloadRecord], pipeline: Pipeline) -> str | None:
+    """Say why records do not belong to a pipeline: more than half would be dead letters."""
     data = [record for record in records if record.control is None]
     if not data:
         return "no record in it: give some"

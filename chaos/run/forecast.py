@@ -1,4 +1,4 @@
-"""What a plan would do, and how long that takes about; nothing is started."""
+"""What a plan would do, and about how long it would take, without starting anything."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from chaos.faults.catalogue import FAULTS, fault_named
-from chaos.plan import Plan, Step
-from chaos.run.runner import Order
+from chaos.plan import Plan, PlannedFault
+from chaos.run.runner import PreparedPlan
 from chaos.verdict.catalogue import CHECKS
 
 _START_S: Final = 12
@@ -17,8 +17,8 @@ _END_S: Final = 12
 _JUDGE_S: Final = 25
 
 
-def forecast(order: Order) -> Iterator[str]:
-    """Say what would happen, a line each.
+def forecast(order: PreparedPlan) -> Iterator[str]:
+    """Describe what a plan would do, line by line.
 
     Args:
         order: a plan that fits its pipeline.
@@ -43,11 +43,11 @@ def forecast(order: Order) -> Iterator[str]:
 
 
 def seconds(plan: Plan, records: int) -> float:
-    """How long a plan takes about, on two cores that nobody else uses.
+    """Estimate the duration of a plan in seconds, on two otherwise idle cores.
 
     Args:
         plan: the plan.
-        records: sent before the job starts.
+        records: number of records sent before the job starts.
     """
     faults = plan.rounds * sum(_hold_s(step) + FAULTS[step.fault].back_s for step in plan.faults)
     batches = -(-records // plan.workload.max_offsets)
@@ -55,7 +55,7 @@ def seconds(plan: Plan, records: int) -> float:
     return _START_S + _SUBMIT_S + faults + _BATCH_S * batches + _END_S + judged
 
 
-def _told(step: Step) -> str:
+def _told(step: PlannedFault) -> str:
     batches = "1 batch" if step.after == 1 else f"{step.after} batches"
     hold_s = _hold_s(step)
     held = f", for {hold_s:g} s" if hold_s else ""
@@ -64,7 +64,7 @@ def _told(step: Step) -> str:
     return f"after {batches}: {step.fault}{held}{expected}{ends}"
 
 
-def _hold_s(step: Step) -> float:
+def _hold_s(step: PlannedFault) -> float:
     hold_s = None if step.hold_us is None else step.hold_us / 1e6
     return fault_named(step.fault, hold_s=hold_s, records=step.records).hold_s
 

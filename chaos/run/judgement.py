@@ -1,4 +1,4 @@
-"""All checks of a run that is over: of the log, the tables, the checkpoint and the history."""
+"""All checks of a finished run: of the log, the tables, the checkpoint and the history."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from chaos.readers.log import read_topics
 from chaos.readers.output import Output, OutputError, read_tables
 from chaos.readers.table_history import note_tables
 from chaos.run.clean_run import read_states
-from chaos.run.siege import Siege
+from chaos.run.fault_run import FaultRun
 from chaos.verdict import checks
 from chaos.verdict.catalogue import CHECKS
-from chaos.verdict.check import Check, JudgedRun, Outcome
+from chaos.verdict.check import Check, FinishedRun, Outcome
 from chaos.verdict.verify import Verdict, verify, with_records
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
@@ -21,84 +21,84 @@ from windowing.semantics import LogEntry
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a run is found to be.
+    """The results of all checks of a run.
 
     Attributes:
-        checks: that of the evidence first, the others in the order of the plan.
-        verdict: of the output against the definition; None: there is no output.
+        checks: `took effect` first, the others in the order of the plan.
+        verdict: the comparison of the output with the definition; None: there is no output.
     """
 
     checks: tuple[Check, ...]
     verdict: Verdict | None
 
 
-def judge(siege: Siege, bootstrap: str) -> Judgement:
-    """All checks of the plan; the clean run for one of them goes on beside the others.
+def judge(fault_run: FaultRun, bootstrap: str) -> Judgement:
+    """Run all checks of the plan, with the clean run for one of them in parallel.
 
     Args:
-        siege: is over.
-        bootstrap: of the broker, as this process reaches it.
+        fault_run: the finished run.
+        bootstrap: the broker's address, as this process sees it.
 
     Raises:
         LogError: the topic cannot be read.
     """
-    plan, history = siege.plan, siege.history
+    plan, history = fault_run.plan, fault_run.history
     kinds = [CHECKS[name] for name in plan.checks]
     with ThreadPoolExecutor(max_workers=1) as pool:
-        run = _facts(siege)
-        if siege.drained is not None and any("states" in kind.asks for kind in kinds):
-            reading = pool.submit(read_states, siege.job, siege.drained, bootstrap)
+        run = _facts(fault_run)
+        if fault_run.drained is not None and any("states" in kind.asks for kind in kinds):
+            reading = pool.submit(read_states, fault_run.job, fault_run.drained, bootstrap)
             run = replace(run, states=reading.result)
         found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
         try:
-            verdict, output = _compared(siege, bootstrap)
-        except OutputError as error:  # a job that never came to a batch has none
+            verdict, output = _compared(fault_run, bootstrap)
+        except OutputError as error:  # a job that never finished a batch has no output
             found.append(Check("deterministic", Outcome.unknown, f"nothing to compare: {error}"))
             found.append(checks.recovered(history, run.within_s))
             kinds = [kind for kind in kinds if "states" in kind.asks]
         else:
             run = replace(run, verdict=verdict, output=output)
-        # The clean run goes on meanwhile.
+        # Checks of the state come last: the clean run goes on in the meantime.
         kinds.sort(key=lambda kind: "states" in kind.asks)
         found += [kind.judge(run) for kind in kinds if kind.when(run)]
     return Judgement(tuple(sorted(found, key=lambda check: _place(plan, check))), run.verdict)
 
 
-def _facts(siege: Siege) -> JudgedRun:
-    """What is known of a run before its output is read."""
-    source = siege.job.accepted.source
-    return JudgedRun(
-        faults=[step.fault for step in siege.plan.faults],
-        history=siege.history,
+def _facts(fault_run: FaultRun) -> FinishedRun:
+    """Return what is known about a run before its output is read."""
+    source = fault_run.job.accepted.source
+    return FinishedRun(
+        faults=[step.fault for step in fault_run.plan.faults],
+        history=fault_run.history,
         verdict=None,
         output=None,
         lanes={
             source.lane(number): source.begins_at(number, source.event_time.field)
             for number in range(source.partitions)
         },
-        poisoned=siege.poison,
-        within_s=siege.plan.recovery.within_us / 1e6,
-        taken=siege.scene.log is not None,
+        poisoned=fault_run.poison,
+        within_s=fault_run.plan.recovery.within_us / 1e6,
+        taken=fault_run.context.log is not None,
     )
 
 
 def _place(plan: Plan, check: Check) -> int:
-    """Where a check stands: that of the evidence first, the others as the plan lists them."""
+    """Return the rank of a check: `took effect` first, the others as in the plan."""
     names: tuple[str, ...] = plan.checks
     return names.index(check.name) if check.name in names else -1
 
 
-def _compared(siege: Siege, bootstrap: str) -> tuple[Verdict, Output]:
-    """Compare the output with the definition, and note in the history what the tables say."""
-    job = siege.job
+def _compared(fault_run: FaultRun, bootstrap: str) -> tuple[Verdict, Output]:
+    """Compare the output with the definition, and add what the tables say to the history."""
+    job = fault_run.job
     pipeline = job.accepted
-    note_tables(siege.history, job.table, pipeline, job.run)
+    note_tables(fault_run.history, job.table, pipeline, job.run)
     output = read_tables(job.table, pipeline, job.run)
     log: list[LogEntry]
-    if siege.scene.log is None:
+    if fault_run.context.log is None:
         log = [*read_topics(bootstrap, pipeline.source)]
     else:
-        # Records are gone since; the answer up to what the job has committed must be right.
+        # Records have been deleted since; the result up to the last commit must still be right.
         _, read = committed_offsets(job.checkpoint)
-        log = [one for one in siege.scene.log if one.offset < read.get(one.partition, 0)]
+        log = [one for one in fault_run.context.log if one.offset < read.get(one.partition, 0)]
     return with_records(verify(pipeline, log, output), pipeline, log), output

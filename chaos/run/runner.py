@@ -1,7 +1,7 @@
-"""Runs plans on a stack: workload, faults, history, checks.
+"""Run plans on a stack: workload, faults, history, checks.
 
-The job is a real one under supervision, the faults are real, and the judge sees the log, the tables
-and the files of the checkpoint only. Victims and moments are drawn from the seed.
+The job is real and supervised, the faults are real, and the judge sees only the log, the tables
+and the files of the checkpoint. Victims and moments are drawn from the seed.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from pathlib import Path
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
 from chaos.plan import Plan
+from chaos.run.fault_run import FaultRun
+from chaos.run.job_handle import JobHandle
 from chaos.run.judgement import judge
-from chaos.run.siege import Siege
-from chaos.run.site import News, Site, StackKind, site
-from chaos.run.target import Target
+from chaos.run.stack_under_test import News, StackKind, StackUnderTest, stack_under_test
 from chaos.verdict.check import Check, Outcome, merged
 from chaos.workload.feed import cut, in_its_lanes
 from chaos.workload.own_pipeline import own_pipeline
-from chaos.workload.records import Sent
+from chaos.workload.records import WorkloadRecord
 from infra.layout import ROOT, Layout
 from windowing.model import Pipeline, load_pipeline
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a run came to.
+class RunReport:
+    """The report of a run.
 
     Attributes:
-        plan: what was run.
-        seed: what victims and moments were drawn from.
-        command: runs it again.
-        commit: of the checkout, or empty.
-        began: when, ISO 8601.
-        history: all that happened.
-        checks: in the order of the plan, after that of the evidence.
+        plan: the plan.
+        seed: the seed of victims and moments.
+        command: the command that repeats the run.
+        commit: the commit of the checkout, or empty.
+        began: start time, ISO 8601.
+        history: everything that happened.
+        checks: `took effect` first, the others in the order of the plan.
     """
 
     plan: Plan
@@ -55,25 +55,25 @@ class Report:
 
     @property
     def outcome(self) -> Outcome:
-        """Failed if a check failed, else unknown if one is unknown, else passed."""
+        """The worst outcome of the checks."""
         return merged(self.checks)
 
 
 @dataclass(frozen=True)
-class Order:
-    """A plan to be run.
+class PreparedPlan:
+    """A plan that is ready to run.
 
     Attributes:
         plan: the plan.
-        file: where it stands; the pipeline is found from there.
-        folder: an existing folder of its own, gets `history.jsonl`.
-        records: what is sent, without the ends of partitions.
+        file: the plan file; the pipeline's path is relative to it.
+        folder: an existing folder for `history.jsonl`.
+        records: the records to send, without the ends of partitions.
     """
 
     plan: Plan
     file: Path
     folder: Path
-    records: Sequence[Sent]
+    records: Sequence[WorkloadRecord]
 
     @property
     def pipeline(self) -> Path:
@@ -82,29 +82,29 @@ class Order:
 
 
 def run_plans(
-    orders: Sequence[Order],
+    orders: Sequence[PreparedPlan],
     *,
     seed: int,
     layout: Layout,
     news: News,
     kind: StackKind = "local",
-    done: Callable[[Order, Report], None] = lambda order, report: None,
-) -> list[Report]:
-    """Run plans one after another on one stack of their own, and stop the stack.
+    done: Callable[[PreparedPlan, RunReport], None] = lambda order, report: None,
+) -> list[RunReport]:
+    """Run plans one after another on a stack of their own, and stop the stack.
 
-    Each has a job, topics and tables of its own. If one of them needs Airflow, several brokers
-    or a proxy before the only one, the stack has them for all.
+    Each plan has its own job, topics and tables. If any of them needs Airflow, several brokers or
+    a proxied broker, the stack provides them for all.
 
     Args:
         orders: the plans, at least one.
-        seed: of victims and moments.
-        layout: where the stack's state lies; another's stack there is used, and stopped.
-        news: told what happens.
-        kind: of processes on this machine, or of containers.
-        done: told of each report as soon as it is there.
+        seed: seed of victims and moments.
+        layout: where the stack's state lives; a stack already running there is used, and stopped.
+        news: receives progress messages.
+        kind: local processes or containers.
+        done: called with each report as soon as it is available.
 
     Raises:
-        InfraError: the stack does not start, or does not get well between two plans.
+        InfraError: the stack does not start, or does not become healthy between two plans.
         PipelineError: a pipeline file breaks a rule.
     """
     stamp = f"chaos-{datetime.now(UTC):%Y%m%d-%H%M%S}"
@@ -112,58 +112,60 @@ def run_plans(
     pipelines = [_own_pipeline(*named) for named in zip(orders, names, strict=True)]
     wanted = {name for order in orders for name in order.plan.components}
     proxied = any(FAULTS[step.fault].proxied for order in orders for step in order.plan.faults)
-    reports: list[Report] = []
+    reports: list[RunReport] = []
     brokers = max(order.plan.brokers for order in orders)
     with (
         _with_pipelines(pipelines, layout) as own,
-        site(kind, own, news, components=sorted(wanted), proxied=proxied, brokers=brokers) as place,
+        stack_under_test(
+            kind, own, news, components=sorted(wanted), proxied=proxied, brokers=brokers
+        ) as place,
     ):
         for order, name, pipeline in zip(orders, names, pipelines, strict=True):
             if reports:
                 for component in sorted(wanted):
-                    place.restart(component)  # what the plan before has left dead
+                    place.restart(component)  # the plan before may have left it dead
             reports.append(_run(order, pipeline, name, place, seed=seed, news=news, kind=kind))
             done(order, reports[-1])
     return reports
 
 
 def _run(
-    order: Order,
+    order: PreparedPlan,
     pipeline: Pipeline,
     name: str,
-    place: Site,
+    place: StackUnderTest,
     *,
     seed: int,
     news: News,
     kind: StackKind,
-) -> Report:
-    """Run one plan on the stack that is there."""
+) -> RunReport:
+    """Run one plan on a running stack."""
     began_s, plan = time.time(), order.plan
     history_file = order.folder / "history.jsonl"
     history_file.unlink(missing_ok=True)
     history = History(path=history_file)
     commit = commit_here()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
-    job = Target(pipeline, order.pipeline, place.seen, name, plan.workload.max_offsets)
+    job = JobHandle(pipeline, order.pipeline, place.seen, name, plan.workload.max_offsets)
     part = cut(order.records, pipeline, plan.reserve)
     part = in_its_lanes(part, load_pipeline(order.pipeline), pipeline)
-    siege = Siege(plan, job, place, history, began_s, random.Random(seed), news, part)
-    siege.run()
+    fault_run = FaultRun(plan, job, place, history, began_s, random.Random(seed), news, part)
+    fault_run.run()
     news("comparing with the definition")
-    found = judge(siege, place.look().kafka_bootstrap).checks
+    found = judge(fault_run, place.look().kafka_bootstrap).checks
     command = f"slackwater chaos run {order.file} --seed {seed}"
     command += "" if kind == "local" else f" --stack {kind}"
     began = datetime.fromtimestamp(began_s, UTC).isoformat(timespec="seconds")
-    return Report(plan, seed, command, commit, began, history, found)
+    return RunReport(plan, seed, command, commit, began, history, found)
 
 
-def _own_pipeline(order: Order, name: str) -> Pipeline:
+def _own_pipeline(order: PreparedPlan, name: str) -> Pipeline:
     return own_pipeline(order.pipeline, name, topic=f"{order.plan.name}-{name}")
 
 
 @contextmanager
 def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout) -> Iterator[Layout]:
-    """A layout whose Airflow knows these pipelines, and no others, as long as they are broken."""
+    """Provide a layout whose Airflow knows exactly these pipelines."""
     with tempfile.TemporaryDirectory(prefix="slackwater-pipelines-") as place:
         Path(place).chmod(0o755)  # in a container, Airflow is another user
         for pipeline in pipelines:
@@ -172,7 +174,7 @@ def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout) -> Iterator[L
 
 
 def commit_here() -> str:
-    """The commit of the checkout; empty where there is no git."""
+    """Return the commit of the checkout; empty without git."""
     try:
         told = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"],

@@ -1,6 +1,6 @@
-"""A case: a pipeline, a log and a plan. It holds all that a simulated run depends on.
+"""A case: a pipeline, a log and a plan, which determine a simulated run completely.
 
-A case is data: written as JSON it is what a failure leaves behind, and what `--replay` runs again.
+A case is plain data. A failure leaves one behind as JSON, and `--replay` reruns it.
 """
 
 from __future__ import annotations
@@ -34,43 +34,44 @@ FailureKind = Literal[
 
 
 Rival = Literal["plans first", "same batch"]
-"""What a second driver on the same checkpoint does: it writes the offsets of the next batch before
-the first one does, or runs a batch that the first one runs, too."""
+"""What a second driver on the same checkpoint does: it logs the offsets of the next batch before
+the first driver does, or runs the same batch."""
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What goes wrong in one attempt at a batch.
+    """A failure during one attempt at a batch.
 
     Attributes:
-        kind: what, and where.
-        at: which lane, shard, state, table or worker; taken modulo how many there are.
+        kind: what fails, and where.
+        at: which lane, shard, state, table or worker, modulo their number.
     """
 
     kind: FailureKind
     at: int = 0
 
 
-class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One batch, and what befalls the job before and during it.
+class PlannedBatch(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One batch, and the faults before and during it.
 
     Attributes:
-        take: per partition, how many records the batch brings; 0 stalls the partition.
-        pieces: each partition's part is cut into so many chunks.
-        twice: so many of the chunks are delivered twice.
-        rewind: so many records of each partition that came in earlier batches come again.
-        order: the seed of every order in the batch: chunks, lanes, parcels, shards.
-        state_first: state is committed before the sink is written, not after it.
-        failures: what goes wrong in the first attempt, the second, …; later ones succeed.
-        lose_commit: before the batch, the last commit entry is lost, and the job restarts.
-        workers: before the batch, the job restarts with so many workers; 0: it does not.
-        move: so far the tasks move on among the workers before the batch.
-        damage: before the batch, the newest state file of this task is damaged, and the job
-            restarts; None: nothing is.
-        wall_us: so much time passes by the wall clock before the batch.
+        take: number of records per partition; 0 stalls the partition.
+        pieces: number of chunks into which each partition's records are cut.
+        twice: number of chunks delivered twice.
+        rewind: number of each partition's records from earlier batches that are redelivered.
+        order: seed of every order in the batch: chunks, lanes, parcels, shards.
+        state_first: whether state is committed before the sink is written, not after it.
+        failures: failures of the first attempt, the second, …; later attempts succeed.
+        lose_commit: whether, before the batch, the last commit entry is lost and the job restarts.
+        workers: number of workers with which the job restarts before the batch; 0: no restart.
+        move: number of places by which tasks move among the workers before the batch.
+        damage: task whose newest state file is damaged before the batch, and the job restarts;
+            None: no damage.
+        wall_us: wall-clock time that passes before the batch.
         rival: what a second driver does during the batch; None: there is none.
-        restore: before the batch, the checkpoint is put back from a copy that is so many batches
-            old, and the job restarts.
-        lose_table: before the batch, this table of the sink is lost, and the job restarts.
+        restore: age, in batches, of the copy from which the checkpoint is restored before the
+            batch, and the job restarts; 0: no restore.
+        lose_table: table of the sink that is lost before the batch, and the job restarts; None:
+            no loss.
     """
 
     take: tuple[int, ...] = ()
@@ -91,36 +92,36 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 
 class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """All that a simulated run depends on.
+    """Everything that a simulated run depends on.
 
     Attributes:
-        seed: where it was drawn from, for people.
-        engine: the engine under test: `slackwater`, or the name of a guilty one.
+        seed: the seed from which it was drawn, for information.
+        engine: the engine under test: `slackwater`, or the name of a planted bug.
         pipeline: the text of the pipeline file.
-        lanes: per partition, its events in offset order.
-        plan: the batches; what they leave of the log is delivered at the end.
-        compact_after: how many deltas a shard merges into its base.
-        strict: a record that is delivered again is an error, as on Spark, and not a no-op.
-        tables: rows are put together by the sinks' code, and read back from their columns.
+        lanes: the events of each partition, in offset order.
+        plan: the batches; the rest of the log is delivered at the end.
+        compact_after: number of deltas after which a shard merges them into its base.
+        strict: whether a redelivered record is an error, as on Spark, rather than a no-op.
+        tables: whether rows pass through the sinks' code and are read back from columns.
     """
 
     seed: str
     engine: str
     pipeline: str
     lanes: tuple[tuple[Event, ...], ...]
-    plan: tuple[Step, ...]
+    plan: tuple[PlannedBatch, ...]
     compact_after: int = 8
     strict: bool = False
     tables: bool = False
 
     @property
     def records(self) -> int:
-        """How many records the log has, control records included."""
+        """Number of records in the log, including control records."""
         return sum(map(len, self.lanes))
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class SimulatedRecord:
     """One record of the simulated log, undecoded."""
 
     source: str
@@ -131,8 +132,8 @@ class Record:
     append_us: int | None
 
 
-def record(event: Event) -> Record:
-    """Read an event; its value is spelled as Python's json spells it."""
+def record(event: Event) -> SimulatedRecord:
+    """Convert an event to a record, formatting its value with Python's json."""
     value = None
     if "value" in event:
         value = json.dumps(event["value"], ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -140,7 +141,7 @@ def record(event: Event) -> Record:
         value = event["raw"].encode("utf-8", "surrogatepass")
     control = json.dumps(event["control"]).encode() if "control" in event else None
     place = (event["source"], event["partition"], event["offset"])
-    return Record(*place, value, control, event.get("append_us"))
+    return SimulatedRecord(*place, value, control, event.get("append_us"))
 
 
 class CaseError(ValueError):
@@ -159,7 +160,7 @@ def read_case(path: Path) -> Case:
     """Read what `write_case` wrote.
 
     Raises:
-        CaseError: the file is missing, is not JSON, or is not a case; with the place.
+        CaseError: the file is missing, not JSON, or not a case; says where.
     """
     try:
         return msgspec.convert(json.loads(bounded_text(path)), Case)

@@ -6,11 +6,11 @@ log and of the run around it. What is counted is which pairs have met.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import Final, get_args
 
-from chaos.simulator.case import Case, FailureKind, Step
+from chaos.simulator.case import Case, FailureKind, PlannedBatch
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.join import JoinedSource
@@ -25,11 +25,7 @@ from windowing.model.progress.disorder import (
 )
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
-from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
-from windowing.model.windows.rows import RowWindow
-from windowing.model.windows.session import Session
-from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.window import ROW_NUM, Window
+from windowing.model.windows.window import Window
 
 Feature = tuple[str, str]
 """What it is a feature of, and what it is."""
@@ -106,7 +102,8 @@ def _query(pipeline: Pipeline, query: Query) -> Iterator[Feature]:
         yield from _join(pipeline.source)
         return
     source, window = pipeline.source, query.window
-    yield "class", _class(window)
+    if window.kind in _CLASSES:
+        yield "class", _CLASSES[window.kind](window)
     attribute = source.ordered_by(window.attribute)
     yield "axis", "time" if attribute == source.event_time.field else "number"
     yield "generator", _generator(source.generator_of(attribute))
@@ -123,23 +120,21 @@ def _query(pipeline: Pipeline, query: Query) -> Iterator[Feature]:
     yield from (("window", name) for name, there in shape.items() if there)
 
 
-def _class(window: Window) -> str:
-    by_rows = window.attribute == ROW_NUM
-    match window:
-        case Sliding():
-            return "tumbling" if window.range_ == window.slide else "sliding"
-        case RowWindow():
-            rows = "rows" if in_log_order(window) else "ranked rows"
-            return rows if window.range_ is not None else f"landmark {rows}"
-        case Session():
-            return "session of rows" if by_rows else "session"
-        case SlideByTuple():
-            return "by tuple"
-        case SlideByN():
-            return "by n"
-        case SlideByRank():
-            return "by rank"
-    return "landmark"
+def _row_class(window: Window) -> str:
+    rows = "rows" if in_log_order(window) else "ranked rows"
+    return f"landmark {rows}" if window.traits.cumulative else rows
+
+
+_CLASSES: Final[Mapping[str, Callable[[Window], str]]] = {
+    "sliding": lambda window: "tumbling" if window.range_ == window.slide else "sliding",
+    "landmark": lambda _: "landmark",
+    "tuple": _row_class,
+    "slide by tuple": lambda _: "by tuple",
+    "slide by n": lambda _: "by n",
+    "slide by rank": lambda _: "by rank",
+    "session": lambda window: "session of rows" if in_log_order(window) else "session",
+}
+"""The feature `class` by the kind of window; those of users' packages have none."""
 
 
 def _generator(disorder: Disorder) -> str:
@@ -245,7 +240,7 @@ def _faults(case: Case) -> Iterator[Feature]:
         yield from (("fault", name) for name in _befalls(step))
 
 
-def _befalls(step: Step) -> Iterator[str]:
+def _befalls(step: PlannedBatch) -> Iterator[str]:
     there = {
         "chunks cut": step.pieces > 1,
         "chunk twice": step.twice > 0,

@@ -1,4 +1,4 @@
-"""What a simulated run leaves behind: the evidence that the checks judge."""
+"""The history of a simulated run: the evidence that the checks judge."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Lines = frozenset[str]
 
 @dataclass(frozen=True)
 class Metric:
-    """What a lane said of one batch and one query.
+    """The metrics of a lane for one batch and one query.
 
     Attributes:
         lane: `topic/partition`.
         query: the query's name.
         counts: read, applied, outside, dropped, dead.
-        progress_us: the lane's progress after the batch; None: it has none yet.
+        progress_us: the lane's progress after the batch; None: not yet known.
         ended: whether the lane has ended.
     """
 
@@ -32,11 +32,11 @@ class Metric:
 
 @dataclass
 class Batch:
-    """What the sink holds of one batch.
+    """The content of the sink from one batch.
 
     Attributes:
-        rows, dead: lines with their identities, as often as they stand in the sink.
-        metrics: what the lanes said.
+        rows, dead: lines with their identities, as often as they occur in the sink.
+        metrics: the metrics of the lanes.
     """
 
     rows: list[Line] = field(default_factory=list)
@@ -45,18 +45,18 @@ class Batch:
 
 
 @dataclass
-class History:
-    """A run, as it can be seen from outside.
+class SimulationHistory:
+    """A run as seen from outside.
 
     Attributes:
-        ends: per batch, how many records of each partition were delivered by its end.
-        batches: per batch, what the sink holds of it.
-        attempts: per batch, the rows and dead letters that each attempt at it came to.
+        ends: per batch, the number of records of each partition delivered by its end.
+        batches: the sink's content by batch.
+        attempts: per batch, the rows and dead letters of each attempt.
         faults: how often each kind of fault took effect.
-        skipped: what was damaged, lost or sent again, and what the job did not complain of.
-        commits: how many batches were committed; None: all of `ends`.
-        error: the engine's own error where it broke off; None: it did not.
-        error_kind: the name of its class.
+        skipped: damage, losses and redeliveries that the job did not report.
+        commits: number of committed batches; None: all of `ends`.
+        error: the error with which the engine failed; None: it did not fail.
+        error_kind: the name of the error's class.
     """
 
     ends: list[tuple[int, ...]] = field(default_factory=list)

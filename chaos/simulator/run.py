@@ -11,7 +11,7 @@ from functools import lru_cache
 from chaos.simulator.case import Case, record
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
 from chaos.simulator.features import pairs_of
-from chaos.simulator.platform.parts import OWN, Parts
+from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.verdict.checks import Finding, judge
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
@@ -19,14 +19,14 @@ _TRIES = 400
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a run came to.
+class RunResult:
+    """The result of a run.
 
     Attributes:
-        case: what was run.
-        findings: the checks that failed; none: it passes.
+        case: the case.
+        findings: the checks that failed; empty if it passed.
         faults: how often each kind of fault took effect.
-        pairs: the pairs of features that have met in it, by number.
+        pairs: the pairs of features that met in it, by number.
     """
 
     case: Case
@@ -35,13 +35,13 @@ class Result:
     pairs: frozenset[int] = frozenset()
 
 
-def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = None) -> Case:
+def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | None = None) -> Case:
     """Draw a case.
 
     Args:
-        seed: of all cases.
-        number: of this one; together the two decide every choice.
-        parts: the engine under test; its name goes into the case.
+        seed: seed of all cases.
+        number: number of this case; seed and number determine every choice.
+        parts: the engine under test, whose name goes into the case.
         pipeline_text: a pipeline file to use; None: a random one.
     """
     label = f"{seed}:{number}"
@@ -56,23 +56,23 @@ def draw_case(seed: int, number: int, parts: Parts, pipeline_text: str | None = 
         lanes,
         plan,
         compact_after=rng.choice([1, 1, 2, 3, 4, 8]),
-        # A defect that forgets what it has seen shall be told by its rows, and not by the error.
+        # A bug that forgets what was read must be found by its rows, not by this error.
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
         tables=rng.random() < 0.4,
     )
 
 
-def _drawn(rng: random.Random, parts: Parts) -> str:
-    """A pipeline out of the lair of the engine's defect; after many tries, any."""
+def _drawn(rng: random.Random, parts: EngineParts) -> str:
+    """Draw a pipeline in which the engine's bug can show; after many tries, any pipeline."""
     for _ in range(_TRIES):
         text = draw_pipeline(rng, parts.wish)
-        if parts.lair(_pipeline(text)):
+        if parts.shows_in(_pipeline(text)):
             break
     return text
 
 
-def run_case(case: Case, parts: Parts) -> Result:
-    """Run a case and check what it leaves behind."""
+def run_case(case: Case, parts: EngineParts) -> RunResult:
+    """Run a case, and check its history."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
     job = parts.job(pipeline, lanes, parts, case)
@@ -88,7 +88,7 @@ def run_case(case: Case, parts: Parts) -> Result:
         job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
     findings = judge(pipeline, lanes, job.history)
-    return Result(case, tuple(findings), job.history.faults, pairs_of(case, pipeline))
+    return RunResult(case, tuple(findings), job.history.faults, pairs_of(case, pipeline))
 
 
 @lru_cache(maxsize=64)

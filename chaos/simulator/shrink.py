@@ -1,4 +1,4 @@
-"""Shrinking: from a case that fails to the smallest one that still fails in the same way."""
+"""Shrink a failing case to the smallest one that still fails in the same way."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from chaos.simulator.case import Case, Step
+from chaos.simulator.case import Case, PlannedBatch
 
 Item = TypeVar("Item")
 Fails = Callable[[Case], bool]
 
-_PLAIN = msgspec.structs.asdict(Step())
+_PLAIN = msgspec.structs.asdict(PlannedBatch())
 
 
 @dataclass
 class _Search:
-    """The smallest failing case so far, and how many more may be tried."""
+    """The smallest failing case so far, and the number of tries left."""
 
     case: Case
     fails: Fails
     tries: int
 
     def take(self, smaller: Case) -> bool:
-        """Go on from a smaller case if it fails too."""
+        """Continue from a smaller case if it fails too; return whether it does."""
         if self.tries <= 0:
             return False
         self.tries -= 1
@@ -40,9 +40,9 @@ def shrink(case: Case, fails: Fails, tries: int = 600) -> Case:
     """Make a failing case smaller until nothing more can be left out.
 
     Args:
-        case: it fails.
-        fails: says whether another one fails in the same way.
-        tries: how many cases are tried at most.
+        case: a failing case.
+        fails: whether another case fails in the same way.
+        tries: maximum number of cases to try.
     """
     search = _Search(case, fails, tries)
     before = None
@@ -72,7 +72,7 @@ def _drop_records(search: _Search) -> None:
 
 
 def _shorter(current: Callable[[], Sequence[Item]]) -> Iterator[tuple[Item, ...]]:
-    """The sequence without each of its parts, halves first; it may shrink on the way."""
+    """Yield the sequence without each of its parts, halves first; it may shrink in between."""
     size = len(current())
     while size:
         start = 0
@@ -85,7 +85,7 @@ def _shorter(current: Callable[[], Sequence[Item]]) -> Iterator[tuple[Item, ...]
 
 
 def _soothe_steps(search: _Search) -> None:
-    """Take the faults out of the steps, one by one."""
+    """Remove the faults from the steps, one by one."""
     for number in range(len(search.case.plan)):
         step = search.case.plan[number]
         for name, plain in _PLAIN.items():
@@ -107,7 +107,7 @@ def _try_step(search: _Search, number: int, changes: dict[str, Any]) -> bool:
 
 
 def _drop_queries(search: _Search) -> None:
-    """Leave out queries, then aggregates, as long as it is a pipeline without them."""
+    """Remove queries, then aggregates, as long as the pipeline stays valid."""
     for name in _queries(search):
         document = yaml.safe_load(search.case.pipeline)
         del document["queries"][name]
@@ -120,7 +120,7 @@ def _drop_queries(search: _Search) -> None:
 
 
 def _queries(search: _Search) -> dict[str, Any]:
-    # A join has none.
+    # A join has no queries.
     queries: dict[str, Any] = yaml.safe_load(search.case.pipeline).get("queries", {})
     return queries
 

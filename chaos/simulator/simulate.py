@@ -1,4 +1,4 @@
-"""Many simulated runs: drawn, spread over processes, counted, and every failure shrunk and kept."""
+"""Draw and run many cases in parallel, count the results, and shrink and keep every failure."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from pathlib import Path
 from chaos.deaf import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
 from chaos.simulator.pairs import summary
-from chaos.simulator.platform.parts import OWN, Parts
-from chaos.simulator.run import Result, draw_case, run_case
+from chaos.simulator.platform.parts import OWN, EngineParts
+from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.shrink import shrink
-from chaos.simulator.verdict.checks import CHECKS, Check, Finding
+from chaos.simulator.verdict.checks import CHECKS, Finding, SimulatorCheck
 
 KEEP = Path(".slackwater") / "simulated"
-"""Where failures are kept, below the working directory."""
+"""Folder for failures, relative to the working directory."""
 
 _CHUNK = 10
 SHRUNK = 5
-"""How many failures are shrunk, which takes seconds each: the first tell most."""
+"""Number of failures to shrink, which takes seconds each; the first ones tell most."""
 _SHOWN_MAX = 5
 
 Told = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Failed:
-    """A run that failed, as small as it could be made.
+class FailedRun:
+    """A run that failed, shrunk as far as possible.
 
     Attributes:
-        case: what still fails.
-        findings: what is wrong with it.
-        file: where it is kept.
-        drawn: size of the case as it was drawn: records, steps; None: it was not made smaller.
+        case: the shrunk case.
+        findings: the checks that failed.
+        file: the file of the case.
+        drawn: number of records and steps before shrinking; None: the case was not shrunk.
     """
 
     case: Case
@@ -47,7 +47,7 @@ class Failed:
     drawn: tuple[int, int] | None = None
 
     def lines(self) -> list[str]:
-        """What differs, and the one command that reproduces it."""
+        """Return the differences, and the command that reproduces them."""
         size = f"{self.case.records} records, {len(self.case.plan)} steps"
         if self.drawn is not None:
             size += f", shrunk from {self.drawn[0]} records, {self.drawn[1]} steps"
@@ -58,7 +58,7 @@ class Failed:
         ]
 
     def short(self) -> str:
-        """The same in one line."""
+        """Return a summary in one line."""
         broken = ", ".join(finding.check for finding in self.findings)
         return f"run {self.case.seed} of {self.case.engine} failed: {broken}; {self.command}"
 
@@ -69,41 +69,41 @@ class Failed:
 
 
 @dataclass
-class Report:
-    """What many runs came to.
+class SimulationReport:
+    """The results of many runs.
 
     Attributes:
-        passed: how many runs passed every check.
+        passed: number of runs that passed every check.
         failures: the others.
         faults: how often each kind of fault took effect.
-        planned: how often a plan asked for it.
-        pairs: the pairs of features that have met in some run, by number; None: they are not
-            counted, since the pipeline was given.
+        planned: how often each kind of fault was planned.
+        pairs: the pairs of features that met in some run, by number; None: not counted, since the
+            pipeline was given.
     """
 
     passed: int = 0
-    failures: list[Failed] = field(default_factory=list)
+    failures: list[FailedRun] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     planned: Counter[str] = field(default_factory=Counter)
     pairs: set[int] | None = None
 
     @property
     def ok(self) -> bool:
-        """No run failed."""
+        """Whether no run failed."""
         return not self.failures
 
     @property
     def without_effect(self) -> list[str]:
-        """Kinds of faults that plans asked for and that never took effect."""
+        """The kinds of faults that were planned but never took effect."""
         return sorted(kind for kind in self.planned if not self.faults[kind])
 
     @property
-    def found_by(self) -> set[Check]:
+    def found_by(self) -> set[SimulatorCheck]:
         """The checks that failed in some run."""
         return {finding.check for failed in self.failures for finding in failed.findings}
 
     def lines(self) -> list[str]:
-        """The report as text; the last line is `N passed, M failed`."""
+        """Return the report as text; the last line is `N passed, M failed`."""
         lines = [line for failed in self.failures[:_SHOWN_MAX] for line in failed.lines()]
         lines += [failed.short() for failed in self.failures[_SHOWN_MAX:]]
         if self.faults:
@@ -119,30 +119,30 @@ def simulate(
     runs: int,
     seed: int,
     *,
-    parts: Parts | None = None,
+    parts: EngineParts | None = None,
     pipeline_text: str | None = None,
     jobs: int = 1,
     keep: Path = KEEP,
     stop_at: int | None = None,
     shrunk: int = SHRUNK,
     told: Told = lambda _: None,
-) -> Report:
+) -> SimulationReport:
     """Run a number of random cases.
 
     Args:
-        runs: how many.
-        seed: of all of them; run n of a seed is the same run whatever `runs` and `jobs` are.
-        parts: the engine under test; by default the real one.
+        runs: number of cases.
+        seed: seed of all cases; run n of a seed is the same whatever `runs` and `jobs` are.
+        parts: the engine under test; default: the real one.
         pipeline_text: the pipeline file to use; None: a random pipeline for every run.
         jobs: number of processes; 1: this one.
-        keep: the folder for the failures.
-        stop_at: stop after so many failures; None: never.
-        shrunk: so many failures are made smaller, the first; others are kept as they were drawn.
-        told: called with the number of runs that have just ended.
+        keep: folder for failures.
+        stop_at: number of failures after which to stop; None: never.
+        shrunk: number of failures to shrink; later ones are kept as drawn.
+        told: called with the number of runs that have just finished.
     """
-    parts = parts or Parts()
+    parts = parts or EngineParts()
     drawn = pipeline_text is None and parts.name == OWN
-    report = Report(pairs=set() if drawn else None)
+    report = SimulationReport(pairs=set() if drawn else None)
     for results in _results(runs, seed, parts, pipeline_text, jobs):
         for result in results:
             _enter(report, result, parts, keep, shrunk)
@@ -153,11 +153,11 @@ def simulate(
     return report
 
 
-def replay(file: Path, parts: Parts) -> Report:
-    """Run a case again that a failure has left.
+def replay(file: Path, parts: EngineParts) -> SimulationReport:
+    """Rerun the case of a failure.
 
     Args:
-        file: as `simulate` wrote it.
+        file: a file written by `simulate`.
         parts: the engine that the case names.
 
     Raises:
@@ -165,22 +165,24 @@ def replay(file: Path, parts: Parts) -> Report:
     """
     case = read_case(file)
     result = run_case(case, parts)
-    report = Report(faults=result.faults)
+    report = SimulationReport(faults=result.faults)
     if result.findings:
-        report.failures.append(Failed(case, result.findings, file))
+        report.failures.append(FailedRun(case, result.findings, file))
     else:
         report.passed = 1
     return report
 
 
-def run_many(seed: int, numbers: range, parts: Parts, pipeline_text: str | None) -> list[Result]:
+def run_many(
+    seed: int, numbers: range, parts: EngineParts, pipeline_text: str | None
+) -> list[RunResult]:
     """Draw and run some cases of a seed."""
     return [run_case(draw_case(seed, number, parts, pipeline_text), parts) for number in numbers]
 
 
 def _results(
-    runs: int, seed: int, parts: Parts, pipeline_text: str | None, jobs: int
-) -> Iterator[list[Result]]:
+    runs: int, seed: int, parts: EngineParts, pipeline_text: str | None, jobs: int
+) -> Iterator[list[RunResult]]:
     ranges = [range(start, min(start + _CHUNK, runs)) for start in range(0, runs, _CHUNK)]
     if jobs == 1:
         for numbers in ranges:
@@ -200,7 +202,7 @@ def _results(
 
 @contextmanager
 def _single_threaded() -> Iterator[None]:
-    """Have child processes run polars on one thread: frames this small gain nothing from more."""
+    """Run polars single-threaded in child processes: small frames gain nothing from threads."""
     name = "POLARS_MAX_THREADS"
     before = os.environ.get(name)
     os.environ[name] = "1"
@@ -213,7 +215,9 @@ def _single_threaded() -> Iterator[None]:
             os.environ[name] = before
 
 
-def _enter(report: Report, result: Result, parts: Parts, keep: Path, shrunk: int) -> None:
+def _enter(
+    report: SimulationReport, result: RunResult, parts: EngineParts, keep: Path, shrunk: int
+) -> None:
     report.faults += result.faults
     report.planned += _planned(result.case)
     if report.pairs is not None:
@@ -227,14 +231,14 @@ def _enter(report: Report, result: Result, parts: Parts, keep: Path, shrunk: int
         result = _shrunk(result, parts)
     name = f"{parts.name}-{result.case.seed.replace(':', '-')}.json"
     write_case(result.case, keep / name)
-    report.failures.append(Failed(result.case, result.findings, keep / name, drawn))
+    report.failures.append(FailedRun(result.case, result.findings, keep / name, drawn))
 
 
-def _shrunk(result: Result, parts: Parts) -> Result:
-    """The smallest case in which the first of the failed checks was seen to fail.
+def _shrunk(result: RunResult, parts: EngineParts) -> RunResult:
+    """Shrink to the smallest case in which the first of the failed checks failed.
 
-    What was seen is kept, not run again: a defect may depend on more than the case, as the order
-    of adding does on threads.
+    Its result is kept, not recomputed: a bug may depend on more than the case, as the order of
+    float additions depends on threads.
     """
     check, smallest = result.findings[0].check, result
 
@@ -251,7 +255,7 @@ def _shrunk(result: Result, parts: Parts) -> Result:
 
 
 def _planned(case: Case) -> Counter[str]:
-    """The faults that no circumstance can hinder, so that one without effect is a mistake."""
+    """Count the planned faults that must take effect under all circumstances."""
     planned: Counter[str] = Counter()
     for step in case.plan:
         planned += Counter(failure.kind for failure in step.failures[:1])

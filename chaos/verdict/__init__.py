@@ -1,1 +1,1 @@
-"""What is judged: an output against the definition, two outputs, a whole run."""
+"""Verdicts: on an output against the definition, on two outputs, and on a whole run."""

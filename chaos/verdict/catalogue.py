@@ -1,4 +1,4 @@
-"""Every check by the name that it has in plans: those of this room, then those of plug-ins."""
+"""All checks by their names in plans: the built-in ones, then those of plug-ins."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ for _module in ("checks", "same_state"):
 
 
 def all_checks() -> tuple[str, ...]:
-    """The checks of a plan that lists none, in their order."""
+    """Return the checks of a plan that lists none, in order."""
     return tuple(sorted(CHECKS, key=lambda name: (CHECKS[name].order, name)))

@@ -1,4 +1,4 @@
-"""What a check is: its outcome, and what is said of it once, by `@check` on its function."""
+"""A check and its outcome, and its description, given once, by `@check` on its function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from windowing.model.registry import PluginError, Registry
 
 if TYPE_CHECKING:
-    from chaos.faults.fault import Poisoned
+    from chaos.faults.fault import PoisonedRecord
     from chaos.history import History
     from chaos.readers.output import Output
     from chaos.verdict.same_state import States
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What a check came to."""
+    """The outcome of a check."""
 
     passed = "passed"
     failed = "failed"
@@ -29,11 +29,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One check and its outcome.
+    """The result of one check.
 
     Attributes:
-        name: of the check, as in plans.
-        outcome: what it came to.
+        name: the check's name, as in plans.
+        outcome: its outcome.
         detail: the figures, in one sentence.
         evidence: lines that show a failure.
     """
@@ -45,7 +45,7 @@ class Check:
 
 
 def merged(checks: Iterable[Check]) -> Outcome:
-    """What checks come to together; none at all is unknown."""
+    """Return the worst outcome; unknown if there are no checks."""
     outcomes = {check.outcome for check in checks}
     for worst in (Outcome.failed, Outcome.unknown, Outcome.unsupported):
         if worst in outcomes:
@@ -54,21 +54,21 @@ def merged(checks: Iterable[Check]) -> Outcome:
 
 
 @dataclass(frozen=True)
-class JudgedRun:
-    """What is known of a run that is over: a check takes those of these that it names.
+class FinishedRun:
+    """The facts about a finished run; a check's parameters name those that it takes.
 
     Attributes:
-        faults: of the plan, by name.
-        history: what happened.
-        verdict: of the output against the definition; None: there is no output.
-        output: the rows and dead letters in the tables; None: the job never came to a batch.
-        lanes: all lanes of the source, each with the progress that it joined at; None: one that was
-            there from the start.
-        poisoned: records that were sent to be refused.
-        within_s: the plan's bound for a recovery, in seconds.
-        states: what this run and a clean one keep, read when asked for; None: this run did not take
-            in all of its log.
-        taken: whether a fault took records from the log.
+        faults: names of the plan's faults.
+        history: everything that happened.
+        verdict: comparison of the output with the definition; None: there is no output.
+        output: the rows and dead letters in the tables; None: the job never finished a batch.
+        lanes: all lanes of the source, each with the progress at which it joined; None: the lane
+            was there from the start.
+        poisoned: records that the job must reject.
+        within_s: the plan's bound for recovery, in seconds.
+        states: reads the state of this run and of a clean one; None: this run did not read all of
+            its log.
+        taken: whether a fault removed records from the log.
     """
 
     faults: Sequence[str]
@@ -76,21 +76,21 @@ class JudgedRun:
     verdict: Verdict | None
     output: Output | None
     lanes: Mapping[str, int | None]
-    poisoned: Sequence[Poisoned]
+    poisoned: Sequence[PoisonedRecord]
     within_s: float
     states: States | None = None
     taken: bool = False
 
 
-def _always(run: JudgedRun) -> bool:
-    """Hold of every run."""
+def _always(run: FinishedRun) -> bool:
+    """Return True for every run."""
     del run
     return True
 
 
 def _undecorated() -> Check:
-    """Stand for the function that a check is said of, until it is known."""
-    msg = "@check stands on no function"
+    """Stand in for the decorated function until it is known."""
+    msg = "@check decorates no function"
     raise PluginError(msg)
 
 
@@ -99,22 +99,22 @@ _Judge = TypeVar("_Judge", bound=Callable[..., Check])
 
 @dataclass(frozen=True)
 class CheckKind:
-    """What there is to know of a check; `@check(...)` on its function says it.
+    """The description of a check, given by `@check(...)` on its function.
 
-    The function is pure, and its parameters are attributes of `JudgedRun`.
+    The function is pure, and its parameters are attributes of `FinishedRun`.
 
     Attributes:
-        name: as it stands in plans.
-        order: its place among the checks that a plan has if it lists none; ours are 1 to 8.
-        when: which runs it can say anything of; others go without it.
-        takes_s: how long it takes about, in seconds.
+        name: its name in plans.
+        order: its place among the checks of a plan that lists none; the built-in ones have 1 to 8.
+        when: whether it applies to a run.
+        takes_s: approximate duration in seconds.
         function: judges a run.
     """
 
     name: str
     _: KW_ONLY
     order: int = 100
-    when: Callable[[JudgedRun], bool] = _always
+    when: Callable[[FinishedRun], bool] = _always
     takes_s: float = 0.0
     function: Callable[..., Check] = _undecorated
 
@@ -122,10 +122,10 @@ class CheckKind:
         """Register the decorated function.
 
         Raises:
-            PluginError: it asks for what no run has, or another check has this name.
+            PluginError: a parameter is not a fact of a run, or another check has this name.
         """
         origin = f"{function.__module__}.{function.__qualname__}"
-        known = [field.name for field in fields(JudgedRun)]
+        known = [field.name for field in fields(FinishedRun)]
         if wrong := [one for one in signature(function).parameters if one not in known]:
             asked = f"it asks for {', '.join(wrong)}, and a run has {', '.join(known)}"
             msg = f"{origin} cannot be the check {self.name!r}: {asked}"
@@ -135,13 +135,13 @@ class CheckKind:
 
     @property
     def asks(self) -> Collection[str]:
-        """The attributes of `JudgedRun` that the function takes."""
+        """The attributes of `FinishedRun` that the function takes."""
         return signature(self.function).parameters
 
-    def judge(self, run: JudgedRun) -> Check:
-        """Judge a run by those of its facts that the function takes.
+    def judge(self, run: FinishedRun) -> Check:
+        """Judge a run by the facts that the function takes.
 
-        A function that raises has shown nothing: the report of a long run is written all the same.
+        If the function raises, the outcome is unknown, so that a long run still gets its report.
         """
         facts = {name: getattr(run, name) for name in self.asks}
         try:

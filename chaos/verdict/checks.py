@@ -1,8 +1,7 @@
 """The checks of a run: pure functions of its history and of the verdict on its output.
 
-Each gives passed, failed, unknown or unsupported, and says why. A run is what its checks come to:
-one failure fails it; else one unknown makes it unknown; else one thing that this machine cannot do
-makes it unsupported.
+Each returns passed, failed, unknown or unsupported, with the reason. The outcome of a run is the
+worst of its checks': failed, then unknown, then unsupported, then passed.
 """
 
 from __future__ import annotations
@@ -12,31 +11,31 @@ from itertools import pairwise
 from typing import Any
 
 from chaos.faults.catalogue import FAULTS
-from chaos.faults.fault import Poisoned
+from chaos.faults.fault import PoisonedRecord
 from chaos.history import History
 from chaos.readers.output import Output
-from chaos.verdict.check import Check, JudgedRun, Outcome, check
+from chaos.verdict.check import Check, FinishedRun, Outcome, check
 from chaos.verdict.verify import Verdict
 
 
-def _sent_poison(run: JudgedRun) -> bool:
-    """Whether the plan has a fault that sends records which must be refused."""
+def _sent_poison(run: FinishedRun) -> bool:
+    """Whether the plan has a fault that sends records to be rejected."""
     return any(FAULTS[name].poisons for name in run.faults)
 
 
-def _deployed(run: JudgedRun) -> bool:
-    """Whether a deployment was struck."""
+def _deployed(run: FinishedRun) -> bool:
+    """Whether a fault interrupted a deployment."""
     return any(run.history.of("deployed"))
 
 
-def _took_something(run: JudgedRun) -> bool:
-    """Whether a fault took something from the job that it might have to name."""
+def _took_something(run: FinishedRun) -> bool:
+    """Whether a fault took something from the job that it may have to name."""
     return any(run.history.of("named"))
 
 
 @check("deterministic", order=1)
 def deterministic(verdict: Verdict) -> Check:
-    """Every revision of every window is the definition's, byte for byte, and nothing else is."""
+    """Check that the output is the definition's, revision by revision, byte for byte."""
     totals = zip(verdict.rows.totals, verdict.dead.totals, strict=True)
     lost, duplicated, differing = (rows + dead for rows, dead in totals)
     detail = (
@@ -52,7 +51,7 @@ def deterministic(verdict: Verdict) -> Check:
 
 @check("exactly_once", order=2)
 def exactly_once(verdict: Verdict) -> Check:
-    """What an independent reader saw is what was applied, outside, dropped or dead; once each."""
+    """Check that every record read was applied, outside, dropped or dead, exactly once."""
     duplicated = verdict.rows.totals[1] + verdict.dead.totals[1]
     good = duplicated == 0 and all(part.ok for part in verdict.conservation)
     detail = "; ".join(str(part) for part in verdict.conservation)
@@ -60,8 +59,8 @@ def exactly_once(verdict: Verdict) -> Check:
 
 
 @check("poison", order=5, when=_sent_poison)
-def poison(poisoned: Sequence[Poisoned], output: Output) -> Check:
-    """Every record that was sent to be refused is a dead letter, with the reason it must have."""
+def poison(poisoned: Sequence[PoisonedRecord], output: Output) -> Check:
+    """Check that every poisoned record is a dead letter with the right reason."""
     by_place = {(int(i[1]), int(i[2])): line for i, line in output.dead if i[3] == "null"}
     missing = [
         f"partition {one.partition}, offset {one.offset}: should be refused as {one.reason}, found "
@@ -77,12 +76,12 @@ def poison(poisoned: Sequence[Poisoned], output: Output) -> Check:
 
 @check("progress", order=4)
 def progress(history: History, lanes: Mapping[str, int | None]) -> Check:
-    """No lane's progress or offsets fall, and no window is sent before all lanes have passed it.
+    """Check that progress and offsets never fall, and no window is sent before all lanes pass it.
 
     Args:
         history: with `progress` of lanes and `emitted` windows, by batch.
-        lanes: all lanes of the source, each with the progress that it joined at: None: one that was
-            there from the start, and holds every window back until it has said something.
+        lanes: all lanes of the source, each with the progress at which it joined. None: the lane
+            was there from the start, and holds back all windows until it reports progress.
     """
     wrong: list[str] = []
     for lane in lanes:
@@ -102,7 +101,7 @@ def progress(history: History, lanes: Mapping[str, int | None]) -> Check:
 
 
 def _closed_early(history: History, lanes: Mapping[str, int | None]) -> tuple[list[str], int]:
-    """Batches that sent a window whose end some lane had not reached."""
+    """Find batches that emitted a window whose end some lane had not reached."""
     steps = sorted(history.of("progress"), key=_batch)
     emitted = sorted(history.of("emitted"), key=_batch)
     reached = {lane: _NEVER if since is None else since for lane, since in lanes.items()}
@@ -133,7 +132,7 @@ def _reached(entry: Any) -> int:
 
 @check("recovered", order=6)
 def recovered(history: History, within_s: float) -> Check:
-    """After every fault a whole new batch was committed within the bound."""
+    """Check that a whole new batch was committed within the bound after every fault."""
     stuck = [f"{e['name']}: no new batch for {e['seconds']:.1f} s" for e in history.of("stuck")]
     times = [(e["seconds"], e["name"]) for e in history.of("recovered")]
     slow = [f"{name}: {seconds:.1f} s" for seconds, name in times if seconds > within_s]
@@ -148,7 +147,7 @@ def recovered(history: History, within_s: float) -> Check:
 
 
 def took_effect(history: History, planned: int) -> Check:
-    """Every planned fault has evidence; without it nothing is shown, for better or worse."""
+    """Check that every planned fault has evidence; without it a run proves nothing."""
     failed = {e["fault"]: f"{e['name']}: {e['why']}" for e in history.of("no_effect")}
     refused = {e["fault"]: f"{e['name']}: {e['why']}" for e in history.of("unsupported")}
     struck = {e["fault"] for e in history.of("fault")} - failed.keys()
@@ -166,7 +165,7 @@ def took_effect(history: History, planned: int) -> Check:
 
 @check("one_job", order=8, when=_deployed)
 def one_job(history: History) -> Check:
-    """A deployment that was struck comes through, and one driver runs; never two at once."""
+    """Check that an interrupted deployment succeeds with one driver, and never two at a time."""
     answers = list(history.of("deployed"))
     if not answers:
         return Check("one_job", Outcome.unknown, "nothing was deployed: nothing shown")
@@ -182,7 +181,7 @@ def one_job(history: History) -> Check:
 
 @check("named", order=7, when=_took_something)
 def named(history: History) -> Check:
-    """What was taken from the job is named in its error; or it went on, and has lost nothing."""
+    """Check that the job named what a fault took from it, or went on without losing anything."""
     answers = list(history.of("named"))
     if not answers:
         return Check("named", Outcome.unknown, "nothing was taken from the job: nothing shown")

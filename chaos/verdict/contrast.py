@@ -1,6 +1,6 @@
-"""Two outputs beside each other, window by window: what is the same, and what would change.
+"""Two outputs side by side, window by window: what is the same, and what would change.
 
-Neither of the two is right by itself; which one is, `chaos.verdict.verify` says.
+Which of the two is right, if any, is up to `chaos.verdict.verify`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Change(StrEnum):
-    """What became of a window from the one output to the other."""
+    """The change of a window from one output to the other."""
 
     same = "same"
     changed = "changed"
@@ -29,13 +29,13 @@ class Change(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
-    """A window: extent and key, not its number, which a new origin would shift.
+class WindowPlace:
+    """A window by extent and key, not by its number, which another origin would shift.
 
     Attributes:
-        query: its name.
+        query: the query's name.
         start_us, end_us: the extent, half-open.
-        key: as JSON.
+        key: the key as JSON.
     """
 
     query: str
@@ -45,39 +45,39 @@ class Place:
 
     @property
     def extent(self) -> str:
-        """The extent in words, UTC."""
+        """The extent as text, in UTC."""
         return f"{instant(self.start_us)} to {instant(self.end_us)}"
 
 
 @dataclass(frozen=True)
-class Pair:
+class WindowPair:
     """One window in both outputs.
 
     Attributes:
-        place: which window.
-        before, after: its lines, revision by revision; none: the output lacks it.
+        place: the window.
+        before, after: its lines, revision by revision; empty if the output lacks it.
     """
 
-    place: Place
+    place: WindowPlace
     before: tuple[str, ...]
     after: tuple[str, ...]
 
     @property
     def change(self) -> Change:
-        """What became of it."""
+        """How the window changed."""
         if self.before == self.after:
             return Change.same
         if not self.before:
             return Change.added
         return Change.changed if self.after else Change.gone
 
-    def turned(self) -> Pair:
-        """The same with its sides changed."""
-        return Pair(self.place, self.after, self.before)
+    def turned(self) -> WindowPair:
+        """Return the same pair with its sides swapped."""
+        return WindowPair(self.place, self.after, self.before)
 
     @property
     def differing(self) -> list[tuple[str, object, object]]:
-        """(name, before, after) of what its last revisions disagree on; absent is None."""
+        """(name, before, after) of the values that differ in the last revisions; None if absent."""
         old, new = _told(self.before), _told(self.after)
         names = dict.fromkeys([*old, *new])
         return [(n, old.get(n), new.get(n)) for n in names if old.get(n) != new.get(n)]
@@ -88,32 +88,32 @@ class Contrast:
     """All windows of two outputs.
 
     Attributes:
-        before, after: what the two are called.
-        pairs: every window, in the order of query, extent and key.
+        before, after: the names of the two.
+        pairs: every window, ordered by query, extent and key.
     """
 
     before: str
     after: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[WindowPair, ...]
 
     @property
-    def differing(self) -> list[Pair]:
-        """The windows that are not the same."""
+    def differing(self) -> list[WindowPair]:
+        """The windows that changed."""
         return [pair for pair in self.pairs if pair.change is not Change.same]
 
     @property
     def counts(self) -> Mapping[Change, int]:
-        """How many windows became what."""
+        """Number of windows by change."""
         return Counter(pair.change for pair in self.pairs)
 
     def summary(self) -> str:
-        """The counts in one sentence."""
+        """Return the counts in one sentence."""
         changes = [change for change in Change if change is not Change.same]
         told = ", ".join(f"{self.counts[change]:,} {change}" for change in changes)
         return f"{len(self.differing):,} of {len(self.pairs):,} windows differ: {told}"
 
     def as_data(self) -> dict[str, Any]:
-        """Counts, and the differing windows with their lines, as plain data."""
+        """Return counts, and the differing windows with their lines, as plain data."""
         return {
             "before": self.before,
             "after": self.after,
@@ -134,23 +134,23 @@ class Contrast:
 
 
 def contrast(before: Lines, after: Lines, *, names: tuple[str, str]) -> Contrast:
-    """Lay two outputs beside each other.
+    """Put two outputs side by side.
 
     Args:
         before: rows with their identities, in any order.
-        after: the same of the other output.
-        names: what the two are called.
+        after: the same for the other output.
+        names: the names of the two.
     """
     old, new = _by_place(before), _by_place(after)
     pairs = [
-        Pair(place, tuple(old.get(place, ())), tuple(new.get(place, ())))
+        WindowPair(place, tuple(old.get(place, ())), tuple(new.get(place, ())))
         for place in sorted({*old, *new}, key=lambda p: (p.query, p.start_us, p.end_us, p.key))
     ]
     return Contrast(*names, tuple(pairs))
 
 
 def instant(us: int) -> str:
-    """An instant in words, UTC; one that no calendar has, as a number of microseconds."""
+    """Return an instant as text, in UTC; outside the calendar, as a number of microseconds."""
     try:
         at = _EPOCH + timedelta(microseconds=us)
     except OverflowError:
@@ -158,18 +158,18 @@ def instant(us: int) -> str:
     return at.isoformat(" ").removesuffix("+00:00").removesuffix(":00")
 
 
-def _by_place(lines: Lines) -> dict[Place, list[str]]:
-    found: dict[Place, list[tuple[int, str]]] = defaultdict(list)
+def _by_place(lines: Lines) -> dict[WindowPlace, list[str]]:
+    found: dict[WindowPlace, list[tuple[int, str]]] = defaultdict(list)
     for _, line in lines:
         row = json.loads(line)
         key = json.dumps(row["key"], ensure_ascii=False)
-        place = Place(row["query"], row["window_start"], row["window_end"], key)
+        place = WindowPlace(row["query"], row["window_start"], row["window_end"], key)
         found[place].append((row["revision"], line))
     return {place: [line for _, line in sorted(revised)] for place, revised in found.items()}
 
 
 def _told(lines: tuple[str, ...]) -> dict[str, object]:
-    """What a window's last revision says, in the words of a reader."""
+    """Return what a window's last revision says, by names for readers."""
     if not lines:
         return {}
     row = json.loads(lines[-1])

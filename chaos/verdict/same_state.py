@@ -1,4 +1,4 @@
-"""A check that looks behind the rows: does the state agree with that of a clean run?"""
+"""A check behind the rows: is the state the same as after a clean run?"""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chaos.verdict.check import Check, JudgedRun, Outcome, check
+from chaos.verdict.check import Check, FinishedRun, Outcome, check
 
 State = Mapping[tuple[str, str], list[Any]]
-"""By part (a lane or a shard) and table, the rows."""
+"""Rows by part (a lane or a shard) and table."""
 
 States = Callable[[], Mapping[str, State]]
-"""Reads the states `judged` and `clean`; raises StateError where one cannot be read."""
+"""Reads the states `judged` and `clean`; raises StateError if one cannot be read."""
 
 
 class StateError(RuntimeError):
-    """A clean run without an end, or a state that cannot be read."""
+    """A clean run that did not finish, or a state that cannot be read."""
 
     exit_code = 1
 
 
-def _can_be_compared(run: JudgedRun) -> bool:
-    """Whether the log still has what a clean run would read."""
+def _can_be_compared(run: FinishedRun) -> bool:
+    """Whether the log still has all that a clean run would read."""
     return run.states is not None or not run.taken
 
 
 @check("state", order=3, when=_can_be_compared, takes_s=30)
 def same_state(states: States | None) -> Check:
-    """What lanes and shards keep at the end of the log is what a clean run keeps."""
+    """Check that lanes and shards keep the same state at the end of the log as in a clean run."""
     if states is None:
         detail = "the run did not take in all of its log: nothing to compare"
         return Check("state", Outcome.unknown, detail)
@@ -40,11 +40,11 @@ def same_state(states: States | None) -> Check:
 
 
 def compare_states(found: State, wanted: State) -> Check:
-    """Every table of every lane and shard is the same in both.
+    """Compare every table of every lane and shard.
 
     Args:
-        found: of the run that is judged.
-        wanted: of the clean one.
+        found: the state of the judged run.
+        wanted: the state of the clean run.
     """
     rows = sum(len(table) for table in wanted.values())
     if rows == 0:
@@ -57,7 +57,7 @@ def compare_states(found: State, wanted: State) -> Check:
 
 
 def _shown(found: State, wanted: State, place: tuple[str, str]) -> list[str]:
-    """The first differing row of a table in both states."""
+    """Show the first differing row of a table in both states."""
     left, right = found.get(place, []), wanted.get(place, [])
     longest = max(len(left), len(right))
     at = next(n for n in range(longest) if left[n : n + 1] != right[n : n + 1])

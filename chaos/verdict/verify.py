@@ -1,9 +1,9 @@
-"""The verdict on an output: is it what the definition makes of the log, byte for byte?
+"""The verdict on an output: does it equal the definition's result for the log, byte for byte?
 
-Three questions are asked, of rows and of dead letters alike. Lost: which lines of the definition
-are missing? Duplicated: which identities stand more than once? Differing: which have other bytes,
-or no right to exist? And one of the counts: has every record that an independent reader saw become
-exactly one of applied, outside, dropped and dead?
+There are three questions about both rows and dead letters. Lost: which lines of the definition are
+missing? Duplicated: which identities occur more than once? Differing: which have other bytes, or
+should not exist? A fourth is about the counts: has every record that an independent reader saw
+become exactly one of applied, outside, dropped and dead?
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Difference:
 
     Attributes:
         expected: the definition's line; None: it has no such row.
-        found: the output's lines; none: lost, several: duplicated.
+        found: the output's lines; empty if lost, several if duplicated.
     """
 
     expected: str | None
@@ -36,27 +36,27 @@ class Difference:
 
     @property
     def lost(self) -> bool:
-        """The output lacks it."""
+        """Whether the output lacks it."""
         return not self.found
 
     @property
     def duplicated(self) -> int:
-        """How many times it stands in the output beyond once."""
+        """Number of surplus occurrences in the output."""
         return max(0, len(self.found) - 1)
 
     @property
     def differing(self) -> bool:
-        """The output has other bytes for it, or should have none."""
+        """Whether the output has other bytes for it, or should not have it at all."""
         return any(line != self.expected for line in self.found)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Lines of one kind, compared.
+    """The comparison of lines of one kind.
 
     Attributes:
-        expected: how many lines the definition has.
-        found: how many the output has.
+        expected: number of lines in the definition's result.
+        found: number of lines in the output.
         differences: where they disagree.
     """
 
@@ -76,14 +76,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Conservation:
-    """What became of the records of one query.
+    """The accounting of one query's records.
 
     Attributes:
         query: its name.
-        read: data records that the independent reader saw.
-        found: the run's own counts; from files, which hold none, the definition's with the
-            output's dead letters.
-        expected: the definition's.
+        read: number of data records that the independent reader saw.
+        found: the run's own counts. Files hold none: then the definition's counts, with the
+            number of dead letters in the output.
+        expected: the definition's counts.
     """
 
     query: str
@@ -93,7 +93,7 @@ class Conservation:
 
     @property
     def ok(self) -> bool:
-        """Every record is accounted for, as the definition has it."""
+        """Whether every record is accounted for as in the definition."""
         found = self.found
         total = found.applied + found.outside + found.dropped + found.dead
         return self.read == total == found.read and found == self.expected
@@ -110,14 +110,14 @@ class Conservation:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the comparison came to.
+    """The result of comparing an output with the definition.
 
     Attributes:
-        name: the output that was judged.
-        conservation: by query, in the order of the pipeline file.
-        rows, dead: the lines compared.
-        disorder: sentences about files whose lines are right and stand in the wrong order.
-        records: lines on the records of the smallest differing window, from `with_records`.
+        name: the name of the output.
+        conservation: the accounting by query, in the order of the pipeline file.
+        rows, dead: the comparison of rows and dead letters.
+        disorder: sentences about files with the right lines in the wrong order.
+        records: lines about the records of the smallest differing window, from `with_records`.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """The output is the definition's, and every record is accounted for."""
+        """Whether the output is the definition's, with every record accounted for."""
         return (
             not self.rows.differences
             and not self.dead.differences
@@ -139,11 +139,11 @@ class Verdict:
 
     @property
     def smallest(self) -> Difference | None:
-        """The differing row of the fewest records; None where none differs."""
+        """The differing row with the fewest records; None if no row differs."""
         return min(self.rows.differences, key=_size, default=None)
 
     def lines(self) -> list[str]:
-        """The verdict as text; the last line counts rows and dead letters together."""
+        """Return the verdict as text; the last line counts rows and dead letters together."""
         lines = [str(part) for part in self.conservation]
         for kind, part in (("rows", self.rows), ("dead letters", self.dead)):
             lines.append(f"{kind}: {part.found} found, {part.expected} expected")
@@ -163,13 +163,13 @@ def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdi
     """Compare an output with the definition.
 
     Args:
-        pipeline: what was to be computed.
+        pipeline: the pipeline.
         log: the whole log, from an independent reader.
         output: what the run wrote.
 
     Raises:
-        BadLogError: not a log of this pipeline.
-        IntSumError: the definition has no answer, since a sum of ints leaves 64 bits.
+        BadLogError: this is not a log of the pipeline.
+        IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
     """
     witness = _Witness(log)
     outcome = evaluate(pipeline, witness)
@@ -194,7 +194,7 @@ def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdi
 
 
 class _Witness:
-    """Passes a log on and notes the places of its records; a redelivery is one place."""
+    """Passes a log through, and remembers the positions of its records, redelivered or not."""
 
     def __init__(self, log: Iterable[LogEntry]) -> None:
         self._log = log
@@ -208,7 +208,7 @@ class _Witness:
             yield entry
 
     def read(self, dead: Iterable[DeadLetter]) -> int:
-        """How many records count as read: those of data, and controls that are dead letters."""
+        """Count the records read: data records, and control records that are dead letters."""
         refused = {(one.source, one.partition, one.offset) for one in dead}
         return len(self.places) + len(self._controls & refused)
 
@@ -225,14 +225,14 @@ def _counts_of(pipeline: Pipeline, outcome: Outcome, output: Output) -> dict[str
 
 
 def with_records(verdict: Verdict, pipeline: Pipeline, log: Iterable[LogEntry]) -> Verdict:
-    """The verdict with the records that its smallest differing row should be made of.
+    """Add to a verdict the records that its smallest differing row should consist of.
 
     Args:
-        verdict: of `verify`.
-        pipeline: what was to be computed.
+        verdict: the result of `verify`.
+        pipeline: the pipeline.
         log: the whole log, once more.
     """
-    # The key of a pair says of which records it is made.
+    # The key of a join's row already names its records.
     if verdict.smallest is None or pipeline.join is not None:
         return verdict
     fields, entries = _fields(verdict.smallest), list(log)
@@ -249,7 +249,7 @@ def with_records(verdict: Verdict, pipeline: Pipeline, log: Iterable[LogEntry]) 
 
 
 def compare(expected: list[tuple[Identity, str]], found: list[tuple[Identity, str]]) -> Comparison:
-    """Compare lines by their identities; the order of either side means nothing."""
+    """Compare lines by their identities, ignoring their order."""
     wanted = dict(expected)
     got: dict[Identity, list[str]] = defaultdict(list)
     for identity, line in found:
@@ -271,7 +271,7 @@ def _disorder(
     expected: list[tuple[Identity, str]],
     found: list[tuple[Identity, str]],
 ) -> list[str]:
-    """Say where right lines stand in the wrong order; wrong lines are counted elsewhere."""
+    """Say where the right lines are in the wrong order; wrong lines are counted elsewhere."""
     if not output.ordered or sorted(expected) != sorted(found):
         return []
     pairs = enumerate(zip(expected, found, strict=True), 1)
@@ -293,7 +293,7 @@ def _fields(difference: Difference) -> dict[str, Any]:
 
 
 def _size(difference: Difference) -> tuple[object, ...]:
-    """Fewest records first, as those can be checked by hand; then the first window."""
+    """Sort by number of records, as few can be checked by hand; then by window."""
     fields = _fields(difference)
     numbers = (_number(fields.get("records")), _number(fields["window_id"]))
     return (*numbers, *(json.dumps(fields[name]) for name in ("query", "key", "revision")))

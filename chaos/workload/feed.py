@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chaos.workload.kinds import Workload
-from chaos.workload.records import Sent
+from chaos.workload.records import WorkloadRecord
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import allow_records_of, create_topics
 from jobs.datasets import flights, weather
@@ -29,12 +29,12 @@ class Feed:
         ends: one per partition; sent after the last fault, since nothing may follow them.
     """
 
-    body: Sequence[Sent]
-    reserve: Sequence[Sent]
-    ends: Sequence[Sent]
+    body: Sequence[WorkloadRecord]
+    reserve: Sequence[WorkloadRecord]
+    ends: Sequence[WorkloadRecord]
 
 
-def cut(log: Sequence[Sent], pipeline: Pipeline, reserve: int = 0) -> Feed:
+def cut(log: Sequence[WorkloadRecord], pipeline: Pipeline, reserve: int = 0) -> Feed:
     """Cut a log into what comes first and a reserve, and put the ends behind it.
 
     Args:
@@ -44,14 +44,14 @@ def cut(log: Sequence[Sent], pipeline: Pipeline, reserve: int = 0) -> Feed:
     """
     body = len(log) - reserve
     ends = [
-        Sent(part, partition, None, _END)
+        WorkloadRecord(part, partition, None, _END)
         for part, source in enumerate(pipeline.source.parts)
         for partition in range(source.partitions)
     ]
     return Feed(log[:body], log[body:], ends)
 
 
-def departed(workload: Workload, pipeline: Pipeline) -> list[Sent]:
+def departed(workload: Workload, pipeline: Pipeline) -> list[WorkloadRecord]:
     """The flights without their ends; of a join, both logs in the order of their arrival.
 
     Args:
@@ -66,7 +66,7 @@ def departed(workload: Workload, pipeline: Pipeline) -> list[Sent]:
     else:
         logs = list(weather.logs(workload.flights).values())
     found = [
-        (append_us, Sent(part, partition, value.encode(), None))
+        (append_us, WorkloadRecord(part, partition, value.encode(), None))
         for part, log in enumerate(logs[: len(pipeline.source.parts)])
         for append_us, partition, value, control in log.select(
             "append_us", "partition", "value", "control"
@@ -97,7 +97,7 @@ def in_its_lanes(part: Feed, pipeline: Pipeline, own: Pipeline) -> Feed:
     )
 
 
-def _renamed(record: Sent, names: dict[str, str]) -> Sent:
+def _renamed(record: WorkloadRecord, names: dict[str, str]) -> WorkloadRecord:
     if record.control is None or b'"seen"' not in record.control:
         return record
     try:
@@ -145,7 +145,7 @@ def send_ends(pipeline: Pipeline, bootstrap: str, part: Feed) -> int:
     return _send(pipeline, bootstrap, part.ends)
 
 
-def _send(pipeline: Pipeline, bootstrap: str, records: Iterable[Sent]) -> int:
+def _send(pipeline: Pipeline, bootstrap: str, records: Iterable[WorkloadRecord]) -> int:
     """Send records to the topics that the pipeline reads; of others, none are sent."""
     records = list(records)
     sent = 0
@@ -155,5 +155,5 @@ def _send(pipeline: Pipeline, bootstrap: str, records: Iterable[Sent]) -> int:
     return sent
 
 
-def _messages(records: Iterable[Sent]) -> Iterator[tuple[int, bytes, bytes | None]]:
+def _messages(records: Iterable[WorkloadRecord]) -> Iterator[tuple[int, bytes, bytes | None]]:
     return ((one.partition, one.value or b"", one.control) for one in records)

@@ -12,7 +12,7 @@ from chaos.readers.log import EventsFileError
 from chaos.workload.feed import departed
 from chaos.workload.generated import write_generated
 from chaos.workload.kinds import RECORDS_MAX, Workload
-from chaos.workload.records import Sent, read_records
+from chaos.workload.records import WorkloadRecord, read_records
 from chaos.workload.topic_range import read_range
 from windowing.model import Pipeline
 
@@ -35,7 +35,7 @@ class Origin:
     seed: int
     bootstrap: Callable[[], str]
 
-    def records(self) -> list[Sent]:
+    def records(self) -> list[WorkloadRecord]:
         """Read the records, without the ends of partitions.
 
         Raises:
@@ -60,7 +60,7 @@ class Origin:
             write_generated(reference, self.folder, self.seed, limit, file)
             return self._first(read_records(file, pipeline, partition_by=by))
 
-    def _first(self, records: Iterable[Sent]) -> list[Sent]:
+    def _first(self, records: Iterable[WorkloadRecord]) -> list[WorkloadRecord]:
         """As many as the workload wants, and no more than there may be."""
         found = list(islice(records, self.workload.records or RECORDS_MAX + 1))
         if len(found) > RECORDS_MAX:

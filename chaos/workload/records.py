@@ -19,7 +19,7 @@ _CONTENT = {"value", "raw", "control"}
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class WorkloadRecord:
     """One record on its way to a topic.
 
     Attributes:
@@ -42,7 +42,7 @@ class Sent:
 
 def read_records(
     file: Path, pipeline: Pipeline, *, partition_by: str | None = None
-) -> Iterator[Sent]:
+) -> Iterator[WorkloadRecord]:
     """Give a file's records, without the ends of partitions: those are sent last.
 
     Args:
@@ -85,18 +85,18 @@ def is_events(file: Path) -> bool:
     raise EventsFileError(msg)
 
 
-def _of_events(file: Path, pipeline: Pipeline) -> Iterator[Sent]:
+def _of_events(file: Path, pipeline: Pipeline) -> Iterator[WorkloadRecord]:
     source = pipeline.source
     topics = [part.topic for part in source.parts]
     for record in read_events(file, source):
         part = topics.index(record.source)
-        yield Sent(part, record.partition, record.value, record.control)
+        yield WorkloadRecord(part, record.partition, record.value, record.control)
 
 
-def _of_values(file: Path, partitions: int, partition_by: str | None) -> Iterator[Sent]:
+def _of_values(file: Path, partitions: int, partition_by: str | None) -> Iterator[WorkloadRecord]:
     for number, (_, line) in enumerate(_lines(file)):
         partition = number if partition_by is None else _hashed(line, partition_by)
-        yield Sent(0, partition % partitions, line, None)
+        yield WorkloadRecord(0, partition % partitions, line, None)
 
 
 def _hashed(line: bytes, field: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from chaos.readers.log import LogError, committed_ends, read_topic
 from chaos.workload.kinds import Edge, Workload
-from chaos.workload.records import Sent
+from chaos.workload.records import WorkloadRecord
 from jobs.brokers.topics import offsets_at
 from windowing.model import Pipeline
 
@@ -17,7 +17,7 @@ class RangeError(LogError):
     exit_code = 2
 
 
-def read_range(bootstrap: str, workload: Workload, pipeline: Pipeline) -> Iterator[Sent]:
+def read_range(bootstrap: str, workload: Workload, pipeline: Pipeline) -> Iterator[WorkloadRecord]:
     """Yield the records of a range, without the ends of partitions.
 
     Partitions come one beside the other as the broker hands them out, each in its order.
@@ -51,7 +51,7 @@ def read_range(bootstrap: str, workload: Workload, pipeline: Pipeline) -> Iterat
             raise RangeError(msg)
     for record in read_topic(bootstrap, topic, ends=ends):
         if record.offset >= begins.get(record.partition, 0):
-            sent = Sent(0, record.partition, record.value, record.control)
+            sent = WorkloadRecord(0, record.partition, record.value, record.control)
             if not sent.is_end:
                 yield sent
 

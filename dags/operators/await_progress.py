@@ -71,7 +71,7 @@ class ProgressTrigger(BaseTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yields the one event."""
+        """Yield the one event."""
         problem, progress = None, None
         ended_before = False
         answered_s = time.time()
@@ -169,7 +169,7 @@ class AwaitProgress(CommandTask):
         return None  # never reached: defer raises
 
     def progressed(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
-        """Takes the trigger's event.
+        """Take the trigger's event.
 
         Raises:
             AirflowFailException: the target was not passed; trying again would not help.

@@ -69,7 +69,7 @@ class CheckAgain(CommandTask):
         self.submit_task_id = submit_task_id
 
     def execute(self, context: Context) -> None:
-        """Waits for the first time; it has been checked just now.
+        """Wait for the first time; it has been checked just now.
 
         Raises:
             AirflowSkipException: nothing is to be checked, or another DAG run does it.

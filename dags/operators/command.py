@@ -119,7 +119,7 @@ class Command:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self) -> Output:
-        """Runs it to its end.
+        """Run it to its end.
 
         Raises:
             CommandError: it is not installed, or ended with another exit code than 0.
@@ -154,7 +154,7 @@ class Command:
         return output
 
     def stop(self) -> None:
-        """Ends it, if it still runs, together with what it started: SIGTERM, then SIGKILL."""
+        """Stop it, if it still runs, together with what it started: SIGTERM, then SIGKILL."""
         process = self._process
         if process is None or process.poll() is not None:
             return
@@ -172,7 +172,7 @@ class Command:
 
 
 async def run_quietly(arguments: Sequence[str]) -> Output:
-    """Runs a short command without holding up the event loop; nothing is logged.
+    """Run a short command without holding up the event loop; nothing is logged.
 
     Raises:
         CommandError: as `Command.run`.

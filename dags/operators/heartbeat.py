@@ -31,7 +31,7 @@ class WriteHeartbeats(CommandTask):
         self.file, self.silent, self.max_delay = file, silent, max_delay
 
     def execute(self, context: Context) -> list[str]:
-        """Looks once; gives a line for each bound that was written."""
+        """Look once; gives a line for each bound that was written."""
         delay = ["--max-delay", self.max_delay] if self.max_delay else []
         return list(
             self.call("heartbeat", self.file, "--once", "--silent", self.silent, *delay).stdout

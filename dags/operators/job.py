@@ -79,7 +79,7 @@ def jobs_arguments(file: str) -> list[str]:
 
 
 def jobs_of(output: Output) -> list[Job]:
-    """Reads what the command printed: an object a line, in its order.
+    """Read what the command printed: an object a line, in its order.
 
     Raises:
         CommandError: a line is something else.

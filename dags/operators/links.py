@@ -24,7 +24,7 @@ class _ShownLink(BaseOperatorLink):
         return getattr(operator, "shown_links", {}).get(self.xcom_key, "")
 
     def show(self, operator: BaseOperator, context: Context, url: str | None) -> None:
-        """Makes the address known; without one the link stays grey."""
+        """Create the address known; without one the link stays grey."""
         if not url:
             return
         shown = vars(operator).setdefault("shown_links", {})

@@ -59,13 +59,13 @@ class MonitorTrigger(BaseTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yields the one event."""
+        """Yield the one event."""
         while (event := await self._look()) is None:
             await asyncio.sleep(self.poll_s)
         yield event
 
     async def _look(self) -> TriggerEvent | None:
-        """Asks once; gives the event if the job has ended."""
+        """Ask once; gives the event if the job has ended."""
         try:
             jobs = jobs_of(await run_quietly(jobs_arguments(self.file)))
         except CommandError as error:
@@ -144,7 +144,7 @@ class MonitorJob(CommandTask):
         )
 
     def ended(self, context: Context, event: str) -> None:
-        """Takes the event where no triggerer could end the task: in `dag.test()`.
+        """Take the event where no triggerer could end the task: in `dag.test()`.
 
         Raises:
             AirflowSkipException, AirflowException: as the event says.

@@ -38,7 +38,7 @@ class Progress:
 
     @classmethod
     def of(cls, output: Output) -> Progress:
-        """Reads the command's output.
+        """Read the command's output.
 
         Raises:
             CommandError: it holds no progress.

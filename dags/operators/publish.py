@@ -36,7 +36,7 @@ class PublishTable(BaseOperator):
         self.quality_task_id = quality_task_id
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Gives the asset event its content, and returns it."""
+        """Fill the asset event, and return its content."""
         pull = context["ti"].xcom_pull
         submission = pull(task_ids=self.submit_task_id)
         progress = pull(task_ids=self.wait_task_id)

@@ -27,7 +27,7 @@ class PublishReports(CommandTask):
         self.folder = folder
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Calls `slackwater chaos contents`, whose result is the event's content."""
+        """Call `slackwater chaos contents`, whose result is the event's content."""
         extra = self.call("chaos", "contents", self.folder).result() or {}
         context["outlet_events"][self.asset].extra = extra
         return extra

@@ -19,7 +19,7 @@ class CommandTask(BaseOperator):
     _command: Command | None = None
 
     def call(self, *arguments: str) -> Output:
-        """Runs the command with its output in the task's log.
+        """Run the command with its output in the task's log.
 
         Raises:
             AirflowException: with the command's own last sentence.
@@ -50,7 +50,7 @@ class CommandTask(BaseOperator):
         return self._command.run()
 
     def on_kill(self) -> None:
-        """Ends the command; what it has submitted goes on, and a retry finds it again."""
+        """Stop the command; what it has submitted goes on, and a retry finds it again."""
         if self._command is not None:
             self._command.stop()
 
@@ -74,7 +74,7 @@ class RunCommand(CommandTask):
         self.arguments = arguments
 
     def execute(self, context: Context) -> dict[str, Any] | None:
-        """Runs the command once."""
+        """Run the command once."""
         skip_unless(DEPLOY, context)
         try:
             output = self.called(*self.arguments)

@@ -25,7 +25,7 @@ STARTED = frozenset({"RUNNING", FINISHED})
 
 
 def look_at(submission_id: str) -> Driver:
-    """Gives the driver as the master sees it now.
+    """Return the driver as the master sees it now.
 
     Raises:
         AirflowException: the master does not answer.

@@ -41,7 +41,7 @@ class StopJob(CommandTask):
         self.file = file
 
     def execute(self, context: Context) -> None:
-        """Calls `slackwater stop`."""
+        """Call `slackwater stop`."""
         skip_unless(STOP, context)
         run = context["params"].get("run")
         self.call("stop", self.file, *(["--run", run] if run else []))
@@ -52,7 +52,7 @@ _ending: set[asyncio.Task[None]] = set()
 
 
 async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> None:
-    """Ends a run's job where the task that waits for it, or its DAG run, was marked failed.
+    """Stop a run's job where the task that waits for it, or its DAG run, was marked failed.
 
     For a trigger's `on_kill`, which is called when the task was cleared or marked a success, too:
     then the job goes on.

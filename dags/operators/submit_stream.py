@@ -71,13 +71,13 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         self.poll_s = poll_s
 
     def execute(self, context: Context) -> Submission:
-        """Gives the submission of a job whose driver runs or has ended well."""
+        """Return the submission of a job whose driver runs or has ended well."""
         # A key for each clear: a cleared task submits again instead of finding its old job ended.
         self.external_id_key = f"submission.{clear_number(context)}"
         return self.execute_resumable(context)
 
     def submit_job(self, context: Context) -> Submission:
-        """Calls `slackwater submit`, which attaches if a job of this name runs already."""
+        """Call `slackwater submit`, which attaches if a job of this name runs already."""
         # An increment takes the topic's ends as it starts: the target must be fixed before.
         until = fixed_ends(self, context, self.file) if self.available_now else None
         submission = self._submit(context).result()
@@ -87,7 +87,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         return submission | {"until": until} if until else submission
 
     def _submit(self, context: Context) -> Output:
-        """Submits in the first of the ways that is not refused; the log says what that ended.
+        """Submit in the first of the ways that is not refused; the log says what that ended.
 
         Raises:
             AirflowException: it failed.
@@ -159,7 +159,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         return status == spark_driver.FINISHED
 
     def poll_until_complete(self, external_id: Submission, context: Context) -> Submission:
-        """Waits until the driver runs or has ended well.
+        """Wait until the driver runs or has ended well.
 
         Raises:
             AirflowException: it ended badly, or did not start in time.

@@ -7,7 +7,7 @@ from infra.errors import InfraError
 
 
 def main(arguments: list[str]) -> int:
-    """Starts an engine where none answers, or stops the one that was started so."""
+    """Start an engine if none answers, or stop the one that was started this way."""
     try:
         match arguments:
             case ["start"]:

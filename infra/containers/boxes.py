@@ -1,4 +1,4 @@
-"""The containers of our images: which environment, ports and folders each wants."""
+"""The containers of our images: the environment, ports and folders that each needs."""
 
 import os
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ CODE = Path("/opt/slackwater")
 """The folder of the platform's code in the images."""
 
 IMAGES = ("kafka", "postgres", "spark", "airflow")
-"""What `infra/images/build` makes, as `slackwater/NAME:local`."""
+"""The images that `infra/images/build` builds, as `slackwater/NAME:local`."""
 
 INTERNAL, OUTSIDE, PROXIED = 9092, 9094, 9095
-"""The broker's ports: on the network of containers, for this machine, and for a proxy."""
+"""The broker's ports: on the containers' network, for this machine, and for a proxy."""
 
 _CONTROLLER = 9093
 
@@ -27,11 +27,11 @@ SPARK_REST, SPARK_UI, POSTGRES = 6066, 8080, 5432
 
 @dataclass(frozen=True)
 class Shared:
-    """A folder that this machine and all containers of a cluster have under one path.
+    """A folder with the same path on this machine and in all containers of a cluster.
 
     Attributes:
         path: of checkpoints, tables, logs.
-        propagates: whether what this machine mounts below it later shows inside too.
+        propagates: whether later mounts below it show up in the containers too.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class Shared:
 
 
 def image(name: str) -> str:
-    """The tag of an image of ours."""
+    """Return the tag of one of our images."""
     return f"slackwater/{name}:local"
 
 
@@ -51,14 +51,14 @@ def broker(
     proxy: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> Box:
-    """One broker, which is a controller too.
+    """Describe a broker, which is also a controller.
 
     Args:
-        port: where it is reached on this machine; chosen beforehand, since it advertises it.
+        port: its port on this machine; chosen beforehand, since it advertises it.
         name: on the network.
-        proxied: where a proxy reaches it on this machine; None: there is none.
-        proxy: `host:port` that whoever comes by `proxied` is told to come to.
-        environment: what else `infra/images/kafka-start` knows, as NODE_ID or VOTERS.
+        proxied: where a proxy reaches it on this machine; None: there is no proxy.
+        proxy: the `host:port` that it advertises to clients of `proxied`.
+        environment: other variables of `infra/images/kafka-start`, such as NODE_ID or VOTERS.
     """
     given = {"HOST": name, "ADVERTISED": f"127.0.0.1:{port}", **(environment or {})}
     ports = {OUTSIDE: port}
@@ -71,13 +71,14 @@ def broker(
 
 
 def brokers(ports: Mapping[str, int], *, proxied: int | None = None, proxy: str = "") -> list[Box]:
-    """Brokers of one cluster: a replica of every topic on each, and one of them may be away.
+    """Describe the brokers of a cluster: each has a replica of every topic, and one may be away.
 
-    An only one may not be, and has no others to be in sync with.
+    A single broker may not be away, and has no others to be in sync with.
 
     Args:
-        ports: where each is reached on this machine, by its name on the network.
-        proxied: of the first one, as of `broker`; a proxy before one of several hides no other.
+        ports: the port of each on this machine, by its name on the network.
+        proxied: of the first one, as for `broker`; a proxy for one of several does not hide the
+            others.
         proxy: the same.
     """
     voters = ",".join(f"{node}@{name}:{_CONTROLLER}" for node, name in enumerate(ports, 1))
@@ -106,15 +107,15 @@ def postgres(
     database: str = "",
     secrets: Path | None = None,
 ) -> Box:
-    """A PostgreSQL with one data base and its owner, or with as many as there are secrets.
+    """Describe a PostgreSQL with one database and its owner, or with one for each secret.
 
     Args:
         port: on this machine.
         user: the owner.
         password: the owner's.
         database: its name.
-        secrets: a folder with passwords, `postgres_NAME` for the owner of data base NAME; they may
-            be read by everybody, and the other three are not looked at.
+        secrets: a folder with passwords, `postgres_NAME` for the owner of database NAME; anyone may
+            read them, and the other three arguments are ignored.
     """
     given = {"POSTGRES_USER": user, "POSTGRES_PASSWORD": password, "POSTGRES_DB": database}
     return Box(
@@ -130,10 +131,10 @@ def postgres(
 
 
 def spark_master(folder: Shared, *, rest: int, page: int) -> Box:
-    """The head of a Spark cluster.
+    """Describe the master of a Spark cluster.
 
     Args:
-        folder: of its state.
+        folder: for its state.
         rest: port of the submission server on this machine.
         page: port of its page.
     """
@@ -142,13 +143,13 @@ def spark_master(folder: Shared, *, rest: int, page: int) -> Box:
 
 
 def spark_worker(folder: Shared, number: int, *, cores: int, memory: str) -> Box:
-    """A worker of the cluster, with all that it starts.
+    """Describe a worker of the cluster, with everything that it starts.
 
     Args:
         folder: as the master's.
         number: of the worker, from 1.
-        cores: how many executors and drivers may have.
-        memory: as much as they may have together, as `3g`; the daemon's own comes on top.
+        cores: for executors and drivers together.
+        memory: for executors and drivers together, as `3g`; the daemon's own comes on top.
     """
     limits = {"WORKER_CORES": str(cores), "WORKER_MEMORY": memory}
     command = ("worker", "spark://spark-master:7077")
@@ -156,7 +157,7 @@ def spark_worker(folder: Shared, number: int, *, cores: int, memory: str) -> Box
 
 
 def connector_jars() -> str:
-    """The jars of Spark's Kafka source, where they lie in the images, separated by commas."""
+    """Return the jars of Spark's Kafka source in the images, separated by commas."""
     names = sorted(jar.name for jar in CONNECTOR_JARS.glob("*.jar"))
     folder = CODE / CONNECTOR_JARS.relative_to(ROOT)
     return ",".join(str(folder / name) for name in names)
@@ -171,11 +172,11 @@ def _spark(
     ports: Mapping[int, int] | None = None,
     memory: str = "1g",
 ) -> Box:
-    # What the cluster writes belongs to whoever started it, who must be able to change it.
+    # The user who started the cluster owns what it writes, and must be able to change it.
     user = os.getuid()
     mounts = {folder.path: "rw,rslave" if folder.propagates else "rw"}
     if user:
-        mounts[Path("/etc/passwd")] = "ro"  # Hadoop wants a name for every user
+        mounts[Path("/etc/passwd")] = "ro"  # Hadoop needs a name for every user
     return Box(
         name,
         image("spark"),

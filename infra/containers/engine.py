@@ -1,6 +1,6 @@
-"""The Docker engine: one that answers is used; else one is installed and started where we may.
+"""The Docker engine: uses one that answers, else installs and starts one if allowed.
 
-An engine that somebody else has started is never stopped; ours is known by its pid file.
+An engine that someone else started is never stopped; ours is identified by its pid file.
 """
 
 import os
@@ -20,8 +20,8 @@ from infra.layout import Layout, default_layout
 from infra.process import ProcessId, identify, start, stop
 
 PACKAGES = ("docker.io", "iptables", "debootstrap")
-"""Debian's: the engine with its client, what it wants for its networks, and what makes a base image
-where no registry answers."""
+"""Debian packages: the engine with its client, what its networks need, and what builds a base image
+if no registry answers."""
 
 START_S = 60.0
 STOP_S = 30.0
@@ -30,11 +30,11 @@ _POLL_S = 0.2
 _STALE = Path("/var/run/docker/containerd/containerd.pid")
 
 News = Callable[[str], None]
-"""Told in a few words what happens, for whoever waits."""
+"""Called with short progress messages."""
 
 
 def complaint() -> str:
-    """Says why no engine can be used; empty where one answers."""
+    """Say why no engine can be used; empty if one answers."""
     try:
         client = docker.from_env(timeout=_ANSWER_S)
     except DockerException as error:
@@ -49,14 +49,14 @@ def complaint() -> str:
 
 
 def bring_up(news: News, layout: Layout | None = None) -> bool:
-    """Makes sure that an engine answers, and that its client is there.
+    """Create sure that an engine answers, and that its client is there.
 
     Args:
-        news: told what happens.
-        layout: where the pid file and the log of an engine of ours lie.
+        news: called with progress messages.
+        layout: the place of our engine's pid file and log.
 
     Returns:
-        Whether one was started; false where one answered already.
+        Whether one was started; false if one answered already.
 
     Raises:
         InfraError: there is none, and none may be started; says why in one sentence.
@@ -77,13 +77,13 @@ def bring_up(news: News, layout: Layout | None = None) -> bool:
 
 
 def take_down(layout: Layout | None = None) -> bool:
-    """Stops the engine that `bring_up` has started; leaves every other one alone.
+    """Stop the engine that `bring_up` has started; leave every other one alone.
 
     Returns:
-        Whether there was one of ours.
+        Whether ours was running.
 
     Raises:
-        InfraError: it cannot be ended.
+        InfraError: it cannot be stopped.
     """
     ours = _ours(layout or default_layout())
     if ours is None:
@@ -93,7 +93,7 @@ def take_down(layout: Layout | None = None) -> bool:
 
 
 def _refusal(why: str) -> str:
-    """Says why we may not start an engine; empty where we may."""
+    """Say why we may not start an engine; empty if we may."""
     if why and (host := os.environ.get("DOCKER_HOST")):
         return f"DOCKER_HOST names {host}; start that one, or unset it"
     if os.geteuid() != 0:
@@ -109,7 +109,7 @@ def _refusal(why: str) -> str:
 def _install(news: News) -> None:
     news(f"installing {', '.join(PACKAGES)}")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    # The packages start services of their own accord; here `_start` does, so that it is ours.
+    # The packages start services by themselves; here `_start` does, so that the engine is ours.
     install = ("apt-get", "install", "-qq", "-y", "--no-install-recommends", *PACKAGES)
     for command in (("apt-get", "update", "-qq"), install):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -121,7 +121,7 @@ def _install(news: News) -> None:
 
 def _start(news: News, layout: Layout) -> None:
     if not complaint():
-        return  # the package has started it as a service: not ours
+        return  # the package has started it as a service: it is not ours
     began = time.monotonic()
     _clear_stale()
     pid_file = _pid_file(layout)
@@ -143,14 +143,14 @@ def _start(news: News, layout: Layout) -> None:
 
 
 def _clear_stale() -> None:
-    """Takes away what a killed engine has left: it would wait for a containerd that is gone."""
+    """Remove what a killed engine has left: a new one would wait for a containerd that is gone."""
     with suppress(FileNotFoundError, ValueError):
         if not psutil.pid_exists(int(_STALE.read_text())):
             _STALE.unlink()
 
 
 def _ours(layout: Layout) -> ProcessId | None:
-    """The engine that the pid file names, if it runs, and was started with this very file."""
+    """Return the engine of the pid file, if it is running and was started with this file."""
     pid_file = _pid_file(layout)
     with suppress(FileNotFoundError, ValueError, psutil.NoSuchProcess):
         process = identify(int(pid_file.read_text()))
@@ -164,7 +164,7 @@ def _pid_file(layout: Layout) -> Path:
 
 
 def _running() -> list[psutil.Process]:
-    """Whatever is called so, but for what has ended and waits to be taken note of."""
+    """List processes with this name, except zombies."""
     return [
         one
         for one in psutil.process_iter(["name", "status"])
@@ -177,7 +177,7 @@ def _address() -> str:
 
 
 def _last(error: Exception) -> str:
-    """The innermost cause in a chain of wrapped errors: their outer ones say little."""
+    """Return the innermost cause in a chain of wrapped errors: the outer ones say little."""
     text = str(error)
     return text[text.rfind("(") + 1 :].strip("()'\" ") if "(" in text else text
 

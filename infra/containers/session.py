@@ -1,7 +1,7 @@
-"""Containers on a network of their own that go when the session ends, however it ends.
+"""Containers on a network of their own that are removed when the session ends, however it ends.
 
-All of them carry a label that names the process they belong to. Whoever begins a session sweeps
-away what belongs to processes that are gone: nobody else is left to do it.
+All of them carry a label that names the process they belong to. Each new session first removes what
+belongs to processes that are gone.
 """
 
 import ipaddress
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from testcontainers.core.network import Network
 
 OWNER = "slackwater.owner"
-"""Label of everything that a session makes: host, pid and start time of its process."""
+"""Label of everything that a session creates: host, pid and start time of its process."""
 
 _CONFINED = {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges:true"], "read_only": True}
 
 
 @dataclass(frozen=True)
 class Box:
-    """A container before it is made.
+    """The specification of a container.
 
     Attributes:
         name: on its network, and as the host's name inside.
-        image: what runs in it.
+        image: its image.
         command: its arguments; empty for those of the image.
-        environment: what is added to that of the image.
+        environment: added to the image's.
         ports: by port inside, the port on this machine's loopback address.
         mounts: folders or files of this machine, under the same paths inside; with options.
         tmpfs: by path inside, the options of a file system in memory there, as `size=64m`.
-        user: `uid:gid`; empty for that of the image.
+        user: `uid:gid`; empty for the image's.
         memory: the limit, as `1g`.
-        confined: whether it has no capabilities, and may write to its mounts and volumes only, as
+        confined: whether it has no capabilities, and may write only to its mounts and volumes, like
             the containers of docker-compose.yml.
     """
 
@@ -64,20 +64,20 @@ class Box:
 class Session:
     """A network, and the containers on it.
 
-    The containers are testcontainers', which knows how to reach an engine in its many places, and
-    gives them its own session label besides ours.
+    They are created by testcontainers, which can find an engine in many places, and adds its own
+    session label to ours.
     """
 
     def __init__(self) -> None:
-        # Its image is a foreign one, which many machines cannot pull; the sweep does its work.
+        # Its image is a third party's, which many machines cannot pull; the sweep does its work.
         os.environ.setdefault("TESTCONTAINERS_RYUK_DISABLED", "true")
-        # Ports are published on the loopback address, also where we are in a container ourselves.
+        # Ports are published on the loopback address, even if we are in a container ourselves.
         os.environ.setdefault("TESTCONTAINERS_HOST_OVERRIDE", "localhost")
         self._containers: dict[str, Container] = {}
         self._lent: dict[str, str] = {}
 
     def __enter__(self) -> "Session":
-        """Sweeps, and makes the network.
+        """Remove leftovers, and create the network.
 
         Raises:
             InfraError: the engine does not answer.
@@ -87,7 +87,7 @@ class Session:
         try:
             sweep()
             found = Network(docker_network_kw={"labels": _labels()}).create()
-            # Addresses can be asked for only where the subnet was: the engine has found a free one.
+            # Addresses can only be chosen in a given subnet: the engine has found a free one.
             pool = IPAMPool(subnet=self._addresses(found)["Subnet"])
             found.remove()
             options = {"labels": _labels(), "ipam": IPAMConfig(pool_configs=[pool])}
@@ -103,19 +103,19 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Removes the containers, their volumes, and the network."""
+        """Remove the containers, their volumes, and the network."""
         for container in self._containers.values():
             _remove(container)
         self.network.remove()
 
     @property
     def gateway(self) -> str:
-        """This machine's address on the network."""
+        """Return this machine's address on the network."""
         subnet = ipaddress.ip_network(self._addresses(self.network)["Subnet"])
         return str(next(subnet.hosts()))
 
     def run(self, box: Box) -> Container:
-        """Starts a container; it is not waited for.
+        """Start a container, without waiting for it.
 
         Raises:
             InfraError: the engine refuses it.
@@ -133,7 +133,7 @@ class Session:
         given: dict[str, Any] = {"user": box.user} if box.user else {}
         if box.confined:
             given |= _CONFINED
-        # Given here, since testcontainers would publish them for everybody.
+        # Given here, since testcontainers would publish them on all addresses.
         made.ports = {str(inside): ("127.0.0.1", port) for inside, port in box.ports.items()}  # type: ignore[misc]
         made.with_kwargs(
             labels=_labels(), init=True, hostname=box.name, mem_limit=box.memory, **given
@@ -147,7 +147,7 @@ class Session:
         return started
 
     def container(self, name: str) -> Container:
-        """A container of this session, as it is now.
+        """Return a container of this session in its current state.
 
         Raises:
             InfraError: it has none of this name.
@@ -159,7 +159,7 @@ class Session:
         return self._containers[name]
 
     def remove(self, name: str) -> None:
-        """Removes a container before the session ends, with its volumes.
+        """Remove a container before the session ends, with its volumes.
 
         Raises:
             InfraError: there is none of this name.
@@ -168,15 +168,15 @@ class Session:
         del self._containers[name]
 
     def disconnect(self, name: str) -> None:
-        """Takes a container from the network; it runs on."""
+        """Disconnect a container from the network; it keeps running."""
         container = self.container(name)
-        # Servers inside are bound to it, and would not hear of another one.
+        # Servers inside are bound to it, and would not notice another one.
         self._lent[name] = self._networks(name)[self.network.name]["IPAddress"]
         with _client() as client:
             client.networks.get(self.network.name).disconnect(container, force=True)
 
     def connect(self, name: str) -> None:
-        """Puts a container back on the network, under its name and its address."""
+        """Reconnect a container to the network, under its name and address."""
         address = self._lent.pop(name)
         with _client() as client:
             client.networks.get(self.network.name).connect(
@@ -196,7 +196,7 @@ class Session:
 
 
 def sweep() -> int:
-    """Removes containers and networks whose processes are gone; gives how many.
+    """Remove containers and networks whose processes are gone; return how many.
 
     Raises:
         DockerException: the engine does not answer.
@@ -225,7 +225,7 @@ def _labels() -> dict[str, str]:
 
 
 def _is_orphan(owner: str) -> bool:
-    """Whether the process of a label ran on this machine, and is gone."""
+    """Whether the process of a label ran on this machine and is gone."""
     host, pid, started = owner.split()
     return host == socket.gethostname() and not is_alive(ProcessId(int(pid), float(started)))
 

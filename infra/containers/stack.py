@@ -1,7 +1,7 @@
-"""Kafka and a Spark cluster in containers: what `infra.stack` starts as processes, for chaos.
+"""Kafka and a Spark cluster in containers, like `infra.stack` with processes; for chaos.
 
-The folder of its state is shared, under one path: checkpoints and tables are read where they are
-written. Everything else of the cluster is reached by ports of this machine's loopback address.
+Its state folder is shared, under the same path: checkpoints and tables are read where they are
+written. Everything else is reached through ports on this machine's loopback address.
 """
 
 import os
@@ -31,9 +31,9 @@ class ContainerStack:
 
     Args:
         layout: the folders that this machine and the cluster share.
-        news: told what happens.
-        brokers: how many. Of three, every topic has a replica on each, two of them in sync at the
-            least; one has no replica, and lets a proxy stand before it.
+        news: called with progress messages.
+        brokers: how many. With three, every topic has a replica on each, at least two of them in
+            sync; a single one has no replicas, and allows a proxy in front of it.
     """
 
     def __init__(self, layout: Layout, news: News, *, brokers: int = 1) -> None:
@@ -44,10 +44,11 @@ class ContainerStack:
         self._is_mount = False
 
     def __enter__(self) -> "ContainerStack":
-        """Starts all of it, on images of this checkout, and waits until it is well.
+        """Start everything, on images of this checkout, and wait until it is healthy.
 
         Raises:
-            InfraError: there is no engine, an image cannot be built, or a part does not get well.
+            InfraError: there is no engine, an image cannot be built, or a part does not become
+                healthy.
         """
         engine.bring_up(self._news, self._layout)
         build(("kafka", "spark"), self._news)
@@ -70,7 +71,7 @@ class ContainerStack:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Removes the containers, and the engine if it was started for them; data stays."""
+        """Remove the containers, and the engine if it was started for them; data stays."""
         self._session.__exit__(kind, error, trace)
         if self._is_mount:
             subprocess.run(["umount", "--lazy", self._layout.state_dir], check=True)
@@ -78,7 +79,7 @@ class ContainerStack:
 
     @property
     def inside(self) -> str:
-        """Where the cluster itself reaches the brokers."""
+        """The brokers' addresses inside the cluster."""
         return ",".join(f"{name}:{boxes.INTERNAL}" for name in self._components["kafka"])
 
     @property
@@ -118,13 +119,13 @@ class ContainerStack:
         )
 
     def restart(self, component: str) -> None:
-        """Starts the dead containers of a component again, and waits until all of it is well.
+        """Restart the dead containers of a component, and wait until all of it is healthy.
 
         Args:
             component: kafka or spark.
 
         Raises:
-            InfraError: it does not get well.
+            InfraError: it does not become healthy.
         """
         for name in self._components[component]:
             container = self._session.container(name)
@@ -164,7 +165,7 @@ class ContainerStack:
             raise NotReady(text)
 
     def _look_for_dead(self, component: str) -> None:
-        """Raises InfraError where a container has ended, with what it said last."""
+        """Raise InfraError if a container has ended, with its last output."""
         for name in self._components[component]:
             container = self._session.container(name)
             if container.status == "exited":
@@ -174,10 +175,10 @@ class ContainerStack:
 
 
 def build(names: tuple[str, ...], news: News) -> None:
-    """Builds images of this checkout; what has not changed is not built again.
+    """Build images of this checkout, reusing what has not changed.
 
     Raises:
-        InfraError: it fails; with the last words of the build.
+        InfraError: it fails; with the last output of the build.
     """
     began = time.monotonic()
     news(f"building the images {', '.join(names)}")
@@ -196,10 +197,10 @@ def build(names: tuple[str, ...], news: News) -> None:
 
 
 def _bind(folder: Path) -> bool:
-    """Makes a folder a mount of its own that passes on what is mounted below it.
+    """Create a folder a mount of its own that passes on what is mounted below it.
 
-    Containers that have got such a folder see a small file system that is put there later. Takes
-    root, and an engine on this machine; says whether it was done.
+    Containers with such a folder see a small file system that is mounted there later. Requires
+    root, and an engine on this machine; returns whether it was done.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if os.geteuid() != 0:

@@ -1,7 +1,8 @@
 """Starts one of Airflow's services in its container: `airflow_start scheduler`.
 
-`init` makes the data base and the one user's password instead, and ends. Settings are those of the
-local stack (infra/airflow.py); addresses come as AIRFLOW__… from the environment, secrets by files.
+`init` instead creates the database and the only user's password, and exits. Settings are those of
+the local stack (infra/airflow.py); addresses come from the environment as AIRFLOW__…, secrets from
+files.
 """
 
 import os
@@ -22,7 +23,7 @@ _SECRETS = {
 
 
 def environment() -> dict[str, str]:
-    """Gives Airflow's settings; what the container was given goes first."""
+    """Return Airflow's settings; the container's own take precedence."""
     home = _home()
     settings = {
         **airflow.SETTINGS,
@@ -41,7 +42,7 @@ def _home() -> Layout:
 
 
 def main(arguments: list[str]) -> None:
-    """Becomes the service, or what makes the data base."""
+    """Become the service, or the program that creates the database."""
     given = environment()
     if arguments == ["init"]:
         airflow.write_password(_home(), needed("airflow_password"))

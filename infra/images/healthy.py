@@ -11,7 +11,7 @@ REQUEST_S = 4.0
 
 
 def complaint(url: str, wanted: str) -> str:
-    """Says what is not as it should be; empty if nothing.
+    """Say what is wrong; empty if nothing is.
 
     Args:
         url: of the page.

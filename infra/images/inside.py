@@ -1,7 +1,8 @@
 """Looks at the processes in a container, and sends them signals: `-m infra.images.inside`.
 
 `list` prints the cluster's processes, one JSON object a line; `signal NUMBER PID STARTED` sends a
-signal to this very process, `state PID STARTED` asks how it is: `running`, `stopped` or `gone`.
+signal to exactly this process, `state PID STARTED` prints its state: `running`, `stopped` or
+`gone`.
 """
 
 import json
@@ -15,13 +16,13 @@ from infra.spark_processes import cluster_processes
 
 
 def listing() -> list[str]:
-    """All that runs below the container's first process and is of the cluster."""
+    """List the cluster's processes below the container's first process."""
     first = identify(1)
     return [json.dumps(asdict(one)) for one in cluster_processes([first] if first else [])]
 
 
 def state(process: ProcessId) -> str:
-    """How a process is."""
+    """Return the state of a process."""
     try:
         status = psutil.Process(process.pid).status()
     except psutil.NoSuchProcess:
@@ -32,7 +33,7 @@ def state(process: ProcessId) -> str:
 
 
 def answer(arguments: list[str]) -> list[str]:
-    """Does what the arguments say; gives what to print."""
+    """Carry out the arguments; return what to print."""
     match arguments:
         case ["list"]:
             return listing()

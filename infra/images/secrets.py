@@ -1,4 +1,4 @@
-"""Secrets in a container: files that Compose mounts, which go into no image and no `inspect`."""
+"""Secrets in a container: files that Compose mounts, visible in no image and no `inspect`."""
 
 import os
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 from infra.private import write_private
 
 FOLDER = Path("/run/secrets")
-"""Where an engine puts the secrets of a container, a file each."""
+"""The folder with a container's secrets, a file each."""
 
-_TABLES = "postgres_slackwater"  # the password of the role that owns the data base of tables
+_TABLES = "postgres_slackwater"  # the password of the role that owns the database of tables
 
 
 def secret(name: str) -> str | None:
-    """Gives a secret; None where this container was not given it."""
+    """Return a secret; None if this container does not have it."""
     try:
         return (FOLDER / name).read_text(encoding="utf-8").strip()
     except FileNotFoundError:
@@ -20,7 +20,7 @@ def secret(name: str) -> str | None:
 
 
 def needed(name: str) -> str:
-    """Gives a secret that the container cannot do without; ends the program where it is missing."""
+    """Return a required secret; end the program if it is missing."""
     found = secret(name)
     if not found:
         text = f"the secret {name} is missing: run infra/images/build, which writes .secrets/{name}"
@@ -29,10 +29,10 @@ def needed(name: str) -> str:
 
 
 def offer_tables() -> None:
-    """Writes PGPASSFILE, by which libpq finds the password of the tables' data base.
+    """Write PGPASSFILE, in which libpq finds the password of the tables' database.
 
-    By a file, where the container has the secret: an environment is passed on to, and shown by,
-    whatever runs below. libpq takes no file that others may read, as what is mounted is.
+    It does so if the container has the secret. An environment would be inherited and shown by child
+    processes, and libpq refuses files that others may read, such as the mounted one.
     """
     password, file = secret(_TABLES), os.environ.get("PGPASSFILE")
     if password is not None and file:

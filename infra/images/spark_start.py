@@ -21,7 +21,7 @@ REST_PORT, UI_PORT, WORKER_UI_PORT = 6066, 8080, 8081
 
 
 def command(arguments: list[str], host: str) -> list[str]:
-    """Gives the program to run for the container's arguments.
+    """Return the program to run for the container's arguments.
 
     Args:
         arguments: as above.
@@ -52,7 +52,7 @@ def command(arguments: list[str], host: str) -> list[str]:
 
 
 def _kubernetes_executor(given: Mapping[str, str]) -> list[str]:
-    """The executor of a pod, by what Spark's driver has put into its environment."""
+    """Return the command of a pod's executor, from the environment that Spark's driver has set."""
     numbered = (name for name in given if name.startswith("SPARK_JAVA_OPT_"))
     options = [given[name] for name in sorted(numbered, key=lambda one: int(one.split("_")[-1]))]
     jars = str(Path(spark.spark_class()).parents[1] / "jars" / "*")
@@ -73,7 +73,7 @@ def _kubernetes_executor(given: Mapping[str, str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Writes Spark's settings and becomes the program."""
+    """Write Spark's settings and becomes the program."""
     host = socket.gethostname()
     everywhere = "0.0.0.0"  # noqa: S104 - on the containers' own network
     recovery = SCRATCH / "recovery"

@@ -1,1 +1,1 @@
-"""Kafka: clients of ours, topics, and sending to them."""
+"""Kafka: our clients, topics, and sending to them."""

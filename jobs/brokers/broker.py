@@ -1,6 +1,6 @@
-"""Kafka clients of ours, one way to make each: login, TLS, and failures as one sentence.
+"""Our Kafka clients, created in one place: login, TLS, and failures as one sentence.
 
-Kafka's own errors seldom say who was refused what; these do, and what to do about it.
+Kafka's own errors seldom say who was refused what; these do, and say what to do.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AddressError(BrokerError):
 
 
 class Refused(BrokerError):
-    """It refuses, and will refuse again: a login, a certificate, a right that is missing."""
+    """It refuses, and will refuse again: a login, a certificate, a missing right."""
 
 
 def consumer(bootstrap: str, **options: Any) -> Any:
@@ -94,11 +94,11 @@ def admin(bootstrap: str, **options: Any) -> Any:
 
 
 def described(client: Any, names: list[str]) -> dict[str, Any]:
-    """What an admin client tells of topics, by name; those that do not exist are missing.
+    """Return what an admin client says about topics, by name; nonexistent ones are missing.
 
     Raises:
-        TopicAuthorizationFailedError: it may not tell us; kafka-python passes that on as if it were
-            a topic without partitions.
+        TopicAuthorizationFailedError: we may not see it, which kafka-python reports as a topic
+            without partitions.
     """
     try:
         found = {topic["name"]: topic for topic in client.describe_topics(names)}
@@ -117,15 +117,16 @@ def _client(kind: Any, bootstrap: str, options: dict[str, Any]) -> Any:
             given = for_python(settings_for(bootstrap), kind.DEFAULT_CONFIG)
         except InfraError as error:
             raise Refused(str(error)) from error
-        # What results depend on goes first: settings cannot name it anyway.
+        # Options that results depend on go first: settings cannot name them anyway.
         return kind(**{**given, **options})
 
 
 def await_broker(bootstrap: str) -> str:
     """Return `bootstrap` as soon as one of its addresses takes a connection, and TLS if wanted.
 
-    To be called before a client is made: a client of kafka-python whose constructor fails leaves
-    a thread behind that tries for ever, and it does not tell a wrong certificate from silence.
+    To be called before a client is made: when its constructor fails, a client of kafka-python
+    leaves behind a thread that retries forever, and it does not distinguish a wrong certificate
+    from silence.
 
     Raises:
         BrokerError: it is no list of `host:port`, nothing answers for `BOOTSTRAP_S`, or we and the
@@ -160,7 +161,7 @@ def await_broker(bootstrap: str) -> str:
 
 
 def _try(address: tuple[str, int], settings: KafkaSettings, context: ssl.SSLContext | None) -> None:
-    """Connect once, as far as a login goes; without TLS and login, an open port is enough."""
+    """Connect once, including any login; without TLS and login, an open port is enough."""
     with socket.create_connection(address, timeout=_CONNECT_S) as plain:
         if context is not None:
             with context.wrap_socket(plain, server_hostname=address[0]) as wrapped:
@@ -170,7 +171,7 @@ def _try(address: tuple[str, int], settings: KafkaSettings, context: ssl.SSLCont
 
 
 def _context(tls: Tls) -> ssl.SSLContext:
-    """What a connection is checked with, as kafka-python makes it.
+    """Build the TLS context of a connection as kafka-python does.
 
     Raises:
         BrokerError: a file is no certificate, or its key cannot be opened.
@@ -179,7 +180,8 @@ def _context(tls: Tls) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=str(tls.ca) if tls.ca else None)
         context.check_hostname = tls.check_hostname
         if tls.certificate is not None:
-            # Asked for a password on a terminal, a tool without one would wait for ever.
+            # OpenSSL would ask for the password on a terminal, and a tool without one would wait
+            # forever.
             context.load_cert_chain(str(tls.certificate), password=tls.secret() or "")
     except (ssl.SSLError, OSError, ValueError) as error:
         msg = (
@@ -220,7 +222,7 @@ def _tls_refusal(settings: KafkaSettings, address: tuple[str, int], error: ssl.S
 
 @contextmanager
 def refusals(bootstrap: str, doing: str, topic: str = "") -> Iterator[None]:
-    """Turn what a client raises into one sentence that says who was refused what.
+    """Turn a client's exceptions into one sentence that says who was refused what.
 
     Args:
         bootstrap: of the broker.
@@ -275,7 +277,7 @@ def _unauthorized(
     resource = f"--topic {topic}" if topic else "--cluster"
     grant = f"--operation {doing[:1].upper()}{doing[1:]} {resource}"
     if doing == "write" and _IDEMPOTENT.search(str(error)):
-        # Whoever may write to a topic may do so idempotently; older brokers ask for both.
+        # Write implies idempotent writes; older brokers require both.
         grant += "`, before Kafka 2.8 also `--operation IdempotentWrite --cluster"
     return (
         f"{settings.user} may not {doing} {target} on {bootstrap}: grant it with "
@@ -284,7 +286,7 @@ def _unauthorized(
 
 
 def hidden_topic(bootstrap: str, topic: str) -> str:
-    """What to say of a topic that the broker does not show: it need not be missing."""
+    """Return the sentence for a topic that the broker does not show: it may exist."""
     settings = settings_for(bootstrap)
     if settings.protocol == "PLAINTEXT":
         return (

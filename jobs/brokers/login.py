@@ -1,8 +1,8 @@
-"""One login on a connection of its own, so that a refusal is heard.
+"""A single login on a separate connection, so that a refusal is noticed.
 
-kafka-python takes a refused login for a lost connection, and tries again until its time is up. The
+kafka-python treats a refused login as a lost connection, and retries until its time is up. The
 requests are those of Kafka's protocol (ApiVersions 18, SaslHandshake 17, SaslAuthenticate 36) in
-their oldest versions, which every broker of these ten years answers.
+their oldest versions, which every broker of the last ten years answers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LARGEST_ANSWER = 1 << 20
 
 
 def log_in(connection: socket.socket, host: str, settings: KafkaSettings) -> None:
-    """Log in on a fresh connection, or just have the broker answer where there is no login.
+    """Log in on a fresh connection, or, without a login, just wait for the broker to answer.
 
     Args:
         connection: to a broker, through TLS where that is wanted; not usable afterwards.
@@ -51,7 +51,7 @@ def _authenticate(connection: socket.socket, host: str, sasl: Sasl) -> None:
         sasl_mechanism=sasl.mechanism,
         sasl_plain_username=sasl.username,
         sasl_plain_password=sasl.secret(),
-        security_protocol="SASL_SSL",  # a warning of the clear is for the client itself to give
+        security_protocol="SASL_SSL",  # the client itself warns about plain text
     )
     while not mechanism.is_done():
         token = mechanism.auth_bytes()
@@ -63,7 +63,7 @@ def _authenticate(connection: socket.socket, host: str, sasl: Sasl) -> None:
 
 
 def _ask(connection: socket.socket, request: tuple[int, int], body: bytes) -> bytes:
-    """Send a request, and give what stands in its answer behind the correlation id."""
+    """Send a request, and return its answer without the correlation id."""
     head = struct.pack(">hhih", *request, 0, len(_CLIENT)) + _CLIENT
     connection.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
     (length,) = struct.unpack(">i", _exactly(connection, 4))

@@ -1,4 +1,4 @@
-"""Sending to topics: in order, and each record once, whatever the client has to repeat."""
+"""Sending to topics: in order, and each record once, even if the client retries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SETTLED_S = 90
 
 @contextmanager
 def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
-    """A producer whose retries neither repeat nor reorder; what was sent is settled at its close.
+    """Return a producer whose retries neither repeat nor reorder; closing it settles what was sent.
 
     Args:
         bootstrap: `host:port` of a broker.
@@ -33,10 +33,10 @@ def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
         bootstrap,
         acks="all",
         enable_idempotence=True,
-        # Compressing is quicker than not: the client sums each batch's bytes in Python.
+        # Compression is faster: the client checksums each batch's bytes in Python.
         compression_type="gzip",
         batch_size=256 << 10,
-        # What a topic takes is for the topic to say; the client's own limit is a megabyte.
+        # The topic decides what it accepts; the client's own limit is a megabyte.
         max_request_size=_LARGEST_REQUEST,
         linger_ms=50,
         delivery_timeout_ms=60_000,
@@ -64,13 +64,13 @@ def send_all(
     messages: Iterable[Message],
     told: Callable[[int], None] | None = None,
 ) -> int:
-    """Append messages to a topic in their order; give how many.
+    """Append messages to a topic in order; return how many.
 
     Args:
         bootstrap: `host:port` of a broker.
         topic: an existing topic.
         messages: what to append.
-        told: called now and then with how many were sent, and at the end.
+        told: called from time to time, and at the end, with how many were sent.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
@@ -79,7 +79,7 @@ def send_all(
     with sending(bootstrap, topic) as producer:
         newest: dict[int, Any] = {}
         for partition, value, control in messages:
-            # The client wants a key where there is no value.
+            # The client requires a key if there is no value.
             key = b"" if value is None else None
             newest[partition] = producer.send(
                 topic, value=value, key=key, partition=partition, headers=headers(control)
@@ -96,9 +96,9 @@ def send_all(
 
 
 def control_of(found: Iterable[tuple[str, bytes | None]]) -> bytes | None:
-    """The control of a record by its headers; None: it is a data record.
+    """Return the control of a record from its headers; None: it is a data record.
 
-    One that is null, or stands twice, is given as bytes that are no control: the same dead letter.
+    A null or repeated header is returned as bytes that are not a control: the same dead letter.
     """
     controls = [content for name, content in found if name == CONTROL_HEADER]
     if not controls:
@@ -107,7 +107,7 @@ def control_of(found: Iterable[tuple[str, bytes | None]]) -> bytes | None:
 
 
 def headers(control: str | bytes | None) -> list[tuple[str, bytes]]:
-    """The headers of a record: those of a control record, or none."""
+    """Return the headers of a record: those of a control record, or none."""
     if control is None:
         return []
     return [(CONTROL_HEADER, control.encode() if isinstance(control, str) else control)]

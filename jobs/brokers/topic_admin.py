@@ -1,4 +1,4 @@
-"""The ids of topics and how they are cleaned: asked of the broker, and changed."""
+"""Ids and cleanup policies of topics, read from the broker and changed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from jobs.brokers.broker import admin as admin_client
 from jobs.brokers.topics import TopicError
 
 _GONE_S = 30.0
-"""How long a broker may take to carry out what it was told about a topic."""
+"""How long a broker may take to carry out a change of a topic."""
 
 
 @contextlib.contextmanager
 def asking(bootstrap: str, doing: str, topic: str) -> Iterator[Any]:
-    """A client for a block, and one sentence for what it raises.
+    """Provide a client for a block, and one sentence for what it raises.
 
     Args:
         bootstrap: of the broker.
@@ -35,7 +35,7 @@ def asking(bootstrap: str, doing: str, topic: str) -> Iterator[Any]:
 
 
 def ids_of(admin: Any, names: list[str]) -> dict[str, str]:
-    """The ids of topics by name; one that is made again has another.
+    """Return the ids of topics by name; a recreated topic has another one.
 
     Raises:
         TopicError: a topic does not exist.
@@ -53,13 +53,13 @@ def ids_of(admin: Any, names: list[str]) -> dict[str, str]:
 
 
 def compacted(admin: Any, names: list[str]) -> dict[str, bool | None]:
-    """By name, whether the broker drops records of which there is a newer one of the same key.
+    """Return, by name, whether the broker drops records that have a newer one with the same key.
 
-    None: it does not tell us, who may not ask for a topic's settings.
+    None: we may not read the topic's settings.
     """
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
     told = admin.describe_configs(resources, config_filter="all")["topic"]
-    # Of what may not be seen, the broker shows nothing at all.
+    # The broker omits what we may not see.
     policies = {name: told[name].get("cleanup.policy", {}).get("value") for name in names}
     return {name: policy and "compact" in policy.split(",") for name, policy in policies.items()}
 
@@ -76,7 +76,7 @@ def topic_id(bootstrap: str, name: str) -> str:
 
 
 def delete_topic(bootstrap: str, name: str) -> None:
-    """Delete a topic, and wait until the broker knows it no more.
+    """Delete a topic, and wait until the broker no longer knows it.
 
     Raises:
         BrokerError: no broker answers, or it keeps the topic.

@@ -1,4 +1,4 @@
-"""Topics: made as a pipeline declares them, and asked where they end."""
+"""Topics: creating them as a pipeline declares them, and finding their ends."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class TopicError(RuntimeError):
-    """A topic is not as the pipeline needs it."""
+    """A topic does not match the pipeline."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic as it stands on the broker.
+    """A topic on the broker.
 
     Attributes:
         name: its name.
         partitions: how many it has.
         created: True if this call made it.
-        append_times: True if the broker stamps records itself when it appends them. Without
-            these times `max_ahead` cannot be judged. None if we may not see how it is set.
+        append_times: True if the broker stamps records itself when it appends them. `max_ahead`
+            needs these times. None if we may not see the setting.
     """
 
     name: str
@@ -42,14 +42,14 @@ class Topic:
 
 
 def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
-    """Make the source topic of a pipeline, or the two of a join, unless there as declared.
+    """Create the source topic of a pipeline, or the two of a join, unless they exist as declared.
 
     Args:
         pipeline: whose `source` names the topic and the number of its partitions.
         bootstrap: `host:port` of a broker.
 
     Returns:
-        The topics of the pipeline, whether made now or found.
+        The topics of the pipeline, whether created or found.
 
     Raises:
         BrokerError: no broker answers.
@@ -60,10 +60,10 @@ def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
 
 
 def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
-    """Make one topic, unless it exists with this number of partitions.
+    """Create one topic, unless it exists with this number of partitions.
 
-    A new topic keeps its records for ever (the log is what results are checked against) and takes
-    the broker's own append time as the time of a record, which `max_ahead` is measured from.
+    A new topic keeps its records forever (results are checked against the log), and records get the
+    broker's own append time, which `max_ahead` is measured from.
 
     Raises:
         BrokerError: no broker answers.
@@ -78,7 +78,7 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> Topic:
                 client.create_topics({name: wanted}, wait_for_metadata=True)
                 created = True
             except TopicAlreadyExistsError:
-                pass  # Someone else was quicker; whether theirs fits is judged below.
+                pass  # Someone else created it first; whether it fits is checked below.
         found = _partitions(client, bootstrap, name)
         if found != partitions:
             message = (
@@ -118,7 +118,7 @@ def lane_ends(bootstrap: str, source: Source, *, declared_only: bool = False) ->
     Args:
         bootstrap: `host:port` of a broker.
         source: of a pipeline.
-        declared_only: pass over partitions that the pipeline does not declare.
+        declared_only: ignore partitions that the pipeline does not declare.
 
     Raises:
         BrokerError: no broker answers.
@@ -139,7 +139,7 @@ def last_records(bootstrap: str, topic: str) -> dict[int, tuple[int, Any]]:
     """Return, for each partition, (offset after the last record, that record or None).
 
     The record is None if the partition is empty, or if the last offset before the end holds no
-    record that a reader of committed records is given.
+    record that a reader of committed records sees.
 
     Raises:
         BrokerError: no broker answers.
@@ -177,7 +177,7 @@ def offsets_at(bootstrap: str, topic: str, at_us: int) -> dict[int, int]:
 def records_from(bootstrap: str, topic: str, partition: int, first: int, count: int) -> list[Any]:
     """Return the committed records of a partition whose offsets lie in `first` to `first + count`.
 
-    Fewer come where the partition ends before, or its offsets have holes.
+    Returns fewer if the partition ends earlier, or if its offsets have gaps.
 
     Raises:
         BrokerError: no broker answers.
@@ -196,7 +196,7 @@ def records_from(bootstrap: str, topic: str, partition: int, first: int, count: 
 
 
 def delete_before(bootstrap: str, topic: str, partition: int, offset: int) -> int:
-    """Delete a partition's records before an offset; gives where the partition begins now.
+    """Delete a partition's records before an offset; return where the partition begins now.
 
     Raises:
         BrokerError: no broker answers, or the offset lies beyond the partition's end.
@@ -209,17 +209,17 @@ def delete_before(bootstrap: str, topic: str, partition: int, offset: int) -> in
 
 
 def add_partitions(bootstrap: str, topic: str, partitions: int) -> None:
-    """Give a topic more partitions: so many, the old ones with them.
+    """Raise a topic's number of partitions to this total.
 
     Raises:
-        BrokerError: no broker answers, or the topic is not there, or has as many already.
+        BrokerError: no broker answers, or the topic does not exist, or already has as many.
     """
     with refusals(bootstrap, "alter", topic), closing(admin(bootstrap)) as client:
         client.create_partitions({topic: partitions})
 
 
 def allow_records_of(bootstrap: str, topic: str, bytes_: int) -> None:
-    """Let a topic take records of so many bytes; brokers refuse more than a megabyte else.
+    """Let a topic accept records of this many bytes; otherwise brokers reject records over 1 MB.
 
     Raises:
         BrokerError: no broker answers.

@@ -1,1 +1,1 @@
-"""Whether checkpoint, tables and topic belong together, and what can be mended."""
+"""Whether checkpoint, tables and topic belong together, and what can be repaired."""

@@ -1,7 +1,7 @@
-"""Do checkpoint, tables and topic belong together? Judged before a job runs, from descriptions.
+"""Whether checkpoint, tables and topic belong together; checked before a job runs.
 
-A pure function: what it is given was read elsewhere. Spark asks none of this. It numbers batches
-anew behind whatever checkpoint it finds, and the tables pass over numbers that they have.
+A pure function of facts read elsewhere. Spark checks none of this: it continues numbering batches
+from whatever checkpoint it finds, and the tables skip numbers that they already have.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from jobs.driver.failures import gone
 from windowing.runtime.token import NEW_RUN, Kept, Stretch, Tables, Token, other_topic
 
 _METRICS = "metrics"
-"""The table that gets rows in every batch, and did so before there were tokens."""
+"""The table that gets rows in every batch, also before tokens existed."""
 
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic as it stands on the broker.
+    """A topic on the broker.
 
     Attributes:
-        topic_id: what the broker calls it; another one of the same name has another.
-        begins: by partition, the first offset that is there.
+        topic_id: the broker's id for it; a recreated topic has another.
+        begins: by partition, the first existing offset.
         ends: by partition, the offset after the last settled record.
-        compacted: whether the broker drops records of which there is a newer one of the same key;
-            None: this user may not see that.
+        compacted: whether the broker drops records that have a newer one with the same key; None:
+            this user may not see that.
     """
 
     topic_id: str
@@ -37,14 +37,14 @@ class Topic:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What came of a comparison.
+    """The result of a comparison.
 
     Attributes:
-        mismatches: what does not belong together, each with both sides and the ways out; the job
+        mismatches: what does not belong together, each with both sides and the remedies; the job
             must not run.
-        again: tokens of batches that the tables have and the checkpoint has not: they must be run
-            again exactly so, and will be passed over by the tables.
-        untold: the tables hold batches of the run from before there were tokens.
+        again: tokens of batches that the tables have and the checkpoint lacks: they must be run
+            again exactly as recorded, and the tables will skip them.
+        untold: the tables hold batches of the run that are older than tokens.
     """
 
     mismatches: tuple[str, ...] = ()
@@ -62,17 +62,17 @@ def compare(
     fingerprint: str,
     is_ours: Callable[[str], bool] | None = None,
 ) -> Agreement:
-    """Compare what a run's checkpoint, its tables and its topics say.
+    """Compare a run's checkpoint, tables and topics.
 
     Args:
         checkpoint: the run's.
-        tables: what the sink has of the run.
+        tables: what the sink holds for the run.
         topics: the pipeline's, by name.
-        known: by name, the ids of the topics that the run was begun with, as it noted them.
+        known: by name, the ids of the topics that the run was started with, as recorded.
         may_be_compacted: the names of topics that the pipeline accepts as compacted.
         fingerprint: of the pipeline that is to run.
-        is_ours: says of another fingerprint whether it is that pipeline's in an older form; None:
-            there is none.
+        is_ours: whether another fingerprint is that pipeline's in an older format; None: there is
+            no older format.
     """
     wrong = [*_topics_changed(tables, topics, known), *_compacted(topics, may_be_compacted)]
     if not wrong:
@@ -111,7 +111,7 @@ def _compacted(topics: Mapping[str, Topic], accepted: frozenset[str]) -> Iterato
 
 
 def _tables_wrong(checkpoint: Checkpoint, tables: Tables) -> list[str]:
-    """Tables that are missing, behind the checkpoint, or not those that the tokens speak of."""
+    """List tables that are missing, behind the checkpoint, or not what the tokens say."""
     done, planned, tokens = checkpoint.committed, checkpoint.planned, tables.tokens
     begun = done >= 0 or tokens or any(one and one.batch is not None for one in _all(tables))
     wrong = []
@@ -167,7 +167,7 @@ def _so_far(checkpoint: Checkpoint, tables: Tables) -> str:
 
 
 def _plans_differ(checkpoint: Checkpoint, tables: Tables) -> list[str]:
-    """The newest committed batch that the checkpoint and the tables have under different plans."""
+    """Describe the newest batch that checkpoint and tables have committed under different plans."""
     for batch in sorted(tables.tokens, reverse=True):
         lanes = checkpoint.lanes(batch)
         if batch > checkpoint.committed or lanes is None:
@@ -183,21 +183,21 @@ def _plans_differ(checkpoint: Checkpoint, tables: Tables) -> list[str]:
 
 
 def _same_lanes(ours: Mapping[str, Stretch], theirs: Mapping[str, Stretch]) -> bool:
-    """Whether two plans are the same; one of them may not know lanes that had nothing yet."""
+    """Whether two plans are the same; one of them may lack lanes without records so far."""
     nothing = Stretch(0, -1)
     lanes = ours.keys() | theirs.keys()
     return all(ours.get(lane, nothing) == theirs.get(lane, nothing) for lane in lanes)
 
 
 def _ahead(checkpoint: Checkpoint, tables: Tables) -> tuple[Token, ...]:
-    """The batches that the tables have and the checkpoint lacks, or has planned otherwise."""
+    """Return the batches that the tables have and the checkpoint lacks or plans differently."""
     later = [tables.tokens[b] for b in sorted(tables.tokens) if b > checkpoint.committed]
     for place, token in enumerate(later):
         planned = checkpoint.lanes(token.batch_id)
         if planned is None or not _same_lanes(planned, token.lanes):
-            # What comes behind a batch that is planned anew is planned anew, too.
+            # Whatever follows a replanned batch is replanned too.
             return tuple(later[place:])
-    # The checkpoint knows all of them: Spark, or `mend`, runs them as they are.
+    # The checkpoint has all of them: Spark, or `mend`, runs them as they are.
     return ()
 
 
@@ -207,7 +207,7 @@ def _not_again(
     fingerprint: str,
     is_ours: Callable[[str], bool] | None,
 ) -> Iterator[str]:
-    """Why batches cannot be run again as the tables have them."""
+    """Say why batches cannot be run again as the tables have them."""
     for token in again:
         known = token.pipeline in ("", fingerprint)
         if not known and (is_ours is None or not is_ours(token.pipeline)):
@@ -242,7 +242,7 @@ def _not_again(
 def _beyond(
     checkpoint: Checkpoint, again: tuple[Token, ...], topics: Mapping[str, Topic]
 ) -> Iterator[str]:
-    """Offsets that the run needs, or knows, and the topic has not."""
+    """List offsets that the run needs, or has read, and the topic lacks."""
     next_ = {**checkpoint.ends.get(checkpoint.committed, {})}
     known = {**checkpoint.ends.get(checkpoint.planned, {})}
     for token in again:

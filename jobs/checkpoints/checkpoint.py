@@ -1,8 +1,8 @@
-"""Looks at a checkpoint before Spark does: is what a restart needs there, and readable?
+"""Checks a checkpoint before Spark opens it: is what a restart needs present and readable?
 
-Spark goes on at the newest plan that it finds. Where the plan of a committed batch is lost, it
-would plan another batch under the same number, and the tables, which have that number already,
-would pass its rows over. So this is said before anything is run.
+Spark resumes from the newest plan that it finds. If the plan of a committed batch is lost, it would
+plan another batch under the same number, and the tables, which already have that number, would skip
+its rows. So this is checked before anything runs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from windowing.model.run_errors import CheckpointDamaged
 
 
 def examine(checkpoint: Path) -> None:
-    """Look whether the newest entries of the offset log are there and readable.
+    """Check that the newest entries of the offset log exist and are readable.
 
     Args:
-        checkpoint: of a job that does not run; may not be there yet.
+        checkpoint: of a job that is not running; may not exist yet.
 
     Raises:
-        CheckpointDamaged: one is not; says which, and what to do.
+        CheckpointDamaged: one is not; says which one, and what to do.
     """
     committed, planned = newest(checkpoint / "commits"), newest(checkpoint / "offsets")
     for batch in sorted({committed, max(committed, planned)} - {-1}):
@@ -29,7 +29,7 @@ def examine(checkpoint: Path) -> None:
 
 
 def _read_plan(path: Path) -> None:
-    # The file itself is as good as new; a whole checkpoint that is older has to be compared with
+    # Restoring this file alone is enough; an older checkpoint as a whole must be compared with
     # the tables, which `jobs.checkpoints.agreement` does at the next start.
     cure = "put this very file back, or the checkpoint as a whole, or start a new run to replay"
     try:

@@ -1,4 +1,4 @@
-"""Which log, checkpoint and tables a run is made of: compared at start, kept by each batch."""
+"""The log, checkpoint and tables of a run: compared at start, and checked by each batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from windowing.runtime.token import Tables, Token
 from windowing.spark.sinks import sink_of
 
 TOPICS_FILE = "topics.json"
-"""In the run's folder: the ids of the topics that it was begun with."""
+"""In the run's folder: the ids of the topics that it was started with."""
 
 
 RunOne = Callable[[Callable[[DataFrame, int], None]], None]
@@ -28,13 +28,13 @@ RunOne = Callable[[Callable[[DataFrame, int], None]], None]
 
 
 class Identity:
-    """What a run is, for the driver that runs it.
+    """The identity of a run, for the driver that runs it.
 
     Args:
         pipeline: what it runs.
         run: its name.
         checkpoint: its checkpoint; the folder above is the run's.
-        tables: the folder of the tables, where the sink has one.
+        tables: the folder of the tables, if the sink has one.
         bootstrap: of the broker.
         owner: the driver's claim on the run.
     """
@@ -55,7 +55,7 @@ class Identity:
         self._topic_ids = TopicIds(bootstrap, pipeline.source)
 
     def compare(self) -> tuple[Token, ...]:
-        """Compare checkpoint, tables and topics; gives the batches that must be run again.
+        """Compare checkpoint, tables and topics; return the batches that must be run again.
 
         Raises:
             TokenMismatch: they do not belong together; says what, and what to do.
@@ -93,7 +93,7 @@ class Identity:
         return found.again
 
     def token_of(self, batch_id: int) -> Token:
-        """The token of the batch that was just read; asked before any of it is written.
+        """Return the token of the batch that was just read, before any of it is written.
 
         Raises:
             SecondDriver: the run is another driver's now.
@@ -102,7 +102,7 @@ class Identity:
         """
         self._owner.check()
         lanes = lanes_of(self._checkpoint, batch_id)
-        # Asked when all was read: a topic that was made again meanwhile shows.
+        # After reading everything, so that a topic recreated meanwhile is noticed.
         return Token(batch_id, lanes, self._topic_ids(), self._pipeline.fingerprint)
 
     def plan_again(self, run_one: RunOne) -> None:
@@ -112,10 +112,11 @@ class Identity:
             run_one: runs one batch into a sink.
 
         Raises:
-            TokenMismatch: it turns out that the checkpoint begins elsewhere.
+            TokenMismatch: the checkpoint begins elsewhere.
         """
         if read_checkpoint(self._checkpoint).planned < 0:
-            # Only Spark knows what its plans look like: it makes one, to be cut as the tables say.
+            # Only Spark knows the format of its plans: let it make one, and edit that as the tables
+            # say.
             self._let_spark_plan(run_one)
         again = self.compare()
         if again:
@@ -127,7 +128,7 @@ class Identity:
             )
 
     def close(self) -> None:
-        """Let the connection to the broker go."""
+        """Close the connection to the broker."""
         self._topic_ids.close()
 
     def _let_spark_plan(self, run_one: RunOne) -> None:
@@ -143,5 +144,5 @@ class Identity:
                 raise
 
     def _tables(self, since: int) -> Tables:
-        """What the sink has of the run; of batches that Spark has forgotten, none is asked for."""
+        """Describe what the sink has of the run, without batches that Spark has forgotten."""
         return sink_of(self._pipeline).kept(self._pipeline, self._folder, self._run, since)

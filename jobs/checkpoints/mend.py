@@ -1,10 +1,10 @@
-"""Mends a checkpoint whose commit log has lost its last entry while the next batch was planned.
+"""Repairs a checkpoint whose commit log lost its last entry while the next batch was planned.
 
-Spark writes `offsets/N` when it plans batch N and `commits/N` when N is done, and on a restart goes
-on at the newest planned batch. If the commit of the one before is lost, it does so with a hole:
-the state of that batch cannot be found, and the job fails again and again. The plan of the later
-batch must not be forgotten either, since its rows may stand in the tables under its number. So it
-is put aside, the batch before is run again alone, and the plan is put back.
+Spark writes `offsets/N` when it plans batch N and `commits/N` when N is done, and on a restart
+resumes from the newest planned batch. If the commit of the previous batch is lost, Spark cannot
+find that batch's state, and the job fails again and again. The plan of the later batch must not be
+lost either, since the tables may hold its rows under its number. So the plan is set aside, the
+previous batch is run again alone, and the plan is restored.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _ASIDE = "offsets-aside"
 
 
 def mend(checkpoint: Path, run_one: Callable[[], None]) -> list[int]:
-    """Run batches again whose commits are lost; gives their numbers, most often none.
+    """Rerun batches whose commits are lost; return their numbers, usually none.
 
-    A call that was interrupted is continued by the next one.
+    The next call continues an interrupted one.
 
     Args:
         checkpoint: of a job that does not run.
@@ -42,7 +42,7 @@ def mend(checkpoint: Path, run_one: Callable[[], None]) -> list[int]:
 
 
 def newest(log: Path) -> int:
-    """The number of the newest entry of a log of the checkpoint; -1 if there is none."""
+    """Return the number of the newest entry of a log of the checkpoint; -1 if there is none."""
     return max((int(path.name) for path in log.glob("[0-9]*") if path.name.isdigit()), default=-1)
 
 

@@ -1,10 +1,10 @@
-"""Partitions that a topic was given while a run was reading it: found, named, and accepted.
+"""Partitions added to a topic while a run reads it: detecting, naming and accepting them.
 
-The lanes of a run are fixed, so a job ends at the first batch that brings records of another one,
-or as soon as Spark tells of it. Accepting it writes into the run's own copy of the file at which
-progress it joins (ADR 13). That must be no less than what any row so far was sent at. So the batch
-that a job was at when it ended is a question: it counts as never sent only if it cannot be sent
-without the new partition. The driver tries, and notes it where it cannot.
+The lanes of a run are fixed, so a job ends at the first batch with records of another one, or as
+soon as Spark reports it. Accepting the partition records, in the run's own copy of the file, the
+progress at which it joins (ADR 13). That must be at least the progress at which any row was sent.
+The batch at which the job ended is therefore a question: it counts as never sent only if it cannot
+be sent without the new partition. The driver tries, and records when it cannot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REFUSED_BATCH = "refused_batch"
 
 
 class PartitionsError(RuntimeError):
-    """Partitions that cannot be accepted as things are."""
+    """Partitions that cannot be accepted now."""
 
     exit_code = 1
 
@@ -42,7 +42,7 @@ class Accepted:
     """What was accepted.
 
     Attributes:
-        pipeline: as the run has it from now on.
+        pipeline: the run's from now on.
         lanes: those that are new.
     """
 
@@ -51,7 +51,7 @@ class Accepted:
 
 
 def look(progress: Any, source: Source) -> None:
-    """Look whether Spark has found partitions that the pipeline does not declare.
+    """Check whether Spark has found partitions that the pipeline does not declare.
 
     Args:
         progress: of the query, as Spark reports it; None: it has reported nothing yet.
@@ -77,16 +77,16 @@ def _undeclared(offsets: str | None, source: Source) -> str | None:
 
 
 def pending(checkpoint: Path) -> int | None:
-    """The number of the batch that was planned and is not done; None: there is none."""
+    """Return the number of the batch that was planned and is not done; None: there is none."""
     planned = newest(checkpoint / "offsets")
     return planned if planned > newest(checkpoint / "commits") else None
 
 
 def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
-    """Let the partitions that a run does not know join it, and write that into its own file.
+    """Let partitions that a run does not know join it, and record that in its own file.
 
     Args:
-        run: of which no job may be alive.
+        run: must have no running job.
         pipeline: the file as the user has it. Where its generators name lanes it declares the new
             partitions already, and says what holds for them.
         bootstrap: of the broker.
@@ -121,7 +121,7 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
 
 
 def _new(source: Source, bootstrap: str) -> list[tuple[Source, int]]:
-    """The partitions that are there and not declared."""
+    """Return the partitions that exist and are not declared."""
     return [
         (part, partition)
         for part in source.parts
@@ -131,7 +131,7 @@ def _new(source: Source, bootstrap: str) -> list[tuple[Source, int]]:
 
 
 def _refuse_open_batch(run: Run) -> None:
-    """Refuse to guess whether rows of a batch were sent that no job has tried to end since."""
+    """Refuse if nobody knows whether a batch was sent, since no job has tried to finish it."""
     batch, failure = pending(run.checkpoint), run.folder / FAILURE_FILE
     if batch is None:
         return
@@ -145,7 +145,7 @@ def _refuse_open_batch(run: Run) -> None:
 
 
 def _progress(run: Run, own: Pipeline) -> dict[str, int]:
-    """By attribute, the largest progress of any unit of the run."""
+    """Return, by attribute, the largest progress of any lane or shard of the run."""
     if newest(run.checkpoint / "commits") < 0:
         return {}
     with own_session("slackwater topics") as spark:
@@ -160,7 +160,7 @@ def _progress(run: Run, own: Pipeline) -> dict[str, int]:
 def _joining(
     source: Source, names: list[tuple[Source, int]], reached: dict[str, int]
 ) -> tuple[JoinedLane, ...]:
-    """The new lanes, numbered behind all others; each side of a join calls its own time its own."""
+    """Build the new lanes, numbered after all others; a join has a time field per side."""
     timed, lanes = source.event_time.field, []
     for number, (part, partition) in enumerate(names, start=source.partitions):
         at = {part.event_time.field if name == timed else name: us for name, us in reached.items()}
@@ -169,7 +169,7 @@ def _joining(
 
 
 def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[JoinedLane, ...]) -> Pipeline:
-    """The user's file with the record of all lanes that ever joined; it must be the run's."""
+    """Return the user's file with entries for all lanes that ever joined; it must be the run's."""
     names, known = ", ".join(lane.name for lane in lanes), own.source.joined_lanes
     try:
         grown = with_lanes(pipeline, (*known, *lanes))

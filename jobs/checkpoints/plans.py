@@ -1,7 +1,7 @@
-"""Which part of the log each batch of a checkpoint is, read from Spark's own files, and written.
+"""The part of the log that each batch of a checkpoint is: reads and writes Spark's own files.
 
-Spark's Kafka source writes where a query begins into `sources/0/0`, and where batch N ends into
-`offsets/N` before it runs it. Ends are exclusive there; a token's are inclusive.
+Spark's Kafka source writes the start of a query to `sources/0/0`, and the end of batch N to
+`offsets/N` before running it. Ends are exclusive there; a token's are inclusive.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from windowing.model.run_errors import CheckpointDamaged
 from windowing.runtime.token import Stretch, Token
 
 Ends = Mapping[str, int]
-"""By name of the lane, the offset after its last."""
+"""By lane name, the offset after its last record."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a checkpoint says of the log.
+    """What a checkpoint says about the log.
 
     Attributes:
         place: its folder.
         committed: the newest batch that is done; -1: none.
         planned: the newest batch that was begun; -1: none.
-        ends: by batch, where it ends; under -1 where the first one begins. Spark clears the plans
-            of old batches away.
+        ends: by batch, where it ends; under -1, where the first one begins. Spark deletes the plans
+            of old batches.
     """
 
     place: str
@@ -38,16 +38,16 @@ class Checkpoint:
     ends: Mapping[int, Ends]
 
     def lanes(self, batch: int) -> dict[str, Stretch] | None:
-        """The offsets of each lane in a batch; None where they are not known any more."""
+        """Return the offsets of each lane in a batch; None if they are no longer known."""
         before, end = self.ends.get(batch - 1), self.ends.get(batch)
         if before is None or end is None:
             return None
-        # Spark begins at offset 0 where a partition is new to it.
+        # Spark starts a new partition at offset 0.
         return {lane: Stretch(before.get(lane, 0), last - 1) for lane, last in end.items()}
 
 
 def read_checkpoint(checkpoint: Path) -> Checkpoint:
-    """Read all plans that a checkpoint has; there may be no checkpoint yet.
+    """Read all plans of a checkpoint, which may not exist yet.
 
     Raises:
         CheckpointDamaged: a plan cannot be read.
@@ -63,7 +63,7 @@ def read_checkpoint(checkpoint: Path) -> Checkpoint:
 
 
 def lanes_of(checkpoint: Path, batch: int) -> dict[str, Stretch]:
-    """The offsets of each lane in a batch that is being run.
+    """Return the offsets of each lane in the batch that is running.
 
     Raises:
         CheckpointDamaged: its plan, or that of the batch before, is missing or cannot be read.
@@ -75,10 +75,10 @@ def lanes_of(checkpoint: Path, batch: int) -> dict[str, Stretch]:
 
 
 def rewrite(checkpoint: Path, tokens: list[Token]) -> None:
-    """Plan the batches behind the newest committed one as tokens say, and no others.
+    """Plan exactly the batches after the newest committed one that the tokens name.
 
     Args:
-        checkpoint: of a job that does not run; it has at least one plan, whose settings are kept.
+        checkpoint: of a job that is not running; it has at least one plan, whose settings are kept.
         tokens: of the batches to be run, in order.
 
     Raises:
@@ -93,14 +93,14 @@ def rewrite(checkpoint: Path, tokens: list[Token]) -> None:
             topic, _, partition = lane.rpartition("/")
             by_topic.setdefault(topic, {})[partition] = part.last + 1
         path = plans / str(token.batch_id)
-        # Spark reads numbers only; and Hadoop's sum of the old plan must not outlive it.
+        # Spark reads only numbers; and Hadoop's checksum of the old plan must not remain.
         written = path.with_name(f".{path.name}.new")
         written.write_text(f"{head}\n{json.dumps(by_topic)}", encoding="utf-8")
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
         written.replace(path)
     for path in plans.glob("[0-9]*"):
         if path.name.isdigit() and int(path.name) > tokens[-1].batch_id:
-            # Planned behind a batch that is another one now, and never carried out.
+            # Planned after a batch that has changed, and never carried out.
             path.unlink()
             path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 

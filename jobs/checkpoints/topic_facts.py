@@ -1,4 +1,4 @@
-"""What the broker says of the topics of a run: their ids, their ends, and how they are cleaned."""
+"""What the broker says about a run's topics: ids, ends and cleanup policies."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from jobs.checkpoints.agreement import Topic
 from windowing.model.source import Source
 
 _PATIENCE_S = 120.0
-"""How long a batch waits for a broker that must say which topic it has read: as long as a killed
-broker needs to come back, by far."""
+"""How long a batch waits for the broker to say which topic it has read: far longer than a killed
+broker needs to come back."""
 
 
 def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
-    """The topics of a source as they stand on the broker, by name.
+    """Return the topics of a source on the broker, by name.
 
     Raises:
         BrokerError: no broker answers.
@@ -36,7 +36,7 @@ def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
 
 
 class TopicIds:
-    """Asks for the ids of topics again and again, over one connection.
+    """Looks up the ids of topics repeatedly, over one connection.
 
     Args:
         bootstrap: of the broker.
@@ -49,7 +49,7 @@ class TopicIds:
         self._client: Any = None
 
     def __call__(self) -> dict[str, str]:
-        """The ids by name, as they are now; waits for a broker that is away.
+        """Return the current ids by name; wait for a broker that is away.
 
         Raises:
             BrokerError: no broker answers for long, or it refuses.
@@ -77,7 +77,7 @@ class TopicIds:
         return broker_error(self._bootstrap, error, "describe", ", ".join(self._names))
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self._client is not None:
             with contextlib.suppress(KafkaError, OSError):
                 self._client.close()

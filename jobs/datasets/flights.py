@@ -1,8 +1,8 @@
 """The flights of New York 2013 as a log: a year of departures in the order they really happened.
 
 The event time is the *scheduled* departure and the order of arrival is the *actual* one, so delays
-become disorder, as they do in any system that reports what happened after it happened. Ten poison
-records are strewn in between, one for each way in which a value can be bad.
+become disorder, as in any system that reports events after they happened. Ten poison records are
+mixed in, one for each way in which a value can be bad.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _MINUTE_US = 60_000_000
 
 
 class FlightsError(RuntimeError):
-    """The data set of the flights is not there, or not as expected."""
+    """The flights data set is missing, or not as expected."""
 
     exit_code = 1
 
 
 def departures() -> pl.DataFrame:
-    """Return the flights in the order of actual departure, ties in the order of the file.
+    """Return the flights in the order of actual departure; ties keep the order of the file.
 
-    Cancelled flights stand at their scheduled time.
+    Cancelled flights are placed at their scheduled time.
 
     Returns:
         336,776 rows: `sched_us` and `actual_us` (microseconds UTC), `origin`, `carrier`,
@@ -59,7 +59,7 @@ def departures() -> pl.DataFrame:
 
 
 def flight_table() -> pl.DataFrame:
-    """The flights as `departures` has them, with `tailnum` and `hour_us`, the scheduled hour.
+    """Return the flights like `departures`, with `tailnum` and `hour_us`, the scheduled hour.
 
     Raises:
         FlightsError: as of `departures`.
@@ -84,7 +84,7 @@ def flight_table() -> pl.DataFrame:
 
 
 def instant_us(column: str) -> pl.Expr:
-    """A column of instants as the package spells them, in microseconds UTC."""
+    """Convert a column of instants in the package's spelling to microseconds UTC."""
     return pl.col(column).str.to_datetime("%Y-%m-%dT%H:%M:%SZ", time_unit="us").dt.epoch("us")
 
 
@@ -94,7 +94,7 @@ def flights(first: int | None = None) -> pl.DataFrame:
     It is the same on every machine and every day.
 
     Args:
-        first: take only so many flights, the first that departed; poison and ends as ever.
+        first: take only this many flights, the first to depart; poison and ends stay.
 
     Returns:
         336,789 rows: `partition`, `offset` (dense, from 0, in each partition), `value` (text; empty
@@ -200,10 +200,10 @@ def events_jsonl(path: str | Path, log: pl.DataFrame | None = None) -> int:
     """Write the log as EVENTS.jsonl, for runs without a broker; return the number of records.
 
     The same partitions, offsets and values as on the topic. `append_us` is given, so that the
-    record from 2099 is refused here too. The file appears whole or not at all.
+    record from 2099 is refused here too. The file appears complete or not at all.
 
     Args:
-        path: where to.
+        path: the file.
         log: what to write; default: `flights()`. Records of other topics than the flights' have a
             `topic`.
 
@@ -263,16 +263,16 @@ def publish(
     topic: str = TOPIC,
     log: pl.DataFrame | None = None,
 ) -> Published:
-    """Bring the topic to hold the log exactly once, however often this is called.
+    """Make the topic hold the log exactly once, however often this is called.
 
-    A topic that holds a prefix in some partitions – an earlier call was interrupted – is continued
-    from there, after the last record that it holds was compared with the one expected.
+    If the topic holds a prefix in some partitions, because an earlier call was interrupted,
+    continue from there, after comparing the last record with the expected one.
 
     Args:
         bootstrap: `host:port` of a broker.
-        progress: told how far it is.
+        progress: called with the progress so far.
         topic: an existing topic with three partitions.
-        log: what it shall hold; default: `flights()`.
+        log: what it must hold; default: `flights()`.
 
     Raises:
         BrokerError: no broker answers.
@@ -333,7 +333,7 @@ def append(
         bootstrap: `host:port` of a broker.
         topic: an existing topic.
         rows: `partition`, `value` (text) and `control` (JSON, or null).
-        progress: told how far it is.
+        progress: called with the progress so far.
 
     Raises:
         BrokerError: no broker answers.

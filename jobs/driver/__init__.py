@@ -1,1 +1,1 @@
-"""What a driver says of its own end, and when it ends by itself."""
+"""What a driver reports about its own end, and when it ends by itself."""

@@ -1,4 +1,4 @@
-"""What a failed streaming query died of, as one sentence instead of two stack traces."""
+"""Cause of failure of a streaming query, as one sentence instead of two stack traces."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from windowing.model import run_errors as errors
 from windowing.model.user.user_aggregate import UserAggregateError
 
 _RAISED = re.compile(r"windowing\.model\.(?:run_errors|user\.user_aggregate)\.(\w+): (.+)")
-# A restart meets these again; each is said in Spark's or the system's own words.
+# A restart would meet these again; the patterns are Spark's or the system's own words.
 _FINAL_MARKS = (
     "offset was changed",
     "Some data may have been lost",
 )
 _SCHEMA = re.compile(r"SchemaMismatchError: (.+)")
-# Of Python; those of Java are of packages that Python has none of.
+# Python's errors; Java's are in packages that do not exist in Python.
 _ERROR = re.compile(r"(?!(?:org|java|javax|py4j|scala)\.)(?:\w+\.)*\w*(?:Error|Exception)\b: .+")
 _TERMINATED = re.compile(r"^.*terminated with exception: |,? SQLSTATE: \w+$")
 _WORDS_MAX = 500
-# Processes that were ended from outside, or for want of memory: they cannot say which.
+# Processes that were killed, from outside or for lack of memory: they cannot say which.
 _KILLED = (
     "Py4JNetworkError",
     "Answer from Java side is empty",
@@ -31,7 +31,7 @@ _KILLED = (
     "Python worker exited unexpectedly",
     "Python worker failed to connect back",
 )
-# What comes back by itself, be it after hours. What Kafka refuses for good was looked for before.
+# Outages that end by themselves, even after hours. Permanent refusals by Kafka come first.
 _AWAY = (
     "BrokerError",
     "ExecutorsLost",
@@ -45,7 +45,7 @@ _AWAY = (
     "stopped SparkContext",
     "SparkContext was shut down",
 )
-# PostgreSQL's, in the same class of errors as its absence.
+# PostgreSQL reports these in the same error class as its absence.
 _REFUSED = ("authentication failed", "no pg_hba.conf entry", "does not exist")
 _NO_SPACE = "No space left on device"
 _STATE_FILE = re.compile(r"[\w./:-]*/state/\d+/\d+/[\w.-]+\.(?:changelog|zip|sst)")
@@ -54,9 +54,9 @@ _GONE = re.compile(r"Could not read records in offset \[(\d+), (\d+)\) for topic
 
 
 def windowing_error(text: str) -> errors.WindowingError | UserAggregateError | None:
-    """The error of the runtime, or of a user's class, in the message of a failed query.
+    """Return the error of the runtime, or of a user's class, in the message of a failed query.
 
-    None if it died of something else. Either comes again at every restart.
+    None if it died of something else. Either would recur at every restart.
     """
     for name, message in reversed(_RAISED.findall(text)):
         if name == UserAggregateError.__name__:
@@ -68,12 +68,12 @@ def windowing_error(text: str) -> errors.WindowingError | UserAggregateError | N
 
 
 def gone(partition: str, first: int, end: int) -> str:
-    """What is said of records that were deleted before they were read.
+    """Format the error for records that were deleted before they were read.
 
     Args:
         partition: `topic-number`, as Spark and Kafka's tools spell it.
         first: the first offset that is missing.
-        end: the first offset behind those that are known to be missing.
+        end: the first offset after those known to be missing.
     """
     return (
         f"records of {partition} from offset {first} on, before {end}, are gone and were not "
@@ -82,10 +82,10 @@ def gone(partition: str, first: int, end: int) -> str:
 
 
 def death_of(error: Exception) -> Deaths:
-    """One death, of its kind, with its cause as one sentence.
+    """Classify a death, with its cause as one sentence.
 
     Args:
-        error: what the driver dies of.
+        error: the cause of death.
     """
     text, kind = str(error), type(error).__name__
     words = last_words(text) if "\n" in text else f"{kind}: {text}"
@@ -98,25 +98,25 @@ def death_of(error: Exception) -> Deaths:
 
 
 def last_words(text: str) -> str:
-    """What a failed query died of: the innermost error that its message tells of, as one line.
+    """Return the innermost error in the message of a failed query, as one line.
 
     Args:
         text: with the stack traces of Java and of Python, and the plan of the query.
     """
     told = text.partition("=== Streaming Query ===")[0]
     lines = [line.strip() for line in told.splitlines() if line.strip()]
-    # Of Python's errors the last one is the innermost; what Java says of it stands behind.
+    # The last of Python's errors is the innermost; Java's message about it follows.
     raised = [line for line in lines if _ERROR.match(line)]
     said = _TERMINATED.sub("", lines[0]) if lines else "it says no more"
     return (raised[-1] if raised else said)[:_WORDS_MAX]
 
 
 def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:
-    """Why a restart would fail in the same way; None where it is worth a try.
+    """Say why a restart would fail in the same way; None: it is worth a try.
 
     Args:
         text: the message of the failed query.
-        places: folders that the job writes to; the system says that one is full, and not which.
+        places: folders that the job writes to; the system says that a disk is full, but not which.
     """
     error = windowing_error(text)
     if error is not None:

@@ -1,6 +1,6 @@
-"""What a Java client of Kafka died of, where a restart would die of it again, as one sentence.
+"""Permanent failures of Kafka's Java client, as one sentence.
 
-A broker that is down is worth every restart; a password that is wrong is worth none.
+A broker that is down is worth any number of restarts; a wrong password is worth none.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _GROUP = re.compile(r"Not authorized to access group: (\S+)")
 
 
 def refusal(text: str, settings: KafkaSettings, topics: Sequence[str]) -> str | None:
-    """One sentence for a refusal by a broker; None where the text tells of none.
+    """Return a sentence for a refusal by a broker; None if the text contains none.
 
     Args:
         text: the message of the failed query, with its causes.
-        settings: by which the job reached the broker.
-        topics: that the job reads; the broker does not always say which it means.
+        settings: the job's, for this broker.
+        topics: those that the job reads; the broker does not always name one.
     """
     mark = _MARKS.search(text)
     if mark is None:
@@ -68,7 +68,7 @@ def refusal(text: str, settings: KafkaSettings, topics: Sequence[str]) -> str | 
 
 
 def _about_tls(settings: KafkaSettings) -> str:
-    """Why a handshake fails: Java keeps it in a cause of a cause, so we shake hands ourselves."""
+    """Say why a TLS handshake fails: Java hides the cause, so we try a handshake ourselves."""
     try:
         await_broker(settings.bootstrap)
     except BrokerError as error:

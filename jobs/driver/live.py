@@ -1,4 +1,4 @@
-"""Whether a run whose job works is the live one; asked by the job, which knows its folder alone."""
+"""Whether a running job's run is the live one; the job itself only knows its folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jobs.runs.orders import LIVE_FILE
 
 
 def is_live(run: Path) -> bool:
-    """Whether nobody has named another run of the pipeline.
+    """Whether no other run of the pipeline is the live one.
 
     Args:
         run: its folder.

@@ -1,9 +1,9 @@
-"""A driver that its cluster has forgotten: Spark lets it wait for ever; ours ends.
+"""Drivers that their cluster has forgotten: Spark's would wait forever; ours ends.
 
-A standalone master forgets the application of a driver that it has not heard for a while, as when
-its machine was off the network. The executors end, nobody starts others, and the driver waits for
-a master to come back to it, which only a master that has itself recovered does. Under supervision
-a driver that ends with an error is started again, and registers anew. Found by the chaos plan
+A standalone master forgets the application of a driver that it has not heard from for a while, for
+instance because its machine was off the network. The executors end, no others are started, and the
+driver waits for the master to reconnect, which happens only if the master itself has recovered. A
+supervised driver that ends with an error is restarted, and registers again. Found by the chaos plan
 `containers/isolation.yml`.
 """
 
@@ -15,17 +15,17 @@ from collections.abc import Callable
 from pyspark.sql import SparkSession
 
 LOST_S = 60.0
-"""How long a driver does without any executor, once it has had some; a cluster needs seconds."""
+"""How long a driver waits without any executor, once it has had some; a cluster needs seconds."""
 
 
 class ExecutorsLost(RuntimeError):
-    """All executors are gone, and no others come."""
+    """All executors are gone, and no new ones have come."""
 
 
 class Orphan:
-    """Notices that all executors are gone for too long.
+    """Notices that all executors have been gone for too long.
 
-    A driver that never had one is let alone: it waits its turn on a busy cluster.
+    A driver that never had one is left alone: it waits its turn on a busy cluster.
 
     Args:
         count: how many executors there are.
@@ -55,6 +55,6 @@ class Orphan:
 
 
 def executors(spark: SparkSession) -> int:
-    """How many executors a session has, beside the driver; a local one is its own."""
+    """Count the executors of a session, without the driver; a local session is its own executor."""
     tracker = spark.sparkContext._jsc.sc().statusTracker()  # PySpark has no call for it
     return len(tracker.getExecutorInfos()) - (not spark.sparkContext.master.startswith("local"))

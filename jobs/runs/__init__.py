@@ -1,8 +1,8 @@
-"""Runs of a pipeline: their folders, their submission, and how far each has come.
+"""Runs of a pipeline: their folders, submission and progress.
 
 A run is one checkpoint. Its folder holds the checkpoint, a copy of the pipeline file as it was
-submitted, and a note of how; its rows are in the pipeline's table under the run's name. What
-states a run has, and what leads from one to the other, is `jobs.runs.life`.
+submitted, and a note of how; its rows are in the pipeline's table under the run's name.
+`jobs.runs.life` has the states of a run and their transitions.
 """
 
 from jobs.runs.folder import (

@@ -1,8 +1,8 @@
-"""What the drivers of a submission note of themselves: that they began, are well, or have died.
+"""What the drivers of a submission record: that they started, are healthy, or have died.
 
-The master starts a dead driver again without end and calls it RUNNING all the while. So each
-driver, once it has the run, notes that it has begun; that it is well, when a batch is done or there
-is nothing to do; and what it dies of. One that had no time for that is missed by the next.
+The master restarts a dead driver indefinitely and reports it as RUNNING throughout. So each driver,
+once it owns the run, records that it has started; that it is healthy, when a batch is done or there
+is nothing to do; and what it dies of. If it had no time for that, the next driver notices.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ ATTEMPTS_FILE = "attempts.json"
 
 
 class TooManyDeaths(RuntimeError):
-    """Drivers of the run have died again and again without a batch: the next would, too."""
+    """Drivers of the run have died repeatedly without a batch: the next one would too."""
 
 
 @dataclass(frozen=True)
 class Attempts:
-    """What is noted.
+    """The recorded facts.
 
     Attributes:
-        begun: how many drivers of the submission have come as far as our program.
+        begun: how many drivers of the submission have reached our program.
         well: the last of them has committed a batch, or has found nothing to do.
-        deaths: since one was last well.
-        living: the one that has not said that it died; None: there is none.
+        deaths: since a driver was last healthy.
+        living: the driver that has not reported its death; None: there is none.
     """
 
     begun: int = 0
@@ -43,7 +43,7 @@ class Attempts:
 
 
 def read_attempts(folder: Path) -> Attempts | None:
-    """What the drivers of a run have noted; None: no submission that notes it."""
+    """Read what the drivers of a run have recorded; None: an older submission without records."""
     try:
         noted: dict[str, Any] = json.loads((folder / ATTEMPTS_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -52,12 +52,12 @@ def read_attempts(folder: Path) -> Attempts | None:
 
 
 def forget_attempts(folder: Path) -> None:
-    """Begin anew: of a new submission, no driver has come yet, and none has died."""
+    """Start over: no driver of a new submission has started or died."""
     _write(folder, Attempts())
 
 
 class Attempt:
-    """One driver's part of the notes.
+    """One driver's part of the record.
 
     Args:
         folder: the run's.
@@ -67,9 +67,9 @@ class Attempt:
         self._folder, self._name, self._well = folder, uuid.uuid4().hex, False
 
     def begin(self) -> None:
-        """Note that this driver has begun; one before it that left no word is a silent death.
+        """Record that this driver has started; a predecessor that left no word died silently.
 
-        To be called by the driver that has the run.
+        To be called by the driver that owns the run.
 
         Raises:
             TooManyDeaths: that was one too many.
@@ -85,21 +85,21 @@ class Attempt:
             raise TooManyDeaths(msg)
 
     def is_well(self) -> None:
-        """Note that a batch is done, or that there is nothing to do."""
+        """Record that a batch is done, or that there is nothing to do."""
         if not self._well:
             noted = read_attempts(self._folder)
             if noted is not None and noted.living == self._name:
                 self._well = _wrote(self._folder, replace(noted, well=True, deaths=Deaths()))
 
     def died(self, of: Deaths) -> str | None:
-        """Note that this driver dies; gives why another one would, too, and None if it may not.
+        """Record this driver's death; return why another one would die too; None: it may not.
 
         Args:
-            of: one death, of its kind.
+            of: the death, by kind.
         """
         noted = read_attempts(self._folder)
         if noted is None or noted.living != self._name:
-            return None  # a new submission has begun meanwhile: this one's end is no part of it
+            return None  # a new submission has started: this driver's end does not count for it
         before = Deaths() if noted.well else noted.deaths
         deaths = Deaths(
             error=before.error + of.error,
@@ -111,14 +111,14 @@ class Attempt:
         return deaths.final
 
     def ended(self) -> None:
-        """Note that this driver ends by itself: it is through, or has given up."""
+        """Record that this driver ends by itself: it is done, or has given up."""
         noted = read_attempts(self._folder)
         if noted is not None and noted.living == self._name:
             _wrote(self._folder, replace(noted, living=None))
 
 
 def _wrote(folder: Path, attempts: Attempts) -> bool:
-    """Write it, if that can be: no job is to die of a note, nor to hide what it dies of."""
+    """Write if possible: a failed write must neither kill a job nor hide why it dies."""
     try:
         _write(folder, attempts)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Which run a command means: the named one, else the live one, else the newest.
+"""The run that a command works on: the named one, else the live one, else the newest.
 
-What a run runs is its own copy of the file. The user's file is asked for its name only: since the
-run was submitted it may have been edited, and may be broken by now.
+A run uses its own copy of the file. From the user's file only the name is taken: it may have been
+edited since the run was submitted, and may be invalid now.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from windowing.model.file.documents import read_text
 
 
 def meant(endpoints: Endpoints, file: Path, run: str | None = None) -> Run:
-    """The run that a command means.
+    """Choose the run that a command works on.
 
     Args:
         endpoints: of the stack.
@@ -27,7 +27,7 @@ def meant(endpoints: Endpoints, file: Path, run: str | None = None) -> Run:
 
     Raises:
         RunError: there is no such run, or none at all.
-        PipelineError: the file says of no pipeline that has runs.
+        PipelineError: the file does not name a pipeline that has runs.
     """
     found = meant_or_none(endpoints, file, run)
     if found is None:
@@ -37,16 +37,16 @@ def meant(endpoints: Endpoints, file: Path, run: str | None = None) -> Run:
 
 
 def meant_or_none(endpoints: Endpoints, file: Path, run: str | None = None) -> Run | None:
-    """The same; None: no run was named, and the pipeline has none."""
+    """Choose likewise; None: no run was named, and the pipeline has none."""
     name = name_in(endpoints, file)
     return find_named(endpoints, name, run) if run is not None else live_run(endpoints, name)
 
 
 def name_in(endpoints: Endpoints, file: Path) -> str:
-    """The name of the pipeline of a file; a broken file is read as far as its name.
+    """Return the pipeline's name in a file; in an invalid file, look only for the name.
 
     Raises:
-        PipelineError: the file is broken, and there are no runs of what it names.
+        PipelineError: the file is invalid, and the pipeline that it names has no runs.
     """
     try:
         return load_pipeline(file).name
@@ -58,7 +58,7 @@ def name_in(endpoints: Endpoints, file: Path) -> str:
 
 
 def check_name_in(file: Path) -> None:
-    """See that a file names a pipeline, be the file broken otherwise.
+    """Check that a file names a pipeline, even if it is otherwise invalid.
 
     Raises:
         PipelineError: it does not.
@@ -71,7 +71,7 @@ def check_name_in(file: Path) -> None:
 
 
 def _name_alone(file: Path) -> str | None:
-    """The name in a file that breaks a rule; None: it has none that could be a folder's."""
+    """Return the name in an invalid file; None: it has none that could name a folder."""
     try:
         told = yaml.safe_load(read_text(file))
     except (PipelineError, yaml.YAMLError, RecursionError):

@@ -16,10 +16,10 @@ from windowing.model.errors import shown
 
 
 def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> list[str] | None:
-    """How the user's file differs now from what a run runs; None: it does not.
+    """Say how the user's file differs now from the run's own copy; None: it does not.
 
     Args:
-        endpoints: whose state folder has the run.
+        endpoints: their state folder has the run.
         run: the run.
         file: the file to compare with; None: the one that the run was submitted with.
     """
@@ -32,7 +32,7 @@ def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> li
         return None
     try:
         own, ours = run.own_pipeline(), as_accepted(endpoints, load_pipeline(now), run.run)
-        if is_version_of(own, ours):  # which tables it was given is no edit of the user's
+        if is_version_of(own, ours):  # the choice of tables is not an edit by the user
             ours = with_place(ours, own.output, like=own)
         return list(differences(own.text, ours.text)) or None
     except PipelineError as error:
@@ -40,7 +40,7 @@ def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> li
 
 
 def differences(before: str, now: str) -> Iterator[str]:
-    """What differs between two pipeline files, by its path in them.
+    """List the differences between two pipeline files, by path.
 
     Args:
         before: one document, valid as a pipeline.

@@ -1,4 +1,4 @@
-"""The folder of a run: its name, its note, its own copy of the pipeline file."""
+"""The folder of a run: name, note, and its own copy of the pipeline file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from windowing.model.names import RUN_MAX, check_name
 
 FAILURE_FILE = "failure.json"
 SECRETS_FOLDER = "kafka"
-"""In a run's folder: how its job reaches a cluster that wants a login; for our eyes only."""
+"""In a run's folder: how its job logs in to a Kafka cluster; private."""
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ NOTE_FILE = "run.json"
 
 
 class RunError(RuntimeError):
-    """A run that does not exist, or that cannot be what was asked for."""
+    """A run does not exist, or does not allow the request."""
 
     exit_code = 1
 
@@ -38,16 +38,16 @@ class RunNameError(RunError):
 
 @dataclass(frozen=True)
 class Options:
-    """What a run was submitted with beside its file; `start` submits it with the same again.
+    """What a run was submitted with besides its file; `start` uses the same again.
 
     Attributes:
-        max_offsets: offsets per batch at the most; None for no limit.
-        available_now: take what is there, then end.
+        max_offsets: offsets per batch, at most; None: no limit.
+        available_now: read what is there, then end.
         parallelism: how many tasks run the lanes, and the shards; None: as the job has it.
-        conf: Spark settings beside those of the cluster.
-        first: per partition, where a fresh checkpoint begins; None: at the beginning.
-        end: per partition, the first offset to be left out; None: all is read.
-        beside: another run of the pipeline may live meanwhile.
+        conf: Spark settings in addition to the cluster's.
+        first: per partition, where a new checkpoint starts; None: at the beginning.
+        end: per partition, the first offset to leave out; None: read everything.
+        beside: another run of the pipeline may be running meanwhile.
     """
 
     max_offsets: int | None = None
@@ -60,7 +60,7 @@ class Options:
 
     @classmethod
     def of(cls, noted: Mapping[str, Any]) -> Options:
-        """Read them from a note, where the numbers of partitions are texts."""
+        """Read them from a note, where partition numbers are strings."""
         first, end = (
             None if noted[name] is None else {int(lane): at for lane, at in noted[name].items()}
             for name in ("first", "end")
@@ -80,10 +80,10 @@ class Run:
         checkpoint: Spark's checkpoint.
         table: the pipeline's table folder, shared by all its runs.
         file: the run's own copy of the pipeline file.
-        given: the file that it was submitted with, as it was called; None: the note does not say.
-        submitted_at: when, in UTC; of a run that was submitted again, the last time.
-        options: what it was submitted with beside the file.
-        fingerprint: of the pipeline that it was begun with; None: the note does not say.
+        given: the file that it was submitted with, as given; None: the note does not say.
+        submitted_at: when it was last submitted, in UTC.
+        options: what it was submitted with besides the file.
+        fingerprint: of the pipeline that it was started with; None: the note does not say.
     """
 
     pipeline: str
@@ -99,12 +99,12 @@ class Run:
     fingerprint: str | None = None
 
     def told(self) -> dict[str, str]:
-        """What is said of it to programs that have submitted it."""
+        """Describe it for programs that have submitted it."""
         names = ("pipeline", "run", "submission_id", "folder", "checkpoint", "table", "file")
         return {name: str(getattr(self, name)) for name in names}
 
     def own_pipeline(self) -> Pipeline:
-        """What the run runs: its own copy of the file, with the lanes that have joined it.
+        """The run's own copy of the file, with the lanes that have joined it.
 
         Raises:
             PipelineError: the copy is damaged.
@@ -113,10 +113,10 @@ class Run:
 
 
 def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
-    """The folder of a run.
+    """Return the folder of a run.
 
     Raises:
-        RunNameError: the name cannot be that of a folder.
+        RunNameError: a folder cannot have this name.
     """
     return _folder_of(endpoints, pipeline.name, run)
 
@@ -131,26 +131,26 @@ def _folder_of(endpoints: Endpoints, pipeline: str, run: str) -> Path:
 
 
 def runs_folder(endpoints: Endpoints, pipeline: str) -> Path:
-    """The folder of all runs of a pipeline, by its name."""
+    """Return the folder of all runs of a pipeline."""
     return endpoints.state_dir / "runs" / pipeline
 
 
 def table_of(endpoints: Endpoints, pipeline: Pipeline) -> Path:
-    """The folder of a pipeline's tables."""
+    """Return the folder of a pipeline's tables."""
     return endpoints.state_dir / "tables" / pipeline.output
 
 
 def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
-    """A run that was submitted before.
+    """Find a run that was submitted before.
 
     Raises:
-        RunError: there is none of this name.
+        RunError: there is none with this name.
     """
     return find_named(endpoints, pipeline.name, run)
 
 
 def find_named(endpoints: Endpoints, pipeline: str, run: str) -> Run:
-    """The same, by the pipeline's name."""
+    """Find a run, by the pipeline's name."""
     folder = _folder_of(endpoints, pipeline, run)
     try:
         return read_run(folder)
@@ -162,14 +162,14 @@ def find_named(endpoints: Endpoints, pipeline: str, run: str) -> Run:
 
 
 def every_run(endpoints: Endpoints, pipeline: str) -> list[Run]:
-    """All runs of a pipeline, the one submitted last at the end."""
+    """List all runs of a pipeline, the last submitted one last."""
     notes = runs_folder(endpoints, pipeline).glob(f"*/{NOTE_FILE}")
     found = (read_run(note.parent) for note in notes)
     return sorted(found, key=lambda run: (run.submitted_at, run.run))
 
 
 def newest(endpoints: Endpoints, pipeline: Pipeline) -> Run | None:
-    """The run that was submitted last; None: there is none."""
+    """Return the run that was submitted last; None: there is none."""
     found = every_run(endpoints, pipeline.name)
     return found[-1] if found else None
 
@@ -202,7 +202,7 @@ def read_run(folder: Path) -> Run:
 
 
 def write_note(run: Run) -> None:
-    """Write a run's note, whole or not at all."""
+    """Write a run's note, completely or not at all."""
     options = asdict(run.options)
     note = {name: str(value) for name, value in asdict(run).items() if value is not None}
     note["submitted_at"] = run.submitted_at.isoformat()
@@ -210,14 +210,14 @@ def write_note(run: Run) -> None:
 
 
 def write_whole(file: Path, what: object) -> None:
-    """Write JSON into a file that others may read at any time: beside it, then renamed."""
+    """Write JSON to a file that others may read at any time: under another name, then renamed."""
     written = file.with_name(f".{file.name}.new")
     written.write_text(json.dumps(what), encoding="utf-8")
     written.replace(file)
 
 
 def _copy_in(folder: Path) -> Path:
-    """The copy of the file in the folder of a run whose note does not say which it is."""
+    """Find the copy of the file in the folder of a run whose note does not name it."""
     copies = [path for path in folder.iterdir() if path.suffix in (".yml", ".yaml")]
     if len(copies) != 1:
         msg = f"{folder} has {len(copies)} pipeline files, not one: submit the run once more"
@@ -226,12 +226,12 @@ def _copy_in(folder: Path) -> Path:
 
 
 def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
-    """The pipeline with the lanes that joined a run, if it is the run's but for them.
+    """Return the pipeline with the lanes that joined a run, if it is the run's except for them.
 
-    A file that tells of a lane's joining otherwise than the run stays what it is: another pipeline.
+    A file whose joined lanes differ from the run's stays what it is: another pipeline.
 
     Args:
-        endpoints: whose state folder has the run; there may be no run of this name.
+        endpoints: their state folder has the run; there may be no run with this name.
         pipeline: the file as the user has it.
         run: the run's name.
     """
@@ -250,6 +250,6 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
 
 
 def failure(run: Run) -> str | None:
-    """Why a run's job gave up; None: it did not."""
+    """Return why a run's job gave up; None: it did not."""
     file = run.folder / FAILURE_FILE
     return json.loads(file.read_text(encoding="utf-8"))["error"] if file.exists() else None

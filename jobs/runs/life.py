@@ -1,8 +1,8 @@
-"""The life of a run: which states there are, and which one the facts add up to.
+"""The life of a run: its states, and how facts determine them.
 
-A pure function. What it is given was read elsewhere: the run's notes, what the master says of the
-driver, what the driver has noted of itself. So a state is never kept, and cannot be out of date:
-whoever asks works it out again. The diagram is in `jobs/README.md`.
+A pure function of facts read elsewhere: the run's notes, what the master says about the driver,
+what the driver has recorded. So a state is never stored, and cannot be out of date. The diagram is
+in `jobs/README.md`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 DEATHS_MAX = 3
-"""So often may a job die of an error of its own without a batch in between; then it has failed."""
+"""How often a job may die of its own errors without a batch in between before it has failed."""
 
 SILENT_DEATHS_MAX = 10
-"""So often may its processes be gone without a word: killed from outside, or out of memory."""
+"""How often its processes may die without a message: killed from outside, or out of memory."""
 
 ALIVE = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING"})
-"""A driver's states at the master in which it will still do something, or is doing it."""
+"""A driver's states at the master in which it is active, or will be."""
 
 
 class State(StrEnum):
-    """What a run can be."""
+    """The state of a run."""
 
     submitted = "submitted"
     waiting = "waiting"
@@ -35,7 +35,7 @@ class State(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing happens any more unless somebody submits or starts the run."""
+        """Whether nothing more happens unless somebody submits or starts the run."""
         return self in _ENDED
 
 
@@ -44,13 +44,13 @@ _ENDED = frozenset({State.failed, State.stopped, State.superseded, State.finishe
 
 @dataclass(frozen=True)
 class Deaths:
-    """How often the drivers of a submission have died since one of them was last well.
+    """How often the drivers of a submission have died since one of them was last healthy.
 
     Attributes:
-        error: of an error of the job's own, which it could say.
-        silent: without a word: it was killed, or the machine was out of memory.
-        outage: of something that was away, as a broker: that is worth every restart.
-        last: what the last one died of; None: it said nothing.
+        error: of one of the job's own errors, which it could report.
+        silent: without a message: it was killed, or the machine was out of memory.
+        outage: because something such as a broker was away: restarts are unlimited.
+        last: what the last one died of; None: it left no message.
     """
 
     error: int = 0
@@ -65,7 +65,7 @@ class Deaths:
 
     @property
     def final(self) -> str | None:
-        """Why another restart would not help; None: it may."""
+        """The reason why another restart would not help; None: it may."""
         last = self.last or "it left no word: killed from outside, or out of memory"
         if self.error >= DEATHS_MAX:
             return f"died {self.error} times without a batch in between, the last time of: {last}"
@@ -76,10 +76,10 @@ class Deaths:
 
 @dataclass(frozen=True)
 class Order:
-    """That a run is to end.
+    """An order for a run to stop.
 
     Attributes:
-        by: the run that takes its place; None: somebody has stopped it.
+        by: the run that takes its place; None: a user has stopped it.
     """
 
     by: str | None = None
@@ -87,20 +87,20 @@ class Order:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a run.
+    """What is known about a run.
 
     Attributes:
         driver: the driver's state at the master; None: there is no master, since the stack is down.
         failure: why the job gave up, in its own words; None: it did not.
-        order: that it is to end, if somebody has said so since it was submitted.
+        order: to stop, if given since it was submitted.
         available_now: it takes what is there, then ends.
-        begun: how often a driver of this submission has come as far as our program; None: not
-            known, as of a job that an older version has submitted.
-        well: the present driver has committed a batch, or has found nothing to do.
+        begun: how often a driver of this submission has reached our program; None: unknown, because
+            an older version submitted it.
+        well: the current driver has committed a batch, or has found nothing to do.
         deaths: of its drivers.
-        launches: how often the cluster has started a driver that never came to our program.
+        launches: how often the cluster has started a driver that never reached our program.
         last_words: the last error in such a driver's output; None: there is none.
-        lacks: what it waits for, and who has it; None: it waits for nothing.
+        lacks: what it waits for, and what has it; None: it waits for nothing.
     """
 
     driver: str | None
@@ -121,7 +121,7 @@ class Life:
 
     Attributes:
         state: which one.
-        why: a sentence; of a waiting run, for whom; of a failed one, the reason.
+        why: a sentence; for a waiting run, what it waits for; for a failed one, the reason.
     """
 
     state: State
@@ -129,11 +129,10 @@ class Life:
 
 
 def life(facts: Facts) -> Life:
-    """Work out the state of a run.
+    """Determine the state of a run.
 
     Args:
-        facts: as they stand; what was ordered counts more than what has failed, and that more than
-            what the cluster believes.
+        facts: an order outweighs a failure, and a failure outweighs what the cluster reports.
     """
     if facts.order is not None:
         return _ordered(facts.order, facts.driver in ALIVE)
@@ -153,7 +152,7 @@ def _ordered(order: Order, alive: bool) -> Life:
 
 
 def _alive(facts: Facts) -> Life:
-    # Killed while it starts, a driver says nothing; one that cannot start says why.
+    # A driver killed at its start leaves no message; one that cannot start says why.
     most = DEATHS_MAX if facts.last_words else SILENT_DEATHS_MAX
     if facts.begun == 0 and facts.launches >= most:
         words = facts.last_words or "it left no word"
@@ -193,7 +192,7 @@ def _restarts(facts: Facts) -> str:
 
 
 def _gone(facts: Facts) -> Life:
-    """The state of a run whose driver is not alive, though nobody of us has ended it."""
+    """Determine the state of a run whose driver has died without an order from us."""
     if facts.driver == "FINISHED":
         if facts.available_now:
             return Life(State.finished)

@@ -1,4 +1,4 @@
-"""Looks at a run: gathers the facts of its life, from its folder and from the master."""
+"""Observes a run: gathers the facts about its life, from its folder and from the master."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jobs.runs.waiting import lacks
 from windowing.model.source import Source
 
 _LAUNCH = "Launch Command: "
-"""The first words that a worker writes into a driver's output, at each start of it."""
+"""The first words that a worker writes to a driver's output at each start."""
 
 _LOG_BYTES = 1 << 20
 _RAISED = re.compile(r"^(?:Exception in thread \S+ )?((?:[\w.]+\.)?\w*(?:Error|Exception)\b.*)$")
@@ -31,12 +31,12 @@ _WORDS_MAX = 500
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen of a run.
+    """An observation of a run.
 
     Attributes:
-        life: its state, and why.
-        deaths: of its drivers, since one was last well.
-        log: the folder of the driver's output, where it is on this machine.
+        life: its state and the reason.
+        deaths: of its drivers, since one was last healthy.
+        log: the folder of the driver's output, if it is on this machine.
     """
 
     life: Life
@@ -54,7 +54,7 @@ def life_of(endpoints: Endpoints, run: Run) -> Life:
 
 
 def look_at(endpoints: Endpoints, run: Run) -> Look:
-    """Look at a run; where the endpoints name no master, the stack is down.
+    """Observe a run; if the endpoints name no master, the stack is down.
 
     Raises:
         InfraError: the master does not answer.
@@ -75,16 +75,16 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
         last_words=(_refused(run) if driver == "FINISHED" else None) or words,
         lacks=lacks(endpoints, run, driver) if not noted.well else None,
     )
-    # One that was told to end has died of that, and of nothing that is worth counting.
+    # One that was told to stop died of that, which does not count.
     deaths = noted.deaths if facts.order is None else Deaths()
     return Look(life(facts), deaths, log)
 
 
 def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:
-    """The state of the run's driver at the master, and the folder of its output."""
+    """Return the state of the run's driver at the master, and the folder of its output."""
     if not endpoints.spark_rest:
         return None, None
-    # Whoever submitted may have died before the note had the driver's name.
+    # The submitting process may have died before the note had the driver's name.
     known = run.submission_id or spark_rest.find_driver(endpoints, job_name(run.pipeline, run.run))
     if not known:
         return "UNKNOWN", None
@@ -93,7 +93,7 @@ def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:
 
 
 def _launches(log: Path | None) -> tuple[int, str | None]:
-    """How often a driver was started by the cluster, and the last error that it told of."""
+    """Return how often the cluster started a driver, and the last error in its output."""
     if log is None:
         return 0, None
     starts, told = _text(log / "stderr"), _text(log / "stdout")  # Python's errors are in the latter
@@ -105,7 +105,7 @@ def _launches(log: Path | None) -> tuple[int, str | None]:
 
 
 def _text(file: Path) -> str:
-    """As much of a driver's output as its first starts fill."""
+    """Read as much of a driver's output as its first starts fill."""
     if not file.exists():
         return ""
     with file.open("rb") as lines:
@@ -113,14 +113,14 @@ def _text(file: Path) -> str:
 
 
 def _refused(run: Run) -> str | None:
-    """What a driver said that left the run to another one."""
+    """Return the message of a driver that left the run to another one."""
     file = run.folder / REFUSED_FILE
     return json.loads(file.read_text(encoding="utf-8"))["error"] if file.exists() else None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come.
+    """How far a run is.
 
     Attributes:
         state: of the run.
@@ -129,7 +129,7 @@ class Progress:
         behind: offsets up to the target that are not committed yet.
         error: why the job gave up, else None.
         log: folder of the driver's output, where it is on this machine.
-        why: a sentence on the state, where there is more to say.
+        why: a sentence on the state, if there is more to say.
         restarts: how often its driver has died since a batch was last committed.
     """
 
@@ -151,7 +151,7 @@ class Progress:
 def progress(
     endpoints: Endpoints, run: Run, until: Mapping[int, int], source: Source | None = None
 ) -> Progress:
-    """How far a run is from the offsets `until` (per lane, exclusive).
+    """Return how far a run is from the offsets `until` (per lane, exclusive).
 
     Args:
         endpoints: of the stack.
@@ -159,7 +159,7 @@ def progress(
         until: by the numbers of the lanes.
         source: numbers the lanes; None: one topic, whose partitions they are.
     """
-    seen = look_at(endpoints, run)  # first: what is said of the end must not be older than it
+    seen = look_at(endpoints, run)  # first: a finished run then shows its last offsets
     batches, committed = committed_offsets(run.checkpoint, source)
     behind = sum(max(0, end - committed.get(lane, 0)) for lane, end in until.items())
     failed = seen.life.state is State.failed

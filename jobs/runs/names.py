@@ -1,4 +1,4 @@
-"""What the cluster calls the job of a run: its driver and its application alike."""
+"""The name of a run's job at the cluster, for driver and application alike."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ _OURS = "slackwater"
 
 
 def job_name(pipeline: str, run: str) -> str:
-    """The name of a run's job; names of pipelines and of runs have no colon."""
+    """Return the name of a run's job; names of pipelines and runs have no colon."""
     return f"{_OURS}:{pipeline}:{run}"
 
 
 def run_of_job(job: str, pipeline: str) -> str | None:
-    """The run of a pipeline whose job has this name; None: it is the job of something else."""
+    """Return the pipeline's run whose job has this name; None: it is another program's job."""
     return found[1] if (found := pipeline_and_run(job)) and found[0] == pipeline else None
 
 
 def pipeline_and_run(job: str) -> tuple[str, str] | None:
-    """Pipeline and run of a job; None: it is none of ours."""
+    """Return pipeline and run of a job; None: it is not one of ours."""
     match job.split(":"):
         case [ours, pipeline, run] if ours == _OURS:
             return pipeline, run

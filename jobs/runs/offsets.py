@@ -1,4 +1,4 @@
-"""How far a checkpoint has come: read from Spark's own files, the only place that keeps offsets."""
+"""How far a checkpoint is, from Spark's own files, the only place that keeps offsets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from windowing.model.source import Source
 
 
 def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[int, dict[int, int]]:
-    """What the checkpoint says is done: the number of batches, and the next offset per lane.
+    """Return what the checkpoint has completed: the number of batches, the next offset per lane.
 
     Args:
         checkpoint: the run's.
@@ -19,7 +19,7 @@ def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[i
 
 
 def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int, int]:
-    """The next offset per lane after the newest batch that was planned: what may be written.
+    """Return the next offset per lane after the newest planned batch: what may be written.
 
     Args: as of `committed_offsets`.
     """
@@ -27,7 +27,7 @@ def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int,
 
 
 def _newest(checkpoint: Path, log: str, source: Source | None) -> tuple[int, dict[int, int]]:
-    """How many batches one of Spark's logs has, and where the newest of them ends."""
+    """Return the number of batches in one of Spark's logs, and where the newest one ends."""
     numbers = [int(path.name) for path in (checkpoint / log).glob("[0-9]*")]
     if not numbers:
         return 0, {}

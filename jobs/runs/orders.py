@@ -1,7 +1,7 @@
-"""What was said of a pipeline's runs: which one is live, and which ones are to end.
+"""Orders for a pipeline's runs: which one is live, and which ones are to stop.
 
-The live run is the one that commands take unless another is named. Whoever submits a run makes it
-the live one; one that works beside it becomes that when it takes over.
+The live run is the one that commands take unless another is named. Submitting a run makes it live;
+a run that works beside it becomes live when it takes over.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIVE_FILE = "live.json"
 """In the folder of a pipeline's runs."""
 
 ORDER_FILE = "order.json"
-"""In a run's folder, from when it is told to end until it is submitted again."""
+"""In a run's folder, from the order to stop until it is submitted again."""
 
 _LOCK_FILE = ".lock"
 
@@ -32,7 +32,7 @@ def name_live(endpoints: Endpoints, pipeline: str, run: str) -> None:
 
 
 def live_run(endpoints: Endpoints, pipeline: str) -> Run | None:
-    """The live run of a pipeline, else its newest; None: it has no run."""
+    """Return the live run of a pipeline, else its newest; None: it has no run."""
     folder = runs_folder(endpoints, pipeline)
     try:
         named = folder / json.loads((folder / LIVE_FILE).read_text(encoding="utf-8"))["run"]
@@ -45,12 +45,12 @@ def live_run(endpoints: Endpoints, pipeline: str) -> Run | None:
 
 
 def give_order(folder: Path, order: Order) -> None:
-    """Note that a run is to end, before it is told so."""
+    """Record that a run is to stop, before telling it."""
     write_whole(folder / ORDER_FILE, asdict(order))
 
 
 def read_order(folder: Path) -> Order | None:
-    """What a run was told last; None: nothing since it was submitted."""
+    """Return the last order for a run; None: nothing since it was submitted."""
     try:
         return Order(**json.loads((folder / ORDER_FILE).read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -58,13 +58,13 @@ def read_order(folder: Path) -> Order | None:
 
 
 def withdraw_order(folder: Path) -> None:
-    """Forget what a run was told: it is submitted again."""
+    """Delete a run's order: it is submitted again."""
     (folder / ORDER_FILE).unlink(missing_ok=True)
 
 
 @contextmanager
 def one_at_a_time(endpoints: Endpoints, pipeline: str) -> Iterator[None]:
-    """Let nobody else begin or end a run of a pipeline meanwhile: two would make two drivers."""
+    """Lock out other starts and stops of a pipeline's runs: two could create two drivers."""
     folder = runs_folder(endpoints, pipeline)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK_FILE).open("a") as lock:

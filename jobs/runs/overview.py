@@ -1,4 +1,4 @@
-"""Every run at one glance: state, why, how far, what was said of its results."""
+"""All runs at a glance: state, reason, progress, last verdicts."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from windowing.model.source import Source
 
 @dataclass(frozen=True)
 class Overview:
-    """What is known of a run.
+    """What is known about a run.
 
     Attributes:
         run: the run.
-        life: its state, and why.
+        life: its state and the reason.
         live: whether commands take it by default.
         restarts: how often its driver has died since a batch was last committed.
         file_differs: how the file that it was submitted with differs now; None: it does not.
         batches: how many are committed.
         behind: offsets up to the topic's end that are not committed; None: the broker does not say.
-        last_verify: what `verify` said last; None: it was not asked.
-        last_quality: the same of `quality`.
+        last_verify: the last verdict of `verify`; None: there is none.
+        last_quality: the same for `quality`.
         ui: the page of its job, else of the cluster; None: there is no cluster.
-        log: the folder of its driver's output, where it is on this machine.
+        log: the folder of its driver's output, if it is on this machine.
     """
 
     run: Run
@@ -56,7 +56,7 @@ class Overview:
     log: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """For scripts; `docs/commands.md` and `jobs/README.md` say what is in it."""
+        """Format it for scripts; `docs/commands.md` and `jobs/README.md` describe it."""
         run = self.run
         return {
             "pipeline": run.pipeline,
@@ -79,18 +79,18 @@ class Overview:
 
 
 def pipelines_with_runs(endpoints: Endpoints) -> list[str]:
-    """The names of all pipelines that have runs."""
+    """List the names of all pipelines that have runs."""
     folders = (endpoints.state_dir / "runs").glob("*")
     return sorted(path.name for path in folders if every_run(endpoints, path.name))
 
 
 def overview(endpoints: Endpoints, pipeline: str, file: Path | None = None) -> Iterator[Overview]:
-    """All runs of a pipeline, the one submitted last first.
+    """List all runs of a pipeline, the last submitted one first.
 
     Args:
-        endpoints: of the stack; where it has no broker or no master, what they know is missing.
+        endpoints: of the stack; without a broker or a master, their facts are missing.
         pipeline: its name.
-        file: the pipeline file as it is now; None: the one that each run was submitted with.
+        file: the current pipeline file; None: the one that each run was submitted with.
 
     Raises:
         InfraError: the master does not answer.
@@ -115,7 +115,7 @@ def overview(endpoints: Endpoints, pipeline: str, file: Path | None = None) -> I
 
 
 def page_of(endpoints: Endpoints, run: Run, room: Room | None) -> str | None:
-    """The page of a run's job at the master; that of the master where it has none."""
+    """Return the page of a run's job at the master; the master's own if it has none."""
     base = outside.spark_ui(endpoints)
     if not base or room is None:
         return base or None
@@ -126,7 +126,7 @@ def page_of(endpoints: Endpoints, run: Run, room: Room | None) -> str | None:
 
 
 def page_now(endpoints: Endpoints, run: Run) -> str | None:
-    """The page of a run's job at the master, as `page_of`, by a look of its own."""
+    """Return the page of a run's job at the master, like `page_of`, but look it up first."""
     return page_of(endpoints, run, _room(endpoints))
 
 
@@ -138,7 +138,7 @@ def _room(endpoints: Endpoints) -> Room | None:
 
 
 class _Ends:
-    """The ends of topics: each is asked for once, and nothing after the first silence."""
+    """The ends of topics: each is looked up once, and none after the first failure."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._bootstrap = endpoints.kafka_bootstrap
@@ -146,11 +146,11 @@ class _Ends:
 
     @property
     def are_unknown(self) -> bool:
-        """Whether no broker can be asked."""
+        """Whether no broker answers."""
         return not self._bootstrap
 
     def of(self, source: Source) -> dict[int, int] | None:
-        """By lane; None where the broker does not say."""
+        """Return the ends by lane; None if the broker does not answer."""
         found: dict[int, int] = {}
         for part in source.parts:
             ends = self._asked(part.topic)
@@ -174,7 +174,7 @@ class _Ends:
 
 
 def _how_far(run: Run, ends: _Ends) -> tuple[int, int | None]:
-    """How many batches are committed, and how many offsets are not."""
+    """Return how many batches are committed, and how many offsets are not."""
     if ends.are_unknown:
         return committed_offsets(run.checkpoint)[0], None
     try:

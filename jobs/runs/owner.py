@@ -1,10 +1,10 @@
-"""One driver a run: the one that has claimed its folder.
+"""One driver per run: the one that has claimed its folder.
 
-A second driver of a run reads the same log into the same tables. What the tables take stays right,
-since they take a batch once; but the two tear at one checkpoint, and each dies of the other's files
-again and again. So a driver claims the run before it does anything else, shows that it lives by
-counting, and looks before each batch whether the run is still its own. Nothing here compares the
-clocks of two machines.
+A second driver of a run would read the same log into the same tables. The tables would stay right,
+since they accept a batch once; but the two would fight over one checkpoint, and each would keep
+dying of the other's files. So a driver first claims the run, then shows by counting that it is
+alive, and checks before each batch that it still owns the run. Nothing here compares the clocks of
+two machines.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ OWNER_FILE = "owner.json"
 REFUSED_FILE = "refused.json"
 
 BEAT_S = 2.0
-"""How often a driver shows that it lives."""
+"""How often a driver shows that it is alive, in seconds."""
 
 SILENT_S = 15.0
-"""How long a driver on another machine may be silent before the run is taken from it."""
+"""How long a driver on another machine may be silent before it loses the run, in seconds."""
 
 
 @dataclass(frozen=True)
 class _Claim:
-    """Who has a run: a driver, by a name of its own and as a process of a machine."""
+    """The owner of a run: a driver, by a unique name and as a process of a machine."""
 
     driver: str
     host: str
@@ -51,7 +51,7 @@ class Owner:
 
     Args:
         folder: the run's.
-        beat_s: how often to show that it lives, in seconds.
+        beat_s: how often to show that it is alive, in seconds.
         silent_s: how long to wait for a sign of another machine's driver, and for one on this
             machine to end, in seconds.
     """
@@ -64,7 +64,7 @@ class Owner:
         self._ended = threading.Event()
 
     def claim(self) -> None:
-        """Take the run, unless another driver that lives has it.
+        """Claim the run, unless another live driver owns it.
 
         Raises:
             SecondDriver: one has.
@@ -77,13 +77,13 @@ class Owner:
             )
             raise SecondDriver(msg)
         self._write(self._claim)
-        # Of two that claim at one moment the later one has the file; the other sees it here.
+        # If two claim at the same moment, the later one has the file, and the other sees it here.
         time.sleep(min(0.2, self._beat_s))
         self.check()
         threading.Thread(target=self._beat, daemon=True, name="owner").start()
 
     def check(self) -> None:
-        """See that the run is still ours.
+        """Check that the run is still ours.
 
         Raises:
             SecondDriver: another driver has it now.
@@ -98,14 +98,14 @@ class Owner:
             raise SecondDriver(msg)
 
     def release(self) -> None:
-        """Give the run back, if it is still ours."""
+        """Release the run, if it is still ours."""
         self._ended.set()
         now = self._read()
         if now is not None and now.driver == self._claim.driver:
             self._file.unlink(missing_ok=True)
 
     def _lives(self, other: _Claim) -> bool:
-        """Whether another driver lives; waits for one that may be about to end."""
+        """Whether another driver is alive; waits for one that may be about to end."""
         here = other.host == self._claim.host
         until_s = time.monotonic() + self._silent_s
         while time.monotonic() < until_s:
@@ -115,7 +115,7 @@ class Owner:
             if not here and now != other:
                 return True
             time.sleep(self._beat_s / 4)
-        # A driver whose JVM was killed ends within seconds; one that is still here works.
+        # A driver whose JVM was killed ends within seconds; one that is still here is working.
         return here
 
     def _beat(self) -> None:
@@ -123,13 +123,13 @@ class Owner:
         while not self._ended.wait(self._beat_s):
             now = self._read()
             if now is None or now.driver != self._claim.driver:
-                return  # `check` says so to whoever writes
+                return  # `check` tells the writer
             beat += 1
             try:
                 self._write(_Claim(**{**asdict(self._claim), "beat": beat}))
                 told = False
             except OSError as error:
-                # A disk that is full for a while must not silence a driver for good.
+                # A temporarily full disk must not silence a driver for good.
                 if not told:
                     what = "that this driver lives cannot be shown"
                     sys.stderr.write(f"{self._file}: {what}: {error}\n")

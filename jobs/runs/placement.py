@@ -1,8 +1,8 @@
-"""Where the rows of a new run go: the sink's tables, or a further version of them.
+"""Where the rows of a new run go: the sink's tables, or another version of them.
 
-Tables grow with a pipeline. Where they cannot, since a column has another type or a key other
-fields, the run gets tables of its own, `NAME_v2`, and says so in its own copy of the file: all that
-reads a run's output goes by that.
+Tables grow with a pipeline. If they cannot, because a column's type or the key's fields differ, the
+run gets its own tables, `NAME_v2`, and records them in its own copy of the file, which every reader
+of a run's output uses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from windowing.model import Pipeline, parse_pipeline
 _VERSION = re.compile(r"(.+)_v(\d+)")
 
 Clashes = Callable[[str], list[str]]
-"""Why the tables of this name cannot take the rows, each in a clause; none: they can."""
+"""Return why the tables of this name cannot hold the rows, a clause each; empty: they can."""
 
 
 @dataclass(frozen=True)
@@ -27,24 +27,24 @@ class Placement:
 
     Attributes:
         name: of the folder or schema.
-        clashes: by name, why those before it could not take them.
+        clashes: by name, why earlier versions could not hold them.
     """
 
     name: str
     clashes: Mapping[str, list[str]]
 
     def sentences(self) -> list[str]:
-        """What is said of it; nothing, where the tables are those that the file names."""
+        """Sentences about it; none if the tables are those that the file names."""
         told = [f"{name} cannot take its rows: {'; '.join(c)}" for name, c in self.clashes.items()]
         return [*told, f"its rows go to {self.name}"] if told else []
 
 
 def place(pipeline: Pipeline, clashes: Clashes) -> Placement:
-    """Find the first version of a sink's tables that can take the rows of a pipeline.
+    """Find the first version of a sink's tables that can hold the rows of a pipeline.
 
     Args:
-        pipeline: that is to run.
-        clashes: looks at tables; of those that are not there, it knows none.
+        pipeline: the one to run.
+        clashes: checks tables; tables that do not exist have no clashes.
     """
     base, passed, number = pipeline.output, dict[str, list[str]](), 1
     while found := clashes(name := _version(base, number)):
@@ -58,7 +58,7 @@ def _version(base: str, number: int) -> str:
 
 
 def is_version_of(old: Pipeline, new: Pipeline) -> bool:
-    """Whether the place of a run's rows is the one that a file names, or a version of it."""
+    """Whether a run's rows are in the place that a file names, or in a version of it."""
     if old.destination.kind != new.destination.kind:
         return False
     found = _VERSION.fullmatch(old.output)
@@ -66,15 +66,15 @@ def is_version_of(old: Pipeline, new: Pipeline) -> bool:
 
 
 def with_place(pipeline: Pipeline, name: str, *, like: Pipeline | None = None) -> Pipeline:
-    """The pipeline as it is, with its rows in a folder or schema of this name.
+    """Return the pipeline unchanged, except that its rows go to this folder or schema.
 
     Args:
         pipeline: as the user has it.
         name: of the folder or schema.
-        like: whose kind of sink it has; None: its own.
+        like: the pipeline whose kind of sink it gets; None: its own.
 
     Raises:
-        PipelineError: no folder or schema can have the name, as one that is too long.
+        PipelineError: no folder or schema can have the name, for example because it is too long.
     """
     kind = (like or pipeline).destination.kind
     if name == pipeline.output and pipeline.destination.kind == kind:

@@ -1,4 +1,4 @@
-"""Begins and ends runs: submit, start again, stop. One living job a pipeline, unless asked for."""
+"""Starts and stops runs: submit, start again, stop. One running job per pipeline by default."""
 
 from __future__ import annotations
 
@@ -59,31 +59,31 @@ def submit(
     first: Mapping[int, int] | None = None,
     end: Mapping[int, int] | None = None,
 ) -> Run:
-    """Submit a run, or attach to it where it is running already.
+    """Submit a run, or attach to it if it is running already.
 
     The pipeline file is copied into the run's folder, so that a supervised restart runs what was
-    submitted, whatever happens to the file meanwhile; a job that is attached to keeps its copy.
-    The pipeline's other jobs are ended first, and superseded by this one.
+    submitted, whatever happens to the file meanwhile; when attaching, the job keeps its copy. The
+    pipeline's other jobs are stopped first, and superseded by this one.
 
     Args:
         endpoints: of the running stack.
         pipeline: what to run.
         file: the pipeline file, for its name.
         run: the run's name.
-        beside: let the pipeline's other jobs live, and the live run be the one that it is.
-        may_end: the runs whose jobs may be ended for it; None: any.
-        max_offsets: offsets per batch at the most; None for no limit.
-        available_now: take what is there, then end.
+        beside: keep the pipeline's other jobs running, and the live run as it is.
+        may_end: the runs whose jobs may be stopped for it; None: any.
+        max_offsets: offsets per batch, at most; None: no limit.
+        available_now: read what is there, then end.
         parallelism: how many tasks run the lanes, and the shards; None: as the job has it.
-        conf: Spark settings beside those of the cluster.
-        first: per partition, where a fresh checkpoint begins; None: at the beginning.
-        end: per partition, the first offset to be left out; None: all is read.
+        conf: Spark settings in addition to the cluster's.
+        first: per partition, where a new checkpoint starts; None: at the beginning.
+        end: per partition, the first offset to leave out; None: read everything.
 
     Raises:
-        RunError: the job of a run would have to be ended that may not.
+        RunError: a job would have to be stopped that may not be.
     """
     options = Options(max_offsets, available_now, parallelism, conf, first, end, beside)
-    # Lanes that have joined the run stay with it, whether or not the user's file knows of them.
+    # Lanes that have joined the run stay with it, whether or not the user's file has them.
     with one_at_a_time(endpoints, pipeline.name):
         accepted = as_accepted(endpoints, pipeline, run)
         wanted = _Wanted(accepted, file, file.absolute(), run, options, may_end)
@@ -91,7 +91,7 @@ def submit(
 
 
 def _check_ends(endpoints: Endpoints, wanted: _Wanted) -> None:
-    """See that no job is ended of which nobody has said that it may be."""
+    """Check that no job is stopped without permission."""
     if wanted.may_end is None:
         return
     pipeline, known = wanted.pipeline.name, {wanted.run, *wanted.may_end}
@@ -105,29 +105,29 @@ def _check_ends(endpoints: Endpoints, wanted: _Wanted) -> None:
 
 
 def take_file(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> None:
-    """Give a run another spelling of what it runs, as its own copy of the file.
+    """Replace a run's own copy of the file by one with the same meaning.
 
     Args:
         endpoints: of the stack.
-        run: may be alive.
-        pipeline: of the run's fingerprint, with its rows where the run's are.
+        run: may be running.
+        pipeline: has the run's fingerprint, and its rows where the run's are.
     """
     with one_at_a_time(endpoints, run.pipeline):
         _copy(pipeline, run.file)
 
 
 def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
-    """Make a run that works beside the live one the live run, in one write; then end that one.
+    """Make a run that works beside the live one live, in one write; then stop the old one.
 
-    To be called again where it was cut off: what is done already stays done.
+    After an interruption, call it again: finished steps stay done.
 
     Args:
         endpoints: of the stack.
-        run: that takes over.
+        run: the one that takes over.
         before: the one that it takes over from.
 
     Returns:
-        the runs whose jobs were ended.
+        The runs whose jobs were stopped.
     """
     with one_at_a_time(endpoints, run.pipeline):
         name_live(endpoints, run.pipeline, run.run)
@@ -137,10 +137,10 @@ def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
 
 
 def start(endpoints: Endpoints, run: Run) -> Run:
-    """Let a run go on from its checkpoint, with its own copy of the file and the same options.
+    """Resume a run from its checkpoint, with its own copy of the file and the same options.
 
     Raises:
-        RunError: another run of the pipeline has a job that lives.
+        RunError: another run of the pipeline has a running job.
     """
     pipeline = run.own_pipeline()
     with one_at_a_time(endpoints, run.pipeline):
@@ -162,13 +162,13 @@ def stop(
     only: str | None = None,
     by: str | None = None,
 ) -> list[str]:
-    """End living drivers of a pipeline; gives their runs.
+    """Stop running drivers of a pipeline; return their runs.
 
     Args:
         endpoints: of the running stack.
         pipeline: whose runs.
-        keep: a run that is left alone.
-        only: the one run that is meant; None: all of them.
+        keep: a run to leave alone.
+        only: the run to stop; None: all of them.
         by: the run that takes their place; None: they are stopped.
     """
     with one_at_a_time(endpoints, pipeline.name):
@@ -177,7 +177,7 @@ def stop(
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A run that is to be: what it runs, from which file, as it was given, how, and for whom."""
+    """A run to be submitted: pipeline, file as given, options and name."""
 
     pipeline: Pipeline
     file: Path
@@ -197,7 +197,7 @@ def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
     driver = spark_rest.find_driver(endpoints, job_name(pipeline.name, run))
     if driver is None:
         if not beside:
-            # Another run's job would keep the cores and write beside this one.
+            # Another run's job would keep the cores and write next to this one.
             _check_ends(endpoints, wanted)
             _stop(endpoints, pipeline.name, keep=run, by=run)
         for said in (FAILURE_FILE, REFUSED_FILE):
@@ -216,7 +216,7 @@ def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
 
 
 def _is_doomed(endpoints: Endpoints, folder: Path) -> bool:
-    """Whether nobody must attach to a run's job: it has given up, or is on its way out."""
+    """Whether a run's job cannot be attached to: it has given up, or is ending."""
     return (folder / NOTE_FILE).exists() and life_of(endpoints, read_run(folder)).state in (
         State.failed,
         State.stopping,
@@ -224,7 +224,7 @@ def _is_doomed(endpoints: Endpoints, folder: Path) -> bool:
 
 
 def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
-    """Copy the file and write the note; before there is a job, so that whoever dies now shows."""
+    """Copy the file and write the note before there is a job, so that a crash here shows."""
     folder = folder_of(endpoints, wanted.pipeline, wanted.run)
     copied = folder / wanted.file.name
     result = Run(
@@ -246,16 +246,16 @@ def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
 
 
 def _begun_with(folder: Path, pipeline: Pipeline) -> str:
-    """The fingerprint that a run was begun with: the pipeline's, unless the note has another.
+    """Return the fingerprint that a run was started with: the pipeline's, unless noted otherwise.
 
-    One that is the pipeline's in an older form is written in that of today.
+    The pipeline's fingerprint in an older format is rewritten in today's.
     """
     noted = read_run(folder).fingerprint if (folder / NOTE_FILE).exists() else None
     return pipeline.fingerprint if noted is None or pipeline.wrote(noted) else noted
 
 
 def _copy(pipeline: Pipeline, file: Path) -> None:
-    """Write a run's own copy of its file, whole or not at all."""
+    """Write a run's own copy of its file, completely or not at all."""
     written = file.with_name(f".{file.name}.new")
     written.write_text(pipeline.text, encoding="utf-8")
     written.replace(file)
@@ -276,7 +276,7 @@ def _launch(endpoints: Endpoints, run: Run, secrets: Path | None) -> Run:
 
 
 def _hand_over(endpoints: Endpoints, folder: Path) -> Path | None:
-    """The file by which the job gets its login: it outlives us, as the job must after a restart."""
+    """Write the file with the job's login; it outlives this process, for supervised restarts."""
     settings = settings_for(endpoints.kafka_bootstrap)
     return hand_over(settings, folder / SECRETS_FOLDER) if settings.is_more else None
 
@@ -302,24 +302,24 @@ def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str
 
 
 def stop_run(endpoints: Endpoints, run: Run) -> list[str]:
-    """End the driver of one run, if it lives; gives the run's name, or nothing."""
+    """Stop the driver of one run, if it is running; return the run's name, or nothing."""
     with one_at_a_time(endpoints, run.pipeline):
         return _stop(endpoints, run.pipeline, only=run.run)
 
 
 def stop_all(endpoints: Endpoints, pipeline: str) -> list[str]:
-    """End all living drivers of a pipeline, by its name; gives their runs."""
+    """Stop all running drivers of a pipeline, by its name; return their runs."""
     with one_at_a_time(endpoints, pipeline):
         return _stop(endpoints, pipeline)
 
 
 def living(endpoints: Endpoints, pipeline: str) -> list[str]:
-    """The runs of a pipeline that have a living driver."""
+    """Return the runs of a pipeline that have a running driver."""
     return sorted(_living(endpoints, pipeline))
 
 
 def _living(endpoints: Endpoints, pipeline: str) -> dict[str, str]:
-    """The submission id of each run of a pipeline whose driver lives."""
+    """Return the submission id of each run of a pipeline whose driver is running."""
     return {
         run: driver.submission_id
         for driver in spark_rest.list_drivers(endpoints)
@@ -344,7 +344,7 @@ def _stop(
         folder.mkdir(parents=True, exist_ok=True)
         give_order(folder, Order(by))
         spark_rest.kill(endpoints, submission_id)
-        # A job that was ended for good needs its login no more.
+        # A job that was stopped for good no longer needs its login.
         shutil.rmtree(folder / SECRETS_FOLDER, ignore_errors=True)
         stopped.append(run)
     return stopped

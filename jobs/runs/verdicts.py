@@ -11,7 +11,7 @@ from jobs.runs.folder import Run, write_whole
 
 
 class Judge(StrEnum):
-    """Who has judged."""
+    """The command that judged."""
 
     verify = "verify"
     quality = "quality"
@@ -23,8 +23,8 @@ class Verdict:
 
     Attributes:
         at: when, in ISO 8601 and UTC.
-        passed: whether all was as it should be.
-        sentence: what came out.
+        passed: whether everything was as it should be.
+        sentence: the result.
     """
 
     at: str
@@ -33,13 +33,13 @@ class Verdict:
 
 
 def keep_verdict(run: Run, judge: Judge, *, passed: bool, sentence: str) -> None:
-    """Keep a verdict in the run's folder, in place of the one before."""
+    """Store a verdict in the run's folder, replacing the previous one."""
     verdict = Verdict(datetime.now(UTC).isoformat(timespec="seconds"), passed, sentence)
     write_whole(run.folder / f"last_{judge}.json", asdict(verdict))
 
 
 def last_verdict(run: Run, judge: Judge) -> Verdict | None:
-    """The last verdict on a run; None: it was not judged yet."""
+    """Return the last verdict on a run; None: not judged yet."""
     try:
         told = (run.folder / f"last_{judge}.json").read_text(encoding="utf-8")
     except FileNotFoundError:

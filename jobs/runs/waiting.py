@@ -1,4 +1,4 @@
-"""For whom a run waits: who has the cores that it wants, and what would free them."""
+"""What a run waits for: which job has the cores that it needs, and what would free them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jobs.runs.folder import Run, read_run, runs_folder
 from jobs.runs.names import job_name, pipeline_and_run
 
 FileOf = Callable[[tuple[str, str]], Path]
-"""Gives the file by which commands find a run, by the names of pipeline and run."""
+"""Returns the file by which commands find a run, from the names of pipeline and run."""
 
-_DRIVER_MIB = 1024  # as the cluster's settings have it
+_DRIVER_MIB = 1024  # from the cluster's settings
 
 
 def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
-    """What a run waits for and who has it; None where it waits for nothing, or nobody says.
+    """Say what a run waits for, and which job has it; None: for nothing, or unknown.
 
     Args:
         endpoints: of the stack.
@@ -37,7 +37,7 @@ def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
     if driver == "RUNNING" and (own is None or not own.waits):
         return None
     drivers = {one.submission_id: one.name for one in spark_rest.list_drivers(endpoints)}
-    # A driver has no worker for a moment in any case; it waits where none has room.
+    # Every driver is without a worker for a moment; it waits only if none has room.
     if driver == "SUBMITTED" and _fits_a_driver(room):
         return None
     what = "executors" if driver == "RUNNING" else "driver"
@@ -49,7 +49,7 @@ def _fits_a_driver(room: Room) -> bool:
 
 
 def _file_of(endpoints: Endpoints, pipeline: str, run: str) -> Path:
-    """By which file a command finds a run."""
+    """Return the file by which a command finds a run."""
     folder = runs_folder(endpoints, pipeline) / run
     try:
         found = read_run(folder)
@@ -59,14 +59,14 @@ def _file_of(endpoints: Endpoints, pipeline: str, run: str) -> Path:
 
 
 def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: FileOf) -> str:
-    """Say for whom a job waits, and what would free what they have.
+    """Say which jobs a job waits for, and what would free their cores.
 
     Args:
         name: of the job.
         what: `driver` or `executors`.
         room: of the cluster.
         drivers: the names of jobs by the ids of their drivers.
-        file_of: gives the file by which commands find a run.
+        file_of: returns the file by which commands find a run.
     """
     held: dict[str, int] = {}
     for share in (*room.applications, *room.drivers):

@@ -1,1 +1,1 @@
-"""Tools around logs and results: control records, tuning, pictures, dead letters."""
+"""Tools for logs and results: control records, tuning, pictures, dead letters."""

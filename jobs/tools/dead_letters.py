@@ -1,7 +1,7 @@
-"""Dead letters for the person who has to mend a producer: by reason, with examples.
+"""Dead letters for the person who has to fix a producer: by reason, with examples.
 
-They come from a run's tables, or from the files that `run` wrote; of the latter, what a letter was
-about is found by judging its record again.
+They come from a run's tables, or from the files that `run` wrote; for the latter, the refused field
+is found by judging the record again.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class DeadLettersError(RuntimeError):
 
 @dataclass(frozen=True)
 class Letter:
-    """A dead letter, and what it was about.
+    """A dead letter, with the refused field.
 
     Attributes:
-        source, partition, offset: the record's place.
-        query: who has refused it; None: no query could use it.
+        source, partition, offset: the record's position.
+        query: the one that refused it; None: no query could use it.
         reason: of the contract.
-        field, value, rule: as of `windowing.engine.input.refusals.Detail`; None of letters from
-            before there was such.
+        field, value, rule: as of `windowing.engine.input.refusals.Detail`; None for letters older
+            than these columns.
     """
 
     source: str
@@ -79,15 +79,15 @@ class Letter:
 
 @dataclass(frozen=True)
 class Reason:
-    """The letters of one reason.
+    """The letters with one reason.
 
     Attributes:
         reason: the reason.
         letters: how many there are; a record that two queries refuse has two.
         records: how many records they are about.
-        share: of all records that were read; None: nobody counted them.
+        share: of all records read; None: unknown.
         do: what to do about it.
-        examples: some of them, spread over the fields that they are about.
+        examples: some of them, spread over the refused fields.
     """
 
     reason: str
@@ -98,17 +98,17 @@ class Reason:
     examples: tuple[Letter, ...]
 
     def as_json(self) -> str:
-        """One line of JSON."""
+        """Format it as one line of JSON."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
 def by_reason(letters: Iterable[Letter], read: int | None, examples: int) -> list[Reason]:
-    """Sum up letters, the most frequent reason first.
+    """Summarize letters, the most frequent reason first.
 
     Args:
         letters: all of a run.
-        read: how many records it has read; None: not known.
-        examples: of each reason, as many as this.
+        read: number of records it has read; None: unknown.
+        examples: number of examples per reason.
     """
     found: dict[str, list[Letter]] = {}
     for letter in letters:
@@ -136,7 +136,7 @@ def _way_out(reason: str) -> str:
 
 
 def _spread(letters: list[Letter], most: int) -> Iterator[Letter]:
-    """The first letter about each field, then the next ones, in the order of the log."""
+    """Order letters: the first one about each field, then the others, in the order of the log."""
     ordered = sorted(letters, key=lambda one: (one.source, one.partition, one.offset))
     turns: dict[str | None, int] = {}
     ranked = []
@@ -147,14 +147,14 @@ def _spread(letters: list[Letter], most: int) -> Iterator[Letter]:
 
 
 Letters = tuple[list[Letter], int | None]
-"""Dead letters of a run, and how many records it has read; None: nobody counted them."""
+"""Dead letters of a run, and the number of records it has read; None: unknown."""
 
 
 def letters_of(pipeline: Pipeline, folder: Path, run: str) -> Letters | None:
-    """The dead letters of a run, with what each is about; None: only its sink's reader knows them.
+    """Read a run's dead letters with details; None: only its sink's reader can.
 
     Args:
-        pipeline: whose run it is.
+        pipeline: the run's.
         folder: of the run's tables, for a sink that writes files.
         run: which run.
 
@@ -170,7 +170,7 @@ def letters_of(pipeline: Pipeline, folder: Path, run: str) -> Letters | None:
 
 
 def in_tables(folder: Path, run: str) -> tuple[list[Letter], int | None]:
-    """The dead letters of a run in Delta tables, and how many records it has read.
+    """Read a run's dead letters from Delta tables, and the number of records it has read.
 
     Raises:
         DeadLettersError: there are no such tables.
@@ -188,10 +188,10 @@ def in_tables(folder: Path, run: str) -> tuple[list[Letter], int | None]:
 
 
 def in_postgres(schema: str, run: str) -> tuple[list[Letter], int | None]:
-    """The same of PostgreSQL; the connection is libpq's, from the environment.
+    """Read them from PostgreSQL; the connection is libpq's, from the environment.
 
     Raises:
-        DeadLettersError: no data base answers, or it has no such tables.
+        DeadLettersError: no database answers, or it has no such tables.
     """
     dead, metrics = (sql.Identifier(schema, name) for name in ("dead_letters", "metrics"))
     try:
@@ -210,12 +210,12 @@ def in_postgres(schema: str, run: str) -> tuple[list[Letter], int | None]:
 
 
 def _letter(row: Mapping[str, Any]) -> Letter:
-    """A letter from a row; one of before there were details lacks their columns, or has nulls."""
+    """Build a letter from a row; older rows lack the details' columns, or have nulls."""
     return Letter(**{name: row.get(name) for name in _COLUMNS})  # type: ignore[arg-type]
 
 
 def _read(counted: Iterable[Mapping[str, Any]]) -> int | None:
-    """How many records were read: every query reads all of them."""
+    """Return the number of records read: every query reads all of them."""
     by_query: dict[str, int] = {}
     for row in counted:
         by_query[row["query"]] = by_query.get(row["query"], 0) + row["read"]
@@ -225,15 +225,15 @@ def _read(counted: Iterable[Mapping[str, Any]]) -> int | None:
 def in_files(
     pipeline: Pipeline, file: Path, log: Iterable[Entry]
 ) -> tuple[list[Letter], int | None]:
-    """The dead letters that `run` wrote, each judged again for what it was about.
+    """Read the dead letters that `run` wrote, each judged again for its details.
 
     Args:
-        pipeline: by which they were refused.
+        pipeline: the one that refused them.
         file: OUT.dead.jsonl.
-        log: of which it was made.
+        log: the input of that run.
 
     Raises:
-        DeadLettersError: the file cannot be read, or is another one.
+        DeadLettersError: the file cannot be read, or belongs to another log.
     """
     letters, read = _lines(file), 0
     about: dict[tuple[str, int, int], list[int]] = {}
@@ -250,7 +250,7 @@ def in_files(
 
 
 class _Judge:
-    """Says of refused records once more what was wrong with them."""
+    """Judges refused records again, for what was wrong with them."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._source, self._rules = pipeline.source, dict[str, ValueRules]()
@@ -258,10 +258,10 @@ class _Judge:
         self._queries = {query.name: query for query in pipeline.queries}
 
     def again(self, letter: Letter, entry: Entry) -> Detail:
-        """What a letter's record was refused for.
+        """Return what a letter's record was refused for.
 
         Raises:
-            DeadLettersError: the record is none that this query could have refused.
+            DeadLettersError: this query could not have refused the record.
         """
         if entry.source not in self._rules:
             number = self._source.number(entry.source, entry.partition) or 0
@@ -282,14 +282,14 @@ class _Judge:
 
 
 def of_lines(lines: Iterable[str], place: str) -> list[Letter]:
-    """The letters in lines of JSON, as a reader of outputs gives them.
+    """Read letters from lines of JSON.
 
     Args:
         lines: a letter each.
-        place: where they stand, for messages.
+        place: their file, for messages.
 
     Raises:
-        DeadLettersError: a line is no letter.
+        DeadLettersError: a line is not a letter.
     """
     letters = []
     for number, line in enumerate(lines, 1):

@@ -1,9 +1,9 @@
-"""Heartbeats: bounds for partitions in which nothing comes, written where they hold.
+"""Heartbeats: bounds for silent (idle) partitions, written into those partitions.
 
-A silent partition holds the whole stream back. From what is known of its records' way – they
-travel between l and L, their source's clock is off by s – follows how old a record can be that
-still comes. The emitter watches all partitions and writes what it knows into the silent ones, as
-control records: so that what a job concludes from silence is a fact of the log, too.
+A silent partition holds the whole stream back. The known delays of its records – they travel for
+between l and L, and their source's clock is off by up to s – limit how old a record can be that
+still arrives. The emitter watches all partitions and writes what it knows into the silent ones, as
+control records, so that what a job derives from silence is a fact of the log too.
 
 Source: Srivastava and Widom, "Flexible Time Management in Data Stream Systems", PODS 2004.
 """
@@ -37,7 +37,7 @@ _STALL_S = 30.0
 
 
 class HeartbeatError(ValueError):
-    """Nothing is known of a partition's delays."""
+    """A partition's delays are unknown."""
 
     exit_code = 2
 
@@ -48,9 +48,9 @@ class Beat:
 
     Attributes:
         partition: which.
-        silent_us: how long nothing came; None: nothing ever did.
-        bound_us: no record below this is still to come.
-        control: the control record that says so, as JSON.
+        silent_us: how long it has been silent; None: always.
+        bound_us: no record below this follows.
+        control: the control record that states it, as JSON.
     """
 
     partition: int
@@ -61,11 +61,11 @@ class Beat:
 
 @dataclass
 class Seen:
-    """What is known of a topic's partitions.
+    """What is known about a topic's partitions.
 
     Attributes:
-        newest_us: per partition, the largest event time of its good records.
-        heard_us: per partition, when its last good record was appended.
+        newest_us: per partition, the largest event time of its valid records.
+        heard_us: per partition, when its last valid record was appended.
         ended: partitions that have ended.
     """
 
@@ -75,15 +75,15 @@ class Seen:
 
 
 def clock_us() -> int:
-    """Microseconds since 1970 by this machine's clock."""
+    """Return microseconds since 1970 by this machine's clock."""
     return time.time_ns() // 1_000
 
 
 def delays_of(pipeline: Pipeline, given: Delays | None) -> dict[str, Delays]:
-    """What is known of every lane's way: of the pipeline's heartbeats, or as given for all.
+    """Return every lane's delays: from the pipeline's heartbeats, or as given for all.
 
     Raises:
-        HeartbeatError: neither says it, or both do.
+        HeartbeatError: neither states them, or both do.
     """
     disorder = pipeline.source.disorder
     if isinstance(disorder, Heartbeat) == (given is not None):
@@ -109,19 +109,19 @@ def beats(
     silent_us: int,
     by_clock: bool = True,
 ) -> list[Beat]:
-    """The bounds for all partitions that have been silent for longer than `silent_us`.
+    """Compute bounds for all partitions that have been silent for longer than `silent_us`.
 
     Args:
-        pipeline: whose topic it is.
+        pipeline: reads the topic.
         delays: of every lane.
-        seen: what was read of the topic before `now_us`.
+        seen: what was read from the topic before `now_us`.
         now_us: the clock.
         silent_us: how long a partition must have been silent.
-        by_clock: whether the bound may rest on the clock; else on other partitions' records alone.
+        by_clock: also derive bounds from the wall clock; else only from other partitions' records.
     """
     source = pipeline.source
     newest = {source.lane(partition): ts_us for partition, ts_us in seen.newest_us.items()}
-    # A clock past all legal times says no more than that: what claims more is not believed.
+    # A clock beyond all valid times says no more than that: larger bounds would be refused.
     until_us = min(now_us, source.event_time.end_us)
     known = Control(now_us=until_us if by_clock else None, seen_us=newest)
     reached_us = known.reached_us(delays)
@@ -147,11 +147,11 @@ def beats(
 
 
 class Watch:
-    """Reads a topic's records as they come.
+    """Reads a topic's records as they arrive.
 
     Args:
-        pipeline: whose topic.
-        consumer: that joins no group.
+        pipeline: reads the topic.
+        consumer: one that joins no group.
     """
 
     def __init__(self, pipeline: Pipeline, consumer: Any) -> None:
@@ -164,11 +164,11 @@ class Watch:
         self._begin()
 
     def catch_up(self) -> None:
-        """Read what has come."""
+        """Read what has arrived."""
         self._read_to(self._consumer.end_offsets(self._lanes))
 
     def _begin(self) -> None:
-        """Begin near the ends; further back where only control records stand there."""
+        """Start near the ends; further back if there are only control records."""
         firsts = self._consumer.beginning_offsets(self._lanes)
         ends = self._consumer.end_offsets(self._lanes)
         behind, back = list(self._lanes), _LOOK_BACK
@@ -206,7 +206,7 @@ class Watch:
         try:
             ts_us, _ = read_value(record.value, append_us, self._rules)
         except BadValue:
-            return  # It moves no progress, so its lane is as silent as before.
+            return  # It does not advance progress, so its lane is still silent.
         seen.newest_us[partition] = max(ts_us, seen.newest_us.get(partition, ts_us))
         seen.heard_us[partition] = max(at_us, seen.heard_us.get(partition, at_us))
 
@@ -220,10 +220,10 @@ def _ends(control: bytes) -> bool:
 
 @contextmanager
 def watching(pipeline: Pipeline, bootstrap: str) -> Iterator[Watch]:
-    """A watch over a pipeline's topic.
+    """Provide a watch over a pipeline's topic.
 
     Raises:
-        BrokerError, TopicError: no broker answers, or the topic or some partition is not there.
+        BrokerError, TopicError: no broker answers, or the topic or a partition does not exist.
     """
     source, found = pipeline.source, end_offsets(bootstrap, pipeline.source.topic)
     for partition in sorted(found):
@@ -256,19 +256,19 @@ def emit(
     by_clock: bool = True,
     clock: Callable[[], int] = clock_us,
 ) -> int:
-    """Write heartbeats until told to stop; give how many.
+    """Write heartbeats until told to stop; return how many.
 
-    A bound that says no more than the last one of its partition is not written.
+    A bound that does not exceed the last one of its partition is not written.
 
     Args:
-        pipeline: whose topic is kept going.
+        pipeline: reads the topic.
         bootstrap: `host:port` of a broker.
         delays: of every lane.
         silent_us: how long a partition must have been silent.
-        every_s: seconds between two looks; None: look once.
-        stop: set by whoever wants it to end.
+        every_s: seconds between two checks; None: check once.
+        stop: set it to end the loop.
         told: called with each bound that was written.
-        by_clock: whether bounds may rest on the clock.
+        by_clock: whether to derive bounds from the wall clock too.
         clock: the clock, in microseconds.
 
     Raises:

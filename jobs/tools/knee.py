@@ -1,9 +1,9 @@
-"""The knee of a curve of late records: where more slack stops buying much.
+"""The knee of a curve of late records: where more slack starts to buy little.
 
 Source: Satopää, Albrecht, Irwin, Raghavan, "Finding a 'Kneedle' in a Haystack", ICDCS workshops
-2011: the point farthest from the chord. The share is taken by its logarithm, since each tenth of
-the late records that is saved is worth as much as the one before; so a curve that falls by the same
-factor everywhere has no knee.
+2011: the point farthest from the chord. The share is on a logarithmic scale, since each reduction
+to a tenth is worth as much as the previous one; so a curve that falls by the same factor everywhere
+has no knee.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 import numpy as np
 
 _CLEAR: Final = 0.2
-"""How far from the chord a knee lies at the least, both axes taken from 0 to 1."""
+"""The least distance of a knee from the chord, with both axes scaled to 0 to 1."""
 
 
 def knee_of(slacks: Sequence[int] | np.ndarray, late: Sequence[float] | np.ndarray) -> int | None:
-    """Which of several slacks is the knee of their curve; None: the curve has none.
+    """Find the slack at the knee of the curve; None: the curve has none.
 
     Args:
-        slacks: rising; the last is the largest that comes into question.
+        slacks: rising; the last is the largest candidate.
         late: the share of records that each leaves late, above zero.
     """
     width, share = np.asarray(slacks, dtype=np.float64), np.log(np.asarray(late, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Writing a picture: the file appears whole, in the format that its ending says."""
+"""Writing a picture: the file appears complete, in the format of its suffix."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ FORMATS = (".png", ".svg")
 
 
 class PictureError(ValueError):
-    """A file that no picture can be written to."""
+    """A picture cannot be written to this file."""
 
     exit_code = 2
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's ending says.
+    """Return the format of a file's suffix.
 
     Raises:
-        PictureError: none that we write.
+        PictureError: we do not write it.
     """
     ending = path.suffix.lower()
     if ending not in FORMATS:
@@ -32,14 +32,14 @@ def format_of(path: Path) -> str:
 
 
 def save(figure: Figure, path: Path, *, dpi: int) -> None:
-    """Write a figure; the same figure is the same bytes.
+    """Write a figure; the same figure gives the same bytes.
 
     Raises:
-        PictureError: the file has another ending.
+        PictureError: the file has another suffix.
         WriteError: it cannot be written.
     """
     kind = format_of(path)
-    # Without it, an SVG is another file each time.
+    # Otherwise an SVG differs each time.
     metadata: Mapping[str, None] | None = {"Date": None} if kind == "svg" else None
     with whole_file(path) as file:
         figure.savefig(file, format=kind, dpi=dpi, facecolor="white", metadata=metadata)

@@ -36,7 +36,7 @@ class Plotted:
     Attributes:
         start: first instant of the week, UTC.
         windows: how many windows are drawn.
-        revised: how many of them late records changed.
+        revised: how many of them were changed by late records.
     """
 
     start: datetime
@@ -49,11 +49,10 @@ def plot(
 ) -> Plotted:
     """Draw one week of mean departure delays per origin, late revisions marked.
 
-    Each window is drawn once, as its final revision has it; a window of which a revision after the
-    first was sent is marked.
+    Each window is drawn once, from its final revision; a window with later revisions is marked.
 
     Args:
-        table_dir: folder of the output tables; the query `hourly` lies in a folder of its own.
+        table_dir: folder of the output tables; the query `hourly` has its own folder in it.
         run: which run of the pipeline.
         png: the file to write.
         start: first instant of the week, UTC; default: the week, from a Monday, with the most
@@ -131,7 +130,7 @@ def _figure(week: pl.DataFrame, begin: datetime) -> Figure:
 
 
 def _panel(panel: Any, origin: str, rows: pl.DataFrame) -> None:
-    # A pause without flights (the night) is a gap in the line, not a bridge over it.
+    # A pause without flights (at night) is a gap in the line.
     slide = rows["end"].diff().min()
     full = rows.upsample("end", every=slide) if isinstance(slide, timedelta) else rows
     panel.axhline(0, color="#999999", linewidth=0.8)

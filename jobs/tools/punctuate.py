@@ -1,8 +1,8 @@
-"""Punctuations of a recorded log: the tightest bounds that are true of it.
+"""Punctuations of a recorded log: the tightest bounds that hold for it.
 
-Bound b, for each multiple b of a step, stands right after the last record of its lane below b: one
-record earlier it would be false, one later it would wait in vain. A lane's bounds run from the
-first multiple above its smallest event time to the first above its largest.
+Bound b, for each multiple b of a step, goes right after the last record of its lane below b: one
+record earlier it would be false, one later it would be needlessly late. A lane's bounds run from
+the first multiple above its smallest event time to the first above its largest.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from jobs.tools.recording import Event, Recording
+from windowing.engine.columns import field_column
 from windowing.engine.input.batches import Entry
-from windowing.engine.input.decode import column
 from windowing.engine.plan import plan_of
 from windowing.engine.wids import Ints, lowered
 from windowing.model import Pipeline
@@ -25,24 +25,24 @@ from windowing.model.limits import LATEST
 from windowing.model.windows.traits import Ends
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
-"""Per partition and offset, the control records that stand right behind that record."""
+"""Per partition and offset, the control records that go right after that record."""
 
 _END = b'{"end":true}'
 
 
 class PunctuateError(ValueError):
-    """What was asked for cannot be punctuated."""
+    """The request cannot be punctuated."""
 
     exit_code = 2
 
 
 def step_of(pipeline: Pipeline) -> int:
-    """The largest step, in microseconds, of which all that closes a window is a multiple.
+    """Find the largest step, in microseconds, of which every window end is a multiple.
 
-    Windows that records define close right behind a record: there it is a microsecond.
+    For windows that records define, which close right after a record, it is a microsecond.
 
     Raises:
-        PunctuateError: no window looks at a bound of event time.
+        PunctuateError: no window depends on event time.
     """
     step_us = 0
     for flow in plan_of(pipeline).timed:
@@ -56,7 +56,7 @@ def step_of(pipeline: Pipeline) -> int:
 
 
 def tightest_bounds(ts_us: Ints, every_us: int) -> Ints:
-    """After each record of a lane, the largest multiple that no later one lies below.
+    """Return, after each record of a lane, the largest multiple that no later record is below.
 
     After the last record, it is the first multiple beyond all of them.
 
@@ -68,7 +68,7 @@ def tightest_bounds(ts_us: Ints, every_us: int) -> Ints:
         return np.empty(0, dtype=np.int64)
     later = np.minimum.accumulate(ts_us[::-1])[::-1][1:]
     beyond = (int(ts_us.max()) // every_us + 1) * every_us
-    # The largest integer of all would say that the lane has ended.
+    # The largest integer would mean that the lane has ended.
     last = beyond if beyond < INT64_MAX else beyond - every_us
     return np.append(lowered(later, later % every_us), np.int64(last))
 
@@ -76,14 +76,13 @@ def tightest_bounds(ts_us: Ints, every_us: int) -> Ints:
 def punctuations(
     pipeline: Pipeline, recording: Recording, every_us: int, per: str | None = None
 ) -> Stops:
-    """Where which bounds stand.
+    """Decide where bounds go.
 
     Args:
-        pipeline: whose log it is.
-        recording: all of the log.
+        pipeline: reads the log.
+        recording: the whole log.
         every_us: the step.
-        per: a field; bounds for each of its values are added where they promise more than the
-            lane's own.
+        per: a field; bounds for each of its values are added where they exceed the lane's own.
 
     Raises:
         PunctuateError: the pipeline has no such field.
@@ -103,7 +102,7 @@ def punctuations(
 
 
 def _believed(pipeline: Pipeline, lane: pl.DataFrame) -> pl.Series:
-    """Of each record, the largest bound that is believed right behind it, at its append time."""
+    """Return, for each record, the largest bound accepted right after it, at its append time."""
     rule = pipeline.source.event_time
     believed = np.full(len(lane), rule.end_us)
     if rule.max_ahead_us is None:
@@ -113,13 +112,13 @@ def _believed(pipeline: Pipeline, lane: pl.DataFrame) -> pl.Series:
 
 
 def _limited(bounds: Ints, believed: pl.Series) -> Ints:
-    """Bounds, each no larger than what is believed there; none falls back."""
+    """Cap bounds at what is accepted there, without letting them fall."""
     limited: Ints = np.maximum.accumulate(np.minimum(bounds, believed.to_numpy()))
     return limited
 
 
 def _rising(stops: dict[int, list[bytes]], lane: pl.DataFrame, every_us: int) -> Ints:
-    """Note each rise of a lane's bound; give what it has promised after each record."""
+    """Record each rise of a lane's bound; return the bound after each record."""
     offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
     bounds = _limited(tightest_bounds(ts_us, every_us), lane["believed"])
     for place in _rises(bounds, ts_us):
@@ -128,7 +127,7 @@ def _rising(stops: dict[int, list[bytes]], lane: pl.DataFrame, every_us: int) ->
 
 
 def _rises(bounds: Ints, ts_us: Ints) -> list[int]:
-    """The places at which a bound says more than the one before, and than no record at all."""
+    """Return the places where a bound exceeds the previous one, and the initial one."""
     if not len(bounds):
         return []
     told = np.maximum(bounds, ts_us.min())
@@ -140,8 +139,8 @@ def _per_key(
     stops: dict[int, list[bytes]], lane: pl.DataFrame, promised: Ints, every_us: int, per: str
 ) -> None:
     offsets, ts_us = lane["offset"].to_list(), lane["ts_us"].to_numpy()
-    placed = lane.select(column(per), "believed").with_row_index("place")
-    for (key,), part in placed.group_by(column(per), maintain_order=True):
+    placed = lane.select(field_column(per), "believed").with_row_index("place")
+    for (key,), part in placed.group_by(field_column(per), maintain_order=True):
         places = part["place"].to_numpy()
         bounds = _limited(tightest_bounds(ts_us[places], every_us), part["believed"])
         for number in _rises(bounds, ts_us[places]):
@@ -159,16 +158,16 @@ def _control(bound_us: int, on: Mapping[str, object] | None = None) -> bytes:
 def punctuated(
     log: Iterable[Entry], stops: Stops, source: str, end: Collection[int] = ()
 ) -> Iterator[Event]:
-    """The log with its punctuations.
+    """Insert punctuations into the log.
 
     An inserted record takes the offset after its neighbour's, and every later one of its lane moves
-    up: holes stay where they are. It takes the append time of the record before it.
+    up; gaps stay. It takes the append time of the record before it.
 
     Args:
-        log: the log, as it was recorded.
+        log: the recorded log.
         stops: of `punctuations`.
         source: the topic's name.
-        end: partitions that get an end behind their last record.
+        end: partitions that get an end after their last record.
     """
     shift: dict[int, int] = {}
     last: dict[int, Event] = {}

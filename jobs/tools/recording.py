@@ -1,4 +1,4 @@
-"""A recorded log: as columns, for tools that look at all of it; and as lines of EVENTS.jsonl."""
+"""A recorded log: as columns, for tools that need all of it, and as lines of EVENTS.jsonl."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHUNK_ROWS = 50_000
 
 @dataclass(frozen=True)
 class Event:
-    """A record to be written: what `Entry` describes."""
+    """A record to be written, as described by `Entry`."""
 
     source: str
     partition: int
@@ -36,7 +36,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Recording:
-    """The good records of a log, before the ends of their lanes.
+    """The valid records of a log, before the ends of their lanes.
 
     Attributes:
         lanes: per declared partition, in offset order: `arrival` (the record's number in the log,
@@ -55,11 +55,11 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
     """Read a log into columns.
 
     Args:
-        pipeline: says what a good record is.
+        pipeline: defines valid records.
         log: entries of its lanes, each lane in offset order.
 
     Raises:
-        UndeclaredPartition: one is of none of them.
+        UndeclaredPartition: an entry belongs to no lane.
     """
     rules = ValueRules.of(pipeline)
     empty = pack(RawRows([], [], [], []), rules)
@@ -123,12 +123,12 @@ def _placed(chunk: pl.DataFrame, arrival: list[int], append_us: list[int | None]
 def write_events(
     path: Path, log: Iterable[Entry], told: Callable[[int], None] | None = None
 ) -> int:
-    """Write a log as EVENTS.jsonl; give the number of its lines. The file appears whole, or not.
+    """Write a log as EVENTS.jsonl; return the number of lines. The file appears complete or not.
 
     Args:
         path: where to.
         log: what to write.
-        told: called now and then with how many lines there are.
+        told: called from time to time with the number of lines.
 
     Raises:
         WriteError: it cannot be written.
@@ -143,12 +143,12 @@ def write_events(
 
 
 def event_line(entry: Entry) -> bytes:
-    """Spell an entry as a line of EVENTS.jsonl, without the line's end.
+    """Format an entry as a line of EVENTS.jsonl, without the line end.
 
-    A value that is JSON in one line stands there as it is, also one with bytes that are no UTF-8 in
-    its texts; any other as text. Bytes that are no text at all become text that is as little JSON
-    as they are, and a null value becomes `null`: in either case a dead letter before and after. So
-    does a control that is no JSON: as text it has no known shape either.
+    A value that is JSON on one line is written unchanged, even with invalid UTF-8 in its strings;
+    any other as text. Bytes that are not text at all become text that is not JSON either, and a
+    null value becomes `null`: a dead letter before and after in either case. So does a control that
+    is not JSON: as text it has no known shape either.
     """
     place = {"source": entry.source, "partition": entry.partition, "offset": entry.offset}
     if entry.append_us is not None:
@@ -165,7 +165,7 @@ def event_line(entry: Entry) -> bytes:
 
 
 def _as_text(data: bytes) -> bytes:
-    """Any bytes as a string of JSON."""
+    """Format any bytes as a JSON string."""
     try:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -184,7 +184,7 @@ def _in_one_line(value: bytes) -> bool:
 
 
 def _is_but_for_its_texts(value: bytes) -> bool:
-    """Whether a value would be JSON if the bytes in it that are no UTF-8 were text."""
+    """Whether a value would be JSON if its invalid UTF-8 bytes were text."""
     try:
         value.decode("utf-8")
     except UnicodeDecodeError:

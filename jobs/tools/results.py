@@ -1,4 +1,4 @@
-"""Results as people read them: rows of one run, flat, into any tool."""
+"""Results for people and tools: flat rows of one run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 class ResultsError(RuntimeError):
-    """Rows that cannot be read, or not be written as asked."""
+    """Rows cannot be read, or not written as asked."""
 
     exit_code = 2
 
 
 def of_run(folder: Path, run: str, query: Query, *, history: bool = False) -> pl.DataFrame:
-    """The rows of one run, flat: as `windowing.runtime.newest` has them.
+    """Read the rows of one run, flat, as in `windowing.runtime.newest`.
 
     Args:
         folder: of the pipeline's tables.
@@ -48,16 +48,16 @@ def of_run(folder: Path, run: str, query: Query, *, history: bool = False) -> pl
 
 
 def lines(rows: pl.DataFrame) -> Iterator[str]:
-    """The rows as lines of JSON; instants as ISO text, in UTC."""
+    """Format rows as lines of JSON, with instants as ISO text in UTC."""
     for row in _spelled(rows).iter_rows(named=True):
         yield json.dumps({name: _json(value) for name, value in row.items()}, ensure_ascii=False)
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's ending names.
+    """Return the format of a file's suffix.
 
     Raises:
-        ResultsError: we write no such files.
+        ResultsError: we do not write such files.
     """
     if path.suffix not in _WRITERS:
         msg = f"--output {path}: we write {', '.join(_WRITERS)}: name a file that ends so"
@@ -66,10 +66,10 @@ def format_of(path: Path) -> str:
 
 
 def write(path: Path, rows: pl.DataFrame) -> None:
-    """Write rows in the format of the file's ending; it appears whole, or not.
+    """Write rows in the format of the file's suffix; the file appears complete or not at all.
 
     Raises:
-        ResultsError: another ending.
+        ResultsError: another suffix.
         WriteError: it cannot be written.
     """
     make = _WRITERS[format_of(path)]
@@ -78,7 +78,7 @@ def write(path: Path, rows: pl.DataFrame) -> None:
 
 
 def _csv(rows: pl.DataFrame, file: Any) -> None:
-    """CSV has no lists: they are JSON in a column."""
+    """Convert lists to JSON, since CSV has no lists."""
     nested = [name for name, type_ in rows.schema.items() if type_.is_nested()]
     texts = [
         pl.Series(name, [_text(value) for value in rows[name].to_list()], dtype=pl.String)
@@ -99,7 +99,7 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, Any], object]] = {
 
 
 def _spelled(rows: pl.DataFrame) -> pl.DataFrame:
-    """Instants as text: Python's own end with the year 9999, and windows need not."""
+    """Convert instants to text: Python's end with the year 9999, but windows need not."""
     instants = [name for name, type_ in rows.schema.items() if type_ == pl.Datetime]
     return rows.with_columns(pl.col(name).dt.strftime(_INSTANT) for name in instants)
 
@@ -109,7 +109,7 @@ def _text(value: object) -> str | None:
 
 
 def _json(value: Any) -> Any:
-    """A value as JSON has it: infinities as OUT.jsonl spells them."""
+    """Convert a value for JSON, with infinities as in OUT.jsonl."""
     if isinstance(value, list):
         return [_json(part) for part in value]
     if isinstance(value, float) and math.isinf(value):

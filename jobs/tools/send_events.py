@@ -1,4 +1,4 @@
-"""A file of events onto the topics of a pipeline: what a topic holds already is not repeated."""
+"""Sends a file of events to a pipeline's topics, skipping what a topic already holds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from windowing.model import Pipeline
 
 @dataclass(frozen=True)
 class Sent:
-    """What became of the events of one topic.
+    """The result for the events of one topic.
 
     Attributes:
         topic: its name.
-        records: how many the file has for it.
-        appended: how many of them were appended now; the others were there.
+        records: number of the file's records for it.
+        appended: how many of them were appended now; the others were there already.
     """
 
     topic: str
@@ -33,16 +33,16 @@ def send_events(
     entries: Iterable[Entry],
     told: Callable[[int], None] | None = None,
 ) -> list[Sent]:
-    """Bring a pipeline's topics to hold a log, each record once, however often this is called.
+    """Make a pipeline's topics hold a log, each record once, however often this is called.
 
-    Topics that are missing are made. Records keep the order that they have in their partition; the
-    broker numbers them anew, from 0 and without holes.
+    Missing topics are created. Records keep their order within a partition; the broker renumbers
+    them, from 0 and without gaps.
 
     Args:
-        pipeline: whose topics they are.
+        pipeline: reads the topics.
         bootstrap: `host:port` of a broker.
         entries: the log, checked: of the pipeline's lanes, in order.
-        told: called now and then with how many records of a topic were sent.
+        told: called from time to time with the number of records sent to a topic.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
@@ -77,7 +77,7 @@ def _send(
 
 
 def _check_held(topic: str, partition: int, end: int, record: Any, entries: list[Entry]) -> None:
-    """See that a partition is empty, or holds a beginning of what is to be sent.
+    """Check that a partition is empty, or holds a prefix of what is to be sent.
 
     Raises:
         TopicError: it holds something else.

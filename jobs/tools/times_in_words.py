@@ -1,4 +1,4 @@
-"""Lengths of time as people say them, and rounded so that they are easily written."""
+"""Lengths of time in words, and rounded so that they are easy to write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def in_words(us: float) -> str:
     ('14 h 26 min', '1 min 30 s', '1.5 s', '20 us')
 
     Args:
-        us: microseconds; below zero for what comes too early.
+        us: microseconds; negative for what comes too early.
     """
     if us < 0:
         return f"-{in_words(-us)}"
@@ -36,9 +36,9 @@ def in_words(us: float) -> str:
 
 
 def round_up(us: int) -> int:
-    """A length of time rounded up to two digits of a unit that it has at least ten of.
+    """Round a length of time up to two digits of a unit of which it has at least ten.
 
-    So one word spells it: 51,960 s become 15 hours, and not 52,000 s.
+    So one word says it: 51,960 s becomes 15 hours, not 52,000 s.
     """
     for _, size in (*_UNITS, ("ms", 1_000)):
         if us >= 10 * size:

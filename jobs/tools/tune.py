@@ -1,9 +1,9 @@
-"""Choosing the slack: what each costs in late records, wrong rows and waiting, by a recorded log.
+"""Choosing the slack: what each costs in late records, wrong rows and waiting, on a recorded log.
 
 A slack of K makes a record late for a window iff some earlier record of its lane was K or more
-beyond the window's end; a slack of n rows, iff more than n earlier ones lay at or beyond it. So
-nothing has to be run: progress under each slack says which records the first row of each window
-would miss, and with which record it would close.
+beyond the window's end; a slack of n rows, iff more than n earlier ones lay at or beyond it. So no
+run is needed: progress under each slack tells which records the first row of each window would
+miss, and which record would close it.
 
 Source: the measures are those of Li et al., SIGMOD 2005, section 6, with the number of records as
 the aggregate; punctuation, which knows the log, is the reference.
@@ -31,6 +31,7 @@ from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.keys import key_columns
 from windowing.model import Pipeline, Query
 from windowing.model.progress.disorder import Disorder, Slack, SlackRows
+from windowing.model.windows.traits import Ends
 
 Kind = Literal["time", "rows", "punctuation"]
 Clock = Literal["event", "append"]
@@ -40,14 +41,14 @@ _GRID = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 
 class TuneError(ValueError):
-    """The log or the pipeline gives nothing to choose from."""
+    """The log or the pipeline offers no choice."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one setting costs.
+    """The cost of one setting.
 
     Attributes:
         kind: slack in time or in rows, or punctuation.
@@ -70,18 +71,18 @@ class Cost:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was found.
+    """The result of tuning.
 
     Attributes:
-        records: how many good records lie in some window.
-        lags_us: of each record, how far it is behind the newest before it in its lane; sorted.
-        target: the late share that was asked for.
+        records: number of valid records in some window.
+        lags_us: for each record, how far it is behind the newest before it in its lane; sorted.
+        target: the requested share of late records.
         costs: of several settings, time first, then rows, each rising, then punctuation.
         slack_us, slack_rows: the smallest that keep the late share within the target, the first
             rounded up to two digits.
-        knee_us, knee_rows: where the curve up to there has its knee, so that more slack buys little
-            for its wait; None: it has none.
-        silent: lanes without a record, which hold every window open unless something is done.
+        knee_us, knee_rows: the knee of the curve up to there, beyond which more slack buys little
+            for the wait; None: it has none.
+        silent: lanes without a record, which hold every window open.
     """
 
     records: int
@@ -95,7 +96,7 @@ class Tuning:
     silent: tuple[str, ...]
 
     def cost_of(self, kind: Kind, slack: int) -> Cost:
-        """What a setting costs that was weighed."""
+        """Return the cost of a setting."""
         return next(cost for cost in self.costs if (cost.kind, cost.slack) == (kind, slack))
 
 
@@ -107,17 +108,17 @@ def tune(
     clock: Clock = "event",
     told: Callable[[], None] = lambda: None,
 ) -> Tuning:
-    """Weigh slacks over a recorded log.
+    """Compare slacks on a recorded log.
 
     Args:
-        pipeline: its windows, its modes of lateness, its keys; its generator is not looked at.
+        pipeline: its windows, late modes and keys matter; its generator does not.
         recording: the log.
-        target: the late share to stay within.
+        target: the share of late records to stay within.
         clock: latency is measured by the newest event time so far, or by the broker's append time.
-        told: called for each setting that was weighed.
+        told: called for each setting.
 
     Raises:
-        TuneError: no records, or append times that are not known.
+        TuneError: no records, or unknown append times.
         UnitError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
     step_us = step_of(pipeline)
@@ -148,13 +149,13 @@ def tune(
 
 
 class Scale:
-    """Weighs settings over one log.
+    """Computes the cost of settings on one log.
 
     Attributes:
-        lanes: the good records of the lanes that have any; `place` is their place in the order of
-            arrival.
-        records: how many records lie in some window.
-        needed_us: per record that some slack would leave late, the largest such slack; sorted.
+        lanes: the valid records of the lanes that have any; `place` is their position in arrival
+            order.
+        records: number of records in some window.
+        needed_us: for each record that some slack leaves late, the largest such slack; sorted.
     """
 
     def __init__(self, pipeline: Pipeline, recording: Recording, clock: Clock) -> None:
@@ -165,6 +166,9 @@ class Scale:
         self._queries = [flow.query for flow in plan_of(pipeline).timed]
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"
+            raise TuneError(msg)
+        if own := [q.name for q in self._queries if q.window.traits.ends is Ends.NUMBERED]:
+            msg = f"query {own[0]} has windows of a plug-in: only those of the language are weighed"
             raise TuneError(msg)
         self._silent = any(
             lane.is_empty() and partition not in recording.ended
@@ -204,7 +208,7 @@ class Scale:
         self.needed_us = np.sort(all_needed[all_needed >= 0])
 
     def _needed(self, lane: pl.DataFrame) -> tuple[np.ndarray, Ints]:
-        """Which records lie in a window, and the largest slack under which each is late; or -1."""
+        """Find the records in windows, and the largest slack that leaves each late, or -1."""
         ts_us = lane["ts_us"].to_numpy()
         newest = np.concatenate(([np.int64(NOTHING_YET)], np.maximum.accumulate(ts_us)[:-1]))
         inside = np.zeros(len(lane), dtype=bool)
@@ -219,23 +223,23 @@ class Scale:
         return inside, needed
 
     def least_time(self, target: Fraction) -> int:
-        """The smallest slack in time under which no more than the target share is late."""
+        """Find the smallest slack in time that keeps the late share within the target."""
         allowed = int(target * self.records)
         if allowed >= len(self.needed_us):
             return 0
         return int(self.needed_us[len(self.needed_us) - 1 - allowed]) + 1
 
     def late_share(self, slacks_us: Ints) -> np.ndarray:
-        """The share of records that is late under each of several slacks in time."""
+        """Return the share of late records under each of several slacks in time."""
         in_time = np.searchsorted(self.needed_us, slacks_us, "left")
         return (len(self.needed_us) - in_time) / self.records
 
     def least_share(self, target: Fraction) -> float:
-        """The smallest share that is told from none: the target, or half a record."""
+        """The smallest share distinguished from zero: the target, or half a record."""
         return max(float(target), 0.5 / self.records)
 
     def least_rows(self, target: Fraction) -> int:
-        """The smallest slack in rows under which no more than the target share is late."""
+        """Find the smallest slack in rows that keeps the late share within the target."""
         low, high = 0, max(map(len, self.lanes))
         while low < high:
             middle = (low + high) // 2
@@ -250,26 +254,26 @@ class Scale:
         return low
 
     def _late(self, lane: pl.DataFrame, before_us: Ints) -> np.ndarray:
-        """Which records of a lane are late for some window, given the progress before each."""
+        """Find which records of a lane are late for some window, given the progress before each."""
         late = np.zeros(len(lane), dtype=bool)
         for query in self._queries:
             late |= late_for_some(query, lane["ts_us"].to_numpy(), before_us)
         return late
 
     def _after(self, lane: pl.DataFrame, setting: Disorder) -> Ints:
-        """A lane's progress after each record."""
+        """Return a lane's progress after each record."""
         generator = generator_of(setting, self._names[lane["partition"][0]])
         return np.maximum.accumulate(generator.bounds(lane, []))
 
     def cost(self, setting: Slack | SlackRows) -> Cost:
-        """What a slack costs."""
+        """Return the cost of a slack."""
         after = [self._after(lane, setting) for lane in self.lanes]
         if isinstance(setting, Slack):
             return self._cost("time", setting.slack_us, after)
         return self._cost("rows", setting.rows, after)
 
     def punctuated(self, step_us: int) -> Cost:
-        """What the tightest bounds of the log itself cost."""
+        """Return the cost of the tightest bounds that hold for the log."""
         after = [tightest_bounds(lane["ts_us"].to_numpy(), step_us) for lane in self.lanes]
         return self._cost("punctuation", None, after)
 
@@ -294,7 +298,7 @@ class Scale:
         )
 
     def _latency(self, after: Sequence[Ints]) -> tuple[float | None, float]:
-        """Mean latency of the windows that close, and their share."""
+        """Return the mean latency of the windows that close, and their share."""
         places = len(self._clock_us)
         stream = np.full(places + 1, ENDED, dtype=np.int64)
         if self._silent:
@@ -332,7 +336,7 @@ def _before(after: Ints) -> Ints:
 
 
 def _compared(query: Query, truth: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """Of each true row, whether the first one found is `wrong`, and the share `missing` from it."""
+    """Say for each true row whether the first one found is `wrong`, and the share `missing`."""
     on = ["wid", *key_columns(query)]
     joined = truth.join(found, on=on, how="left", nulls_equal=True, suffix="_found")
     held, ids = pl.col("n_found").fill_null(0), pl.col("ids_found").fill_null(-1)
@@ -347,7 +351,7 @@ def _lags(ts_us: Ints) -> Ints:
 
 
 def _knee_in_time(scale: Scale, slack_us: int, target: Fraction) -> int | None:
-    """The knee of the curve between no slack and one that meets the target; readable."""
+    """Find the knee of the curve between no slack and one that meets the target, rounded."""
     needed = scale.needed_us[scale.needed_us < slack_us]
     slacks = np.unique(np.concatenate(([0], needed + 1, [slack_us])))
     late = np.maximum(scale.late_share(slacks), scale.least_share(target))
@@ -357,7 +361,7 @@ def _knee_in_time(scale: Scale, slack_us: int, target: Fraction) -> int | None:
 
 
 def _knee_in_rows(costs: Sequence[Cost], slack_rows: int, least: float) -> int | None:
-    """The knee among the slacks in rows that were weighed, up to one that meets the target."""
+    """Find the knee among the slacks in rows, up to one that meets the target."""
     found = [(cost.slack, cost.late) for cost in costs if cost.kind == "rows"]
     curve = [(slack, max(late, least)) for slack, late in found if slack is not None]
     slacks = [slack for slack, _ in curve if slack <= slack_rows]

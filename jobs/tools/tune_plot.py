@@ -1,4 +1,4 @@
-"""The picture of a tuning: how late records are, and what each slack buys for its wait."""
+"""The picture of a tuning: how late records are, and what each slack buys for the wait."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SECOND_US = 1_000_000
 
 
 def draw(tuning: Tuning, name: str, png: Path) -> None:
-    """Draw lateness, late records and missing records, into a PNG file.
+    """Draw lateness, late records and missing records into a PNG file.
 
     Args:
-        tuning: what was found.
+        tuning: the result.
         name: of the pipeline.
         png: the file.
 
@@ -31,7 +31,7 @@ def draw(tuning: Tuning, name: str, png: Path) -> None:
 
 
 def picture(tuning: Tuning, name: str) -> Figure:
-    """The three panels: lags, late records, missing records; what is proposed is marked."""
+    """Draw the three panels: lags, late records, missing records; mark the proposals."""
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     lags, late, missing = figure.subplots(1, 3)
     figure.suptitle(f"{name}: {tuning.records:,} records", x=0.01, ha="left", fontweight="bold")
@@ -45,7 +45,7 @@ def picture(tuning: Tuning, name: str) -> Figure:
 
 
 def _lags(axes: Any, tuning: Tuning) -> None:
-    """The share of records that are further behind than so much."""
+    """Draw the share of records that are further behind than each lag."""
     lags_s = tuning.lags_us / _SECOND_US
     beyond = 100 * (1 - np.arange(1, len(lags_s) + 1) / len(lags_s))
     axes.step(lags_s, beyond, where="post", color=_COLOURS["time"])
@@ -63,7 +63,7 @@ def _lags(axes: Any, tuning: Tuning) -> None:
 
 
 def _curve(axes: Any, tuning: Tuning, measure: str) -> None:
-    """A measure against latency: a curve for each kind of slack, punctuation as the reference."""
+    """Plot a measure against latency: a curve per kind of slack, punctuation as the reference."""
     for kind, label in (("time", "slack in time"), ("rows", "slack in rows")):
         points = _points([cost for cost in tuning.costs if cost.kind == kind], measure)
         axes.plot(*points, color=_COLOURS[kind], marker="o", markersize=3.5, label=label)
@@ -83,7 +83,7 @@ def _curve(axes: Any, tuning: Tuning, measure: str) -> None:
     titles = {"late": "Late records", "missing": "Missing in a window's first row, on average"}
     axes.set_title(titles[measure], loc="left", fontsize=10)
     axes.set_xlabel("mean latency of a window, s")
-    # As the knee is sought: each tenth of what is late counts as much as the one before.
+    # Logarithmic, like the search for the knee: each reduction to a tenth counts the same.
     axes.set_yscale("symlog", linthresh=max(float(100 * tuning.target), 100 / tuning.records))
     axes.set_ylim(bottom=0)
     axes.set_ylabel("%")
@@ -91,7 +91,7 @@ def _curve(axes: Any, tuning: Tuning, measure: str) -> None:
 
 
 def _proposals(tuning: Tuning) -> dict[int, tuple[str, str]]:
-    """The slacks in time that are proposed, with a label and a colour."""
+    """List the proposed slacks in time, with a label and a colour."""
     found = {tuning.slack_us: (f"{float(100 * tuning.target):g}% late", "#222222")}
     if tuning.knee_us is not None:
         found[tuning.knee_us] = ("knee", "#e08e00")

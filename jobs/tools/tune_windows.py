@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.columns import AT_FIRST, AT_LAST, CHAIN
 from windowing.engine.wids import ENDED, Flags, Grid, Ints
-from windowing.engine.windows.chains import CHAIN, FIRST, LAST, chained, end, with_gap
+from windowing.engine.windows.chains import chained, end, with_gap
 from windowing.engine.windows.keys import key_columns, unit_columns
 from windowing.model import Query
 from windowing.model.windows.traits import Ends, Order
@@ -133,10 +134,12 @@ def _units(query: Query, records: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def _sessions(query: Query, records: pl.DataFrame) -> pl.DataFrame:
     """The sessions of some records: as the rows of `first_rows`, and where each `end`s."""
     keys, at = key_columns(query), pl.col("ts_us")
-    pieces = records.select(*keys, at.alias(FIRST), at.alias(LAST), ids=pl.col("place").cast(int))
+    pieces = records.select(
+        *keys, at.alias(AT_FIRST), at.alias(AT_LAST), ids=pl.col("place").cast(int)
+    )
     drawn = chained(with_gap(query, pieces), keys)
     return drawn.group_by(*keys, CHAIN).agg(
-        wid=pl.col(FIRST).min(),
+        wid=pl.col(AT_FIRST).min(),
         n=pl.len().cast(pl.Int64),
         ids=pl.col("ids").sum(),
         end=end().max(),

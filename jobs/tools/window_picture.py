@@ -14,7 +14,6 @@ from windowing.explain.lengths import speller
 from windowing.explain.pipeline import title
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.windows.by_record import example_step
-from windowing.model.windows.traits import Ends
 
 _SHOWN = 6
 _BAR, _RECORD = "#1f5f8b", "#d1495b"
@@ -22,18 +21,18 @@ _WIDTH, _TITLE_HEIGHT, _BAR_HEIGHT = 9.0, 0.9, 0.28
 
 
 def draw_windows(pipeline: Pipeline, path: Path) -> None:
-    """Draw the first windows of every query, one below the other, each to its own scale.
+    """Draw the first windows of every query, one below the other, each on its own scale.
 
     Args:
-        pipeline: whose windows.
-        path: the file to write, PNG or SVG by its ending.
+        pipeline: the windows'.
+        path: the file to write, PNG or SVG by its suffix.
 
     Raises:
-        PictureError: another ending, or nothing to draw.
+        PictureError: another suffix, or nothing to draw.
         WriteError: the file cannot be written.
     """
     format_of(path)
-    queries = [query for query in pipeline.queries if query.window.traits.ends is not Ends.DRAWN]
+    queries = [query for query in pipeline.queries if query.window.traits.pictured]
     if not queries:
         msg = f"{pipeline.name} has no windows to draw: sessions and pairs lie where records lie"
         raise PictureError(msg)
@@ -52,7 +51,7 @@ def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:
     extents = window.first_extents(_SHOWN)
     for row, extent in enumerate(extents):
         axes.barh(row, extent.end - extent.start, left=extent.start, height=0.7, color=_BAR)
-    # Instants count from the origin; those of windows at records stand for themselves.
+    # Instants count from the origin, except those of windows at records.
     ticks = sorted({extent.start for extent in extents} | {extent.end for extent in extents})
     axes.set_xticks(ticks, [spell(tick) for tick in ticks], rotation=45, ha="right", fontsize=7)
     names = [spell(extent.wid) if at_records else str(extent.wid) for extent in extents]

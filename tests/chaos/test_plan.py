@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from chaos.plan import Step, kind_of, load_plan, parse_plan
+from chaos.plan import PlannedFault, kind_of, load_plan, parse_plan
 from slackwater.main import app
 from windowing.model.errors import PipelineError
 
@@ -29,8 +29,8 @@ def test_our_plans_are_valid_and_name_a_pipeline(path: Path) -> None:
 def test_a_plan_has_its_defaults() -> None:
     plan = parse_plan(GOOD)
     assert plan.faults == (
-        Step(fault="poison_records"),
-        Step(fault="kill_broker", after=3, hold="4 seconds"),
+        PlannedFault(fault="poison_records"),
+        PlannedFault(fault="kill_broker", after=3, hold="4 seconds"),
     )
     assert plan.faults[1].hold_us == 4_000_000
     assert plan.recovery.within_us == 60_000_000

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from chaos.control.containers import ContainerReach
+from chaos.control.containers import ContainerNodeControl
 from chaos.faults.broker import KillBroker, PauseBroker
-from chaos.faults.fault import Attack, Scene
+from chaos.faults.fault import Fault, FaultContext
 from chaos.faults.isolation import DisconnectBroker, LosePackets
 from infra.containers.boxes import INTERNAL
 from infra.containers.stack import ContainerStack
-from tests.containers.scenes import scene_on
+from tests.containers.contexts import context_on
 from tests.containers.streams import Steady, create, end_of, read_all
 
 pytestmark = [
@@ -23,16 +23,16 @@ TOPIC = "endurance"
 
 
 @pytest.fixture
-def scene(cluster: ContainerStack) -> Scene:
-    return scene_on(cluster)
+def context(cluster: ContainerStack) -> FaultContext:
+    return context_on(cluster)
 
 
 def test_nothing_is_lost_or_doubled_while_the_broker_is_hurt(
-    cluster: ContainerStack, scene: Scene
+    cluster: ContainerStack, context: FaultContext
 ) -> None:
     bootstrap = cluster.endpoints.kafka_bootstrap
     create(bootstrap, TOPIC)
-    attacks: list[Attack] = [
+    attacks: list[Fault] = [
         PauseBroker(hold_s=3),
         DisconnectBroker(hold_s=3),
         LosePackets(share=0.3, hold_s=5),
@@ -42,9 +42,9 @@ def test_nothing_is_lost_or_doubled_while_the_broker_is_hurt(
     with Steady(bootstrap, TOPIC) as producer:
         for attack in attacks:
             before = producer.sent
-            told.append(attack.inject(scene))
+            told.append(attack.inject(context))
             time.sleep(attack.hold_s)  # that long it lasts
-            told.append(attack.heal(scene))
+            told.append(attack.heal(context))
             assert producer.sent > before
     assert list(read_all(bootstrap, TOPIC)) == list(range(producer.sent))
     assert [said for said in told if "container kafka" in said] == [
@@ -71,10 +71,10 @@ def test_records_of_every_compression_are_taken(cluster: ContainerStack, codec: 
 
 
 def test_a_container_that_is_gone_cannot_be_hurt(cluster: ContainerStack) -> None:
-    reach = ContainerReach(cluster)
-    victim = reach.daemon("spark-worker-2")
-    reach.kill(victim)
+    nodes = ContainerNodeControl(cluster)
+    victim = nodes.daemon("spark-worker-2")
+    nodes.kill(victim)
     cluster.restart("spark")
-    assert not reach.is_alive(victim)
-    assert reach.resume(victim) == "container spark-worker-2 is gone meanwhile"
-    assert reach.is_alive(reach.daemon("spark-worker-2"))
+    assert not nodes.is_alive(victim)
+    assert nodes.resume(victim) == "container spark-worker-2 is gone meanwhile"
+    assert nodes.is_alive(nodes.daemon("spark-worker-2"))

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.strategies import HARD_FLOATS
-from windowing.engine.aggregates import Accumulators, AggregateOverflow
+from windowing.engine.aggregates import Accumulators, AggregateOverflow, StateSchema
 from windowing.engine.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
 from windowing.engine.aggregates.exact_int import limbs_of_square
 from windowing.engine.aggregates.rounding import divided, root
@@ -117,7 +117,7 @@ def _defined(texts: list[str], records: list[Record]) -> list[object]:
 
 def _accumulators(texts: list[str]) -> Accumulators:
     aggregates = [parse_aggregate(f"a{n}", text) for n, text in enumerate(texts)]
-    return Accumulators(aggregates, FIELDS, "ts_us")
+    return Accumulators(aggregates, FIELDS, StateSchema.over(aggregates, FIELDS, "ts_us"))
 
 
 def _merged(accumulators: Accumulators, records: list[Record], order: list[int]) -> pl.DataFrame:
@@ -138,7 +138,7 @@ def _merged(accumulators: Accumulators, records: list[Record], order: list[int])
     merged = accumulators.concat([*parts[1:], parts[0]])
     merged = merged[sorted(range(len(merged)), key=lambda place: order[place % len(order)])]
     for by in (["inner", "outer", "all"], ["outer", "all"], ["all"]):
-        merged = accumulators.merge(merged, by, among=[n for n in groups.columns if n not in by])
+        merged = accumulators.merge(merged, by)
     return merged
 
 

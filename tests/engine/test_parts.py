@@ -5,6 +5,7 @@ import pytest
 from windowing.engine.windows.classes import PARTS, parts_of
 from windowing.engine.windows.part import MovesOpenWindows, ShowsOpenWindows
 from windowing.model.file.pipeline import parse_pipeline
+from windowing.model.windows import registry
 from windowing.model.windows.classes import CLASSES
 from windowing.semantics.windows.classes import DEFINITIONS, definition_of
 from windowing.semantics.windows.definition import ExtentDefinition
@@ -25,7 +26,7 @@ WINDOWS = [
 
 
 def test_engine_and_definition_know_every_class() -> None:
-    assert {*PARTS} == {*DEFINITIONS} == {*CLASSES}
+    assert {*PARTS} == {*DEFINITIONS} == {*registry.WINDOWS} == {one.kind for one in CLASSES}
 
 
 @pytest.mark.parametrize("text", WINDOWS)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos.faults.catalogue import FAULTS
 from tests.strategies import entry
 from windowing.engine.input.batches import batches
 from windowing.engine.plan import Plan, plan_of
@@ -135,7 +136,8 @@ def test_nobody_else_decides(name: str) -> None:
         for path in (ROOT / room).rglob("*.py")
         if re.search(rf"(?<!def )\b{name}\(", path.read_text(encoding="utf-8"))
     }
-    assert asking == {"windowing/engine/plan.py"}
+    decides = "windowing/engine/windows/classes.py"
+    assert asking - {decides} == {"windowing/engine/plan.py"}
 
 
 def _held(engine: LocalEngine) -> int:
@@ -174,6 +176,18 @@ def test_records_that_wait_for_their_number_are_kept_one_by_one(window: str) -> 
     assert _held(engine) == 12
     (said,) = (line for line in explain(engine.plan) if "evaluated as" in line)
     assert said.startswith("  evaluated as: records wait")
+
+
+@pytest.mark.parametrize("window", [*CLASSES])
+def test_a_fault_of_state_is_suggested_wherever_more_than_partial_states_are_kept(
+    window: str,
+) -> None:
+    """Faults know traits only: they see nothing of the engine."""
+    pipeline = _pipeline(window)
+    suggestion = FAULTS["delete_state_delta"].suggestion
+    assert suggestion is not None
+    (flow,) = plan_of(pipeline).flows
+    assert suggestion.to(pipeline) or flow.parts.evaluation.keeps is Keeps.PARTIALS
 
 
 @pytest.mark.parametrize(

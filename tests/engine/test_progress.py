@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windowing.engine.columns import field_column
 from windowing.engine.input.control import read_control
-from windowing.engine.input.decode import column
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import NOTHING_YET
 from windowing.model.progress import disorder as spec
@@ -54,7 +54,9 @@ def test_bounds_are_those_of_the_definition(
         chunk = pl.DataFrame(
             [
                 pl.Series("ts_us", [ts_us for ts_us, _ in stream[start:stop]], dtype=pl.Int64),
-                pl.Series(column("k"), [key for _, key in stream[start:stop]], dtype=pl.String),
+                pl.Series(
+                    field_column("k"), [key for _, key in stream[start:stop]], dtype=pl.String
+                ),
             ]
         )
         bounds += generator.bounds(chunk, memory).tolist()

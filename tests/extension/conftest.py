@@ -12,8 +12,12 @@ import pytest
 
 from chaos.faults.catalogue import FAULTS
 from chaos.readers.catalogue import READERS
+from chaos.simulator.draw.windows import DRAWS
 from chaos.verdict.catalogue import CHECKS
+from windowing.engine.windows.classes import PARTS
 from windowing.model.registry import PLUGINS_VARIABLE
+from windowing.model.windows.registry import WINDOWS
+from windowing.semantics.windows.classes import DEFINITIONS
 from windowing.spark.sinks import SINKS
 
 PACKAGE = Path(__file__).parent / "package"
@@ -23,7 +27,7 @@ PACKAGE = Path(__file__).parent / "package"
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a plug-in registers is gone when its test is over."""
     monkeypatch.delenv(PLUGINS_VARIABLE, raising=False)
-    for registry in (FAULTS, CHECKS, SINKS, READERS):
+    for registry in (FAULTS, CHECKS, SINKS, READERS, WINDOWS, PARTS, DEFINITIONS, DRAWS):
         for name, held in vars(registry).items():
             monkeypatch.setattr(registry, name, held.copy() if isinstance(held, dict) else held)
     yield

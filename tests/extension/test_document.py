@@ -19,7 +19,10 @@ def shown(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("kind", ["fault", "check", "sink", "reader"])
+SHOWN = ["fault", "check", "sink", "reader", "window", "numbering", "definition", "draw"]
+
+
+@pytest.mark.parametrize("kind", SHOWN)
 def test_the_page_shows_what_is_run(kind: str) -> None:
     text = (PACKAGE / "tidepool" / f"{kind}.py").read_text(encoding="utf-8")
     assert text in shown("python")
@@ -27,7 +30,7 @@ def test_the_page_shows_what_is_run(kind: str) -> None:
 
 
 def test_the_page_shows_how_it_is_declared() -> None:
-    [points], [settings] = shown("toml"), shown("yaml")
+    [points], [settings, *_] = shown("toml"), shown("yaml")
     assert (PACKAGE / "pyproject.toml").read_text(encoding="utf-8").endswith(points)
     declared = Settings.model_validate(yaml.safe_load(settings)).plugins
     for sort, named in declared.items():

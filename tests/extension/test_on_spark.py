@@ -1,4 +1,4 @@
-"""The toy sink under a real stream: what it holds is what the sink of this process holds."""
+"""The toy sink and the toy windows under a real stream: as in this process, and as defined."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.readers.catalogue import read_output
+from tests.extension import test_window
 from tests.sinks.test_sink_tokens import PIPELINE
 from windowing.engine.input.pack import RawRows
 from windowing.model import parse_pipeline
-from windowing.spark.sinks import RunPlace, sink_of
+from windowing.spark.sinks import MemorySink, RunPlace, sink_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,3 +48,17 @@ def test_a_stream_writes_to_the_sink_of_a_package(spark: SparkSession, tmp_path:
     sink = sink_of(pipeline).open(RunPlace(pipeline, "r1", tmp_path / "out"))
     finish(emissions(one_file_a_batch(spark, log, tmp_path), pipeline), sink.write, tmp_path)
     assert len(read_output(pipeline, tmp_path / "out", "r1").rows) == 8
+
+
+@pytest.mark.spark
+def test_a_stream_has_the_windows_of_a_package(spark: SparkSession, tmp_path: Path) -> None:
+    """Workers number months, each in its own process."""
+    from jobs.file_run import finish, one_file_a_batch
+    from windowing.spark.plan import emissions
+
+    pipeline = parse_pipeline(test_window.TEXT)
+    sink = MemorySink(pipeline)
+    batches = one_file_a_batch(spark, [{0: test_window.records()}], tmp_path)
+    finish(emissions(batches, pipeline), sink.write, tmp_path)
+    found = [(row.window_id, row.records) for row in sink.output.rows]
+    assert sorted(found) == [(648, 1), (649, 2)]

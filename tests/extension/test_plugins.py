@@ -13,11 +13,11 @@ import pytest
 
 from chaos.errors import FaultDidNotApply
 from chaos.faults.catalogue import FAULTS, fault_named
-from chaos.ordeal import striking
+from chaos.job_under_test import striking
 from chaos.plan import parse_plan
 from chaos.quality.frames import frames_of
 from chaos.readers.catalogue import read_output
-from chaos.run.first_plan import Log, first_plan
+from chaos.run.first_plan import PlanLog, first_plan
 from chaos.verdict.catalogue import CHECKS
 from chaos.verdict.check import Outcome
 from infra import layout
@@ -57,20 +57,20 @@ def test_a_fault_is_known_to_plans_and_first_plans(tidepool: Path) -> None:
     plan = parse_plan(PLAN, "plan.yml")
     assert plan.faults[0].hold_us == 3_000_000
     assert [*FAULTS][-1] == striking()[-1] == "stray_file"
-    told = first_plan(PIPELINE, tidepool / "p.yml", Log(), tidepool)
+    told = first_plan(PIPELINE, tidepool / "p.yml", PlanLog(), tidepool)
     assert "#  - stray_file" in told
     with pytest.raises(PipelineError, match="stray_file takes no records"):
         parse_plan(PLAN.replace("hold: 3 s", "records: 3"))
 
 
 def test_a_fault_strikes_and_heals(tidepool: Path, tmp_path: Path) -> None:
-    attack, scene = fault_named("stray_file", hold_s=0.5), SimpleNamespace(checkpoint=tmp_path)
+    attack, context = fault_named("stray_file", hold_s=0.5), SimpleNamespace(checkpoint=tmp_path)
     assert attack.hold_s == 0.5
     with pytest.raises(FaultDidNotApply):
-        attack.inject(scene)  # type: ignore[arg-type]
+        attack.inject(context)  # type: ignore[arg-type]
     (tmp_path / "offsets").mkdir()
-    assert attack.inject(scene) == "a stray file lies in offsets/"  # type: ignore[arg-type]
-    attack.heal(scene)  # type: ignore[arg-type]
+    assert attack.inject(context) == "a stray file lies in offsets/"  # type: ignore[arg-type]
+    attack.heal(context)  # type: ignore[arg-type]
     assert not [*(tmp_path / "offsets").iterdir()]
 
 

@@ -17,14 +17,20 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import (
+    ABSORBED_BY,
+    AT_LAST,
+    KEY,
+    RECORDS,
+    REVISION,
+    WINDOW_ID,
+    field_column,
+)
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.input.decode import column
 from windowing.engine.progress.reached import Progress
 from windowing.engine.state import StateStore
-from windowing.engine.windows.chains import LAST
 from windowing.engine.windows.classes import extents
 from windowing.engine.windows.part import MovesOpenWindows, ShowsOpenWindows, Tables
-from windowing.engine.windows.session import ABSORBED
 from windowing.model import Query
 
 _PREFIX = "early/"
@@ -56,7 +62,7 @@ class EarlyRows:
     def __init__(self, query: Query, part: ShowsOpenWindows) -> None:
         self._query, self._policy, self._part = query, query.early, part
         self._sessions = part if isinstance(part, MovesOpenWindows) else None
-        self._names = {name: column(name) for name in dict.fromkeys(query.key)}
+        self._names = {name: field_column(name) for name in dict.fromkeys(query.key)}
         self._name = _PREFIX + query.name
 
     def rows(
@@ -99,26 +105,26 @@ class EarlyRows:
         """Rows of the open windows that are due and have new records; they are noted as shown."""
         rows = self._part.open(tables, after)
         counted = self._counted(rows, known)
-        new = (counted["records"] - counted["shown"]).to_numpy()
+        new = (counted[RECORDS] - counted["shown"]).to_numpy()
         due = pl.Series(new >= (_NEVER if wanted is None else wanted))
         if without_silent is not None:
             ends = np.array([end for _, end in extents(self._query, rows)], dtype=object)
             due |= pl.Series((ends <= without_silent.of(counted)) & (new > 0), dtype=pl.Boolean)
         counted = counted.with_columns(
-            shown=pl.when(due).then("records").otherwise("shown"),
+            shown=pl.when(due).then(RECORDS).otherwise("shown"),
             number=pl.col("number") + due.cast(pl.Int64),
         )
         if self._sessions is not None:
-            last = pl.when(due).then(rows[LAST]).otherwise(LAST)
-            counted = counted.with_columns(last.alias(LAST))
+            last = pl.when(due).then(rows[AT_LAST]).otherwise(AT_LAST)
+            counted = counted.with_columns(last.alias(AT_LAST))
             # As tombstones have it: the frames of all shards are put together.
-            rows = rows.with_columns(pl.lit(None, dtype=pl.Int64).alias(ABSORBED))
-        noted = counted.drop("records")
+            rows = rows.with_columns(pl.lit(None, dtype=pl.Int64).alias(ABSORBED_BY))
+        noted = counted.drop(RECORDS)
         if self._sessions is not None and known.shown is not None:
             closed = self._closed(self._sessions.sessions(tables, after), noted, known.shown)
             noted = pl.concat([noted, closed.select(noted.columns)])
         known.shown = to_bytes(noted)
-        return rows.with_columns(revision=counted["number"]).filter(due)
+        return rows.with_columns(counted["number"].alias(REVISION)).filter(due)
 
     def _closed(self, sessions: pl.DataFrame, opened: pl.DataFrame, shown: bytes) -> pl.DataFrame:
         """Sessions that were shown and have ended: a late record may open them again."""
@@ -154,12 +160,12 @@ class EarlyRows:
     def _counted(self, rows: pl.DataFrame, known: Remembered) -> pl.DataFrame:
         """Of each row, in their order, the window with what was shown of it before."""
         windows = self._windows(rows)
-        counts = pl.DataFrame([rows["records"]])
+        counts = pl.DataFrame([rows[RECORDS]])
         if known.shown is None:
             zero, none = pl.lit(0, dtype=pl.Int64), pl.lit(None, dtype=pl.Int64)
             fresh = pl.concat([windows, counts], how="horizontal")
             fresh = fresh.with_columns(shown=zero, number=zero)
-            return fresh if self._sessions is None else fresh.with_columns(none.alias(LAST))
+            return fresh if self._sessions is None else fresh.with_columns(none.alias(AT_LAST))
         joined = windows.join(
             from_bytes(known.shown),
             on=windows.columns,
@@ -172,8 +178,8 @@ class EarlyRows:
 
     def _windows(self, rows: pl.DataFrame) -> pl.DataFrame:
         """What names each row's window: its key and its id."""
-        ids = rows.select("window_id")
+        ids = rows.select(WINDOW_ID)
         if not self._names:
             return ids
-        keys = rows["key"].struct.unnest().rename(self._names)
+        keys = rows[KEY].struct.unnest().rename(self._names)
         return pl.concat([keys, ids], how="horizontal")

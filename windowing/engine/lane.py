@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import KIND, OFFSET, PARTITION, field_column
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.input.decode import column
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
 from windowing.engine.parcel import METRIC_SCHEMA, Parcel, split
@@ -109,12 +109,12 @@ class Lane:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         state = self._load(store)
-        chunk = pl.concat(chunks).sort("offset")
+        chunk = pl.concat(chunks).sort(OFFSET)
         fresh = self._fresh(chunk, state)
         rows = self._sorted_out(fresh, state.ended)
         courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
         if len(fresh):
-            state.last_offset = int(fresh["offset"][-1])
+            state.last_offset = int(fresh[OFFSET][-1])
         store.put(_KEY, STATE.encode(state))
         parcels = [
             Parcel(self._partition, {clock.name: c.reached for clock, c in courses.items()})
@@ -150,18 +150,18 @@ class Lane:
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         """The rows that the lane has not seen, each offset once."""
-        fresh = chunk.filter(pl.col("offset") > state.last_offset)
-        fresh = fresh.unique("offset", keep="first", maintain_order=True)
+        fresh = chunk.filter(pl.col(OFFSET) > state.last_offset)
+        fresh = fresh.unique(OFFSET, keep="first", maintain_order=True)
         if self.redelivered == "error" and len(fresh) < len(chunk):
-            again = pl.col("offset").is_duplicated() | (pl.col("offset") <= state.last_offset)
-            first = chunk.filter(again)["offset"][0]
+            again = pl.col(OFFSET).is_duplicated() | (pl.col(OFFSET) <= state.last_offset)
+            first = chunk.filter(again)[OFFSET][0]
             msg = (
                 f"lane {self._name} got offset {first} again (its last was {state.last_offset}): "
                 "source and checkpoint disagree; start a new run to replay"
             )
             raise RedeliveredOffset(msg)
         if self._source.dense:
-            self._refuse_holes(fresh["offset"].to_numpy(), state.last_offset)
+            self._refuse_holes(fresh[OFFSET].to_numpy(), state.last_offset)
         return fresh
 
     def _refuse_holes(self, offsets: Ints, last_offset: int) -> None:
@@ -178,20 +178,20 @@ class Lane:
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
         """Tell records from control records, bad values, and what came after the end."""
-        kind = chunk["kind"].to_numpy()
+        kind = chunk[KIND].to_numpy()
         after_end = np.full(len(chunk), ended)
         if not ended and (kind == END).any():
             after_end[int(np.argmax(kind == END)) + 1 :] = True
         is_data = (kind == DATA) & ~after_end
         bad = (kind == BAD) | ((kind == DATA) & after_end)
         dead = chunk.filter(pl.Series(bad)).select(
-            partition=pl.lit(self._partition, dtype=pl.Int32),
-            offset="offset",
+            pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION),
+            OFFSET,
             query=pl.lit(None, dtype=pl.String),
             **read_columns(pl.Series(after_end[bad])),
         )
         # With the windowing attribute and the offset it makes a record's place among all others.
-        here = pl.lit(self._partition, dtype=pl.Int32).alias("partition")
+        here = pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION)
         records = chunk.filter(pl.Series(is_data)).with_columns(here)
         return Rows(chunk, records, is_data, after_end, dead)
 
@@ -207,7 +207,7 @@ class Lane:
     def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
         """Tell each shard of the keys of its own that have moved."""
         if clock.key is not None and course.moved is not None:
-            for number, part in split(course.moved, [column(clock.key)], len(parcels)):
+            for number, part in split(course.moved, [field_column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(part)
 
     def _scan(self, flow: FlowPlan, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
@@ -224,7 +224,7 @@ class Lane:
     def _metrics(
         self, rows: Rows, reached: Reached, parts: Mapping[str, Assigned], redelivered: int
     ) -> pl.DataFrame:
-        offsets, progress_us = rows.all["offset"], reached.progress_us
+        offsets, progress_us = rows.all[OFFSET], reached.progress_us
         bad = len(rows.dead)
         counts = [
             {

@@ -104,7 +104,7 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
         shards: how many shards there are.
     """
     spelled = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f")
-    hashes = [zlib.crc32(key.encode()) for key in keys.select(spelled.alias("key"))["key"]]
+    hashes = [zlib.crc32(key.encode()) for key in keys.select(spelled).to_series()]
     return pl.Series("shard", hashes, dtype=pl.UInt32) % shards
 
 

@@ -11,14 +11,15 @@ past retention is let go, once there are `compact_after` of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 import polars as pl
 
 from windowing.engine import tables
-from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates import StateSchema
+from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.early import EarlyRows
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
@@ -93,6 +94,8 @@ class Shard:
         self.parts: dict[str, ShardPart] = {
             flow.name: flow.parts.shard(flow.query, plan.pipeline) for flow in plan.flows
         }
+        source = plan.pipeline.source
+        self._schemas = {flow.name: StateSchema.of(flow.query, source) for flow in plan.flows}
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
@@ -148,7 +151,7 @@ class Shard:
         self._emit(store, state, before, after, emission)
         self._check_entries(store, state, after)
         if state.deltas >= 4 * self.compact_after:
-            self._compact(store, state, tables.read(store, self.parts), after)
+            self._compact(store, state, tables.read(store, self._schemas), after)
         store.put(_HEAD, STATE.encode(state))
         return emission
 
@@ -161,9 +164,9 @@ class Shard:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         after = self._progress(store, self._load(store))
-        held = self._retained(tables.read(store, self.parts), after)
+        held = self._retained(tables.read(store, self._schemas), after)
         return {
-            query: {name: Accumulators.trimmed(frame) for name, frame in parts.items()}
+            query: {name: self._schemas[query].trimmed(frame) for name, frame in parts.items()}
             for query, parts in held.items()
         }
 
@@ -178,6 +181,9 @@ class Shard:
             if clock.attribute != ROW_NUM:
                 found[clock.attribute] = progress.highest
         return found
+
+    def _of(self, queries: Iterable[str]) -> dict[str, StateSchema]:
+        return {query: self._schemas[query] for query in queries}
 
     def _load(self, store: StateStore) -> ShardState:
         data = store.get(_HEAD)
@@ -253,10 +259,10 @@ class Shard:
         for parcel in parcels:
             if name in parcel.keys:
                 lane = pl.lit(parcel.partition, dtype=pl.Int32)
-                frames.append(from_bytes(parcel.keys[name]).with_columns(partition=lane))
+                frames.append(from_bytes(parcel.keys[name]).with_columns(lane.alias(PARTITION)))
         joined = pl.concat(frames, how="diagonal")
-        names = [column for column in joined.columns if column != "bound"]
-        keys = joined.group_by(names).agg(pl.col("bound").max()).sort(names)
+        names = [column for column in joined.columns if column != KEY_BOUND]
+        keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
         store.put(_KEYS + name, to_bytes(keys))
 
     def _emit(
@@ -278,7 +284,7 @@ class Shard:
             return
         # Who reads much of the state may as well tidy it up.
         tidy = state.deltas >= self.compact_after
-        held = tables.read(store, self.parts if tidy else due)
+        held = tables.read(store, self._schemas if tidy else self._of(due))
         for query in due:
             if query not in held:
                 # All of it was let go.
@@ -301,7 +307,7 @@ class Shard:
         emission: Emission,
     ) -> None:
         """Emit the provisional rows that are due at this batch."""
-        for query, held in tables.read(store, self._early).items():
+        for query, held in tables.read(store, self._of(self._early)).items():
             clock = self._clocks[query]
             beyond = None if without_silent is None else without_silent[clock]
             rows = self._early[query].rows(store, held, after[clock], wall_us, beyond)
@@ -314,7 +320,7 @@ class Shard:
         """Refuse a batch that needs more state than a query may have; first make room."""
         if not self._entries_max or not self._too_many(store):
             return
-        self._compact(store, state, tables.read(store, self.parts), after)
+        self._compact(store, state, tables.read(store, self._schemas), after)
         for query, entries in self._too_many(store).items():
             msg = (
                 f"query {query}: a shard would hold {entries} partial states, and retention allows "
@@ -325,7 +331,7 @@ class Shard:
 
     def _too_many(self, store: StateStore) -> dict[str, int]:
         """The queries that have more partial states than they may, and how many."""
-        held = tables.read(store, self._entries_max)
+        held = tables.read(store, self._of(self._entries_max))
         entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 

@@ -6,12 +6,13 @@ per batch follows what changed, and not how much there is.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 import polars as pl
 
-from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates import StateSchema
+from windowing.engine.columns import PARTITION
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.parcel import Parcel
 from windowing.engine.state import StateStore
@@ -36,15 +37,20 @@ def append(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
     return bool(delta)
 
 
-def read(store: StateStore, queries: Container[str]) -> dict[str, Tables]:
-    """The tables of these queries, every row with the `partition` that it comes from."""
+def read(store: StateStore, queries: Mapping[str, StateSchema]) -> dict[str, Tables]:
+    """Read the tables of queries, every row with the `partition` that it comes from.
+
+    Args:
+        store: of a shard.
+        queries: of each that is asked for, the schema of its partial states.
+    """
     frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
     # One scan instead of a call per entry: on Spark a call to the store is what costs.
     for key, data in store.scan(_PREFIX):
         for query, table, frame in _entries(key, data, queries):
             frames.setdefault(query, {}).setdefault(table, []).append(frame)
     return {
-        query: {table: Accumulators.concat(parts) for table, parts in tables.items()}
+        query: {table: queries[query].concat(parts) for table, parts in tables.items()}
         for query, tables in frames.items()
     }
 
@@ -63,7 +69,7 @@ def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> No
 
 
 def _entries(
-    key: str, data: bytes, queries: Container[str]
+    key: str, data: bytes, queries: Collection[str]
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Query, name and frame of each table in a base or delta."""
     if key == _BASE:
@@ -73,6 +79,6 @@ def _entries(
         return
     for query, parts in msgspec.msgpack.decode(data, type=Delta).items():
         for partition, tables in parts if query in queries else ():
-            lane = pl.lit(partition, dtype=pl.Int32)
+            lane = pl.lit(partition, dtype=pl.Int32).alias(PARTITION)
             for table, stream in tables.items():
-                yield query, table, from_bytes(stream).with_columns(partition=lane)
+                yield query, table, from_bytes(stream).with_columns(lane)

@@ -16,7 +16,6 @@ from windowing.model.lengths import spell_us
 from windowing.model.progress.disorder import Adaptive, Heartbeat, OrderedPer, Slack, SlackRows
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import example_step
-from windowing.model.windows.traits import Ends
 
 _WIDTH = 60
 _SHOWN = 4
@@ -71,8 +70,7 @@ def explain_query(flow: FlowPlan, plan: Plan) -> Iterator[str]:
         yield f"  later rows: {_ACCUMULATION[query.accumulation]}"
     if query.entries_max is not None:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
-    # Sessions lie where records lie; there is no picture of them before there is one of these.
-    if query.window.traits.ends is not Ends.DRAWN:
+    if query.window.traits.pictured:
         yield from _picture(query, source)
 
 

@@ -1,10 +1,11 @@
 """A pipeline's fingerprint: the digest of the facts that give it its meaning, as canonical JSON.
 
 A checkpoint, and the tokens in tables, belong to a fingerprint. So the names of facts and their
-order of spelling are a format: they are written out here and follow no class, no attribute and no
-library. Rename what you like elsewhere; here nothing is renamed, and a fact that the model gets
-later has a default, at which it is left out. Anything else is another `FORMAT`, which keeps the
-computation of this one (as `legacy_fingerprint` is that of the first).
+order of spelling are a format: they are written out here, and for windows in the file of each
+class; they follow no class, no attribute and no library. Rename what you like elsewhere; of these
+nothing is renamed, and a fact that the model gets later has a default, at which it is left out.
+Anything else is another `FORMAT`, which keeps the computation of this one (as `legacy_fingerprint`
+is that of the first).
 
 `tests/checkpoints/fingerprints.jsonl` has recorded ones.
 """
@@ -13,10 +14,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from windowing.model.emission import Early
+from windowing.model.facts import Fact, Facts
 from windowing.model.fields import Aggregate, FieldType, with_code
 from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
 from windowing.model.joined import JoinedLane
@@ -33,38 +35,18 @@ from windowing.model.progress.disorder import (
 )
 from windowing.model.query import Query
 from windowing.model.source import EventTime, Source
-from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
-from windowing.model.windows.classes import known_class
-from windowing.model.windows.landmark import Landmark
-from windowing.model.windows.rows import RowWindow
-from windowing.model.windows.session import Session
-from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import Window
 
 FORMAT = 2
 """The number of this form; it stands before the digest. The first form had none."""
 
-Fact = bool | int | float | str | None | Sequence["Fact"] | Mapping[str, "Fact"]
-"""What JSON can spell. A mapping has no order; where order has a meaning, it is a list."""
-
-Facts = dict[str, Fact]
-
 _DIGITS = 16
-_CLASSES: dict[type[Window], str] = {
-    Sliding: "sliding",
-    Landmark: "landmark",
-    RowWindow: "rows",
-    SlideByTuple: "slide by tuple",
-    SlideByN: "slide by n",
-    SlideByRank: "slide by rank",
-    Session: "session",
-}
 
 
 def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
     """The fingerprint of a pipeline, `FORMAT:digest`.
 
-    It is the first to need the classes of the user's aggregates, and imports them.
+    It is the first to need the classes of the user's aggregates and windows, and imports them.
 
     Args:
         source: its source, as it is or was when it had fewer lanes.
@@ -73,6 +55,8 @@ def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
 
     Raises:
         UserAggregateError: a class cannot be used.
+        PluginError: a window's plug-in cannot be used.
+        WindowError: clauses that break a rule of a window's plug-in.
     """
     facts = {"format": FORMAT, **facts_of(source, shards, queries)}
     spelled = json.dumps(facts, sort_keys=True, separators=(",", ":"))
@@ -189,21 +173,12 @@ def _query(query: Query) -> Facts:
 
 
 def _window(window: Window) -> Facts:
-    gaps = sorted(window.gaps, key=lambda gap: (type(gap[0]) is str, gap))
-    facts: Facts = {
-        "class": _CLASSES[known_class(window)],
-        "range": window.range_,
-        "slide": window.slide,
-        "over": window.attribute,
-        "origin": window.origin,
-        "of_each": window.pattr,
-        "rows_by": window.order if isinstance(window, RowWindow) else "log",
-        "align": window.align,
-        "gaps": [list(gap) for gap in gaps],
-    }
     return _told(
-        facts,
-        {"range": None, "origin": 0, "of_each": None, "rows_by": "log", "align": "end", "gaps": []},
+        window.facts(),
+        {
+            **{"range": None, "origin": 0, "of_each": None, "rows_by": "log", "align": "end"},
+            **{"gaps": [], "clauses": {}},
+        },
     )
 
 

@@ -18,7 +18,10 @@ from typing import Final, Generic, TypeVar
 PLUGINS_VARIABLE: Final = "SLACKWATER_PLUGINS"
 """Plug-ins of the project's settings: JSON, by group and name, each `module:attribute`."""
 
-GROUPS: Final = ("faults", "checks", "sinks", "readers")
+GROUPS: Final = (
+    *("faults", "checks", "sinks", "readers"),
+    *("windows", "window_parts", "window_definitions", "window_draws"),
+)
 """What plug-ins may add; the entry points' groups are these, behind `slackwater.`."""
 
 Kind = TypeVar("Kind")
@@ -118,6 +121,12 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 def declared_names(group: str) -> tuple[str, ...]:
     """The names of the plug-ins of a group, by the alphabet; none is imported."""
     return tuple(sorted(_declared_now(group)))
+
+
+def declared_module(group: str, name: str) -> str | None:
+    """The module of a plug-in, which is not imported; None: none of the group has this name."""
+    point = _declared_now(group).get(name)
+    return None if point is None else point.module
 
 
 def _declared_now(group: str) -> Mapping[str, EntryPoint]:

@@ -8,6 +8,20 @@ from typing import NamedTuple
 
 import polars as pl
 
+from windowing.engine.columns import (
+    ABSORBED_BY,
+    FIRST_OFFSET,
+    KEY,
+    LAST_OFFSET,
+    OFFSET,
+    OFFSETS,
+    PARTITION,
+    RECORDS,
+    RETRACTS,
+    REVISION,
+    VALUES,
+    WINDOW_ID,
+)
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.shard import Emission
 from windowing.engine.windows.classes import extents
@@ -57,10 +71,10 @@ def rows_of(
         early: they are provisional.
     """
     names = [aggregate.name for aggregate in query.aggregates]
-    keys = frame["key"].to_list() if query.key else [{}] * len(frame)
-    values = frame["values"].struct.unnest().rows()
+    keys = frame[KEY].to_list() if query.key else [{}] * len(frame)
+    values = frame[VALUES].struct.unnest().rows()
     for row, (start_us, end_us), key, value in zip(
-        frame.select("window_id", "revision", "records", "offsets", *marks(frame)).iter_rows(),
+        frame.select(WINDOW_ID, REVISION, RECORDS, OFFSETS, *marks(frame)).iter_rows(),
         extents(query, frame),
         keys,
         values,
@@ -77,7 +91,8 @@ def rows_of(
             revision=revision,
             records=records,
             offsets={
-                pipeline.source.lane(o["partition"]): (o["first"], o["last"]) for o in offsets
+                pipeline.source.lane(o[PARTITION]): (o[FIRST_OFFSET], o[LAST_OFFSET])
+                for o in offsets
             },
             values=dict(zip(names, value, strict=True)),
             retracts=retracts,
@@ -87,7 +102,7 @@ def rows_of(
 
 def marks(frame: pl.DataFrame) -> list[pl.Expr]:
     """The columns `retracts` and `absorbed_by` of a frame's rows, also where it has none."""
-    defaults = {"retracts": pl.lit(value=False), "absorbed_by": pl.lit(None, dtype=pl.Int64)}
+    defaults = {RETRACTS: pl.lit(value=False), ABSORBED_BY: pl.lit(None, dtype=pl.Int64)}
     return [
         pl.col(name) if name in frame.columns else default.alias(name)
         for name, default in defaults.items()
@@ -96,7 +111,7 @@ def marks(frame: pl.DataFrame) -> list[pl.Expr]:
 
 def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
     """The dead letters of an Arrow stream that a lane made."""
-    letters = from_bytes(data).select("partition", "offset", "query", "reason")
+    letters = from_bytes(data).select(PARTITION, OFFSET, "query", "reason")
     for partition, offset, query, reason in letters.iter_rows():
         source, number = pipeline.source.place(partition)
         yield DeadLetter(source.topic, number, offset, query, reason)

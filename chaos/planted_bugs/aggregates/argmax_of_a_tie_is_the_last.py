@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.holdings import bag_of
@@ -24,11 +24,11 @@ def reversed_as_a_whole(aggregate: Aggregate, order: str) -> Bag | None:
     return replace(bag, falling=4) if bag is not None and falls else bag
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "argmax_of_a_tie_is_the_last",
         names={"windowing.engine.aggregates.plan:bag_of": reversed_as_a_whole},
     ),
     "deterministic",
-    lair=lair(computing(("argmax",))),
+    shows_in=some_query(computing(("argmax",))),
 )

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair, nullable_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, nullable_key, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 
@@ -23,26 +23,22 @@ class EqualAccumulators(Accumulators):
     """Loses the bags of null keys."""
 
     def merge(  # noqa: D102
-        self,
-        partials: pl.DataFrame,
-        by: Sequence[str],
-        *extra: pl.Expr,
-        among: Sequence[str] = (),
+        self, partials: pl.DataFrame, by: Sequence[str], *extra: pl.Expr
     ) -> pl.DataFrame:
-        merged = super().merge(partials, by, *extra, among=among)
+        merged = super().merge(partials, by, *extra)
         keys = [pl.col(name).is_null() for name in by if name.startswith("=")]
         if not keys:
             return merged
         lost = pl.any_horizontal(keys)
         return merged.with_columns(
             pl.when(lost).then(None).otherwise(pl.col(name)).alias(name)
-            for name in self._held
+            for name in self.schema.held
             if name in merged.columns
         )
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("bag_of_a_null_key_lost", EqualAccumulators),
     "deterministic",
-    lair=lair(computing(_BAGS), nullable_key),
+    shows_in=some_query(computing(_BAGS), nullable_key),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state, listed
@@ -26,10 +26,10 @@ def appended(bag: Bag, partials: pl.DataFrame, most: int | None = None) -> pl.Se
     return _per_state(partials, lists)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "collect_in_order_of_arrival", names={"windowing.engine.aggregates.ranks:listed": appended}
     ),
     "deterministic",
-    lair=lair(computing(("collect",))),
+    shows_in=some_query(computing(("collect",))),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.bags import COUNT, Bag
 from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state
@@ -22,10 +22,10 @@ def added_up(bag: Bag, partials: pl.DataFrame) -> list[int | None]:
     return _per_state(partials, counts).to_list()
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "distinct_counts_add_up", names={"windowing.engine.aggregates.ranks:distinct": added_up}
     ),
     "deterministic",
-    lair=lair(computing(("count_distinct",))),
+    shows_in=some_query(computing(("count_distinct",))),
 )

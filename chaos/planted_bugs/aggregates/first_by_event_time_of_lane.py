@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair, several_lanes
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, several_lanes, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.holdings import bag_of
@@ -27,10 +27,10 @@ def by_lane(aggregate: Aggregate, order: str) -> Bag | None:
     return replace(bag, entry=(place, at, value))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "first_by_event_time_of_lane", names={"windowing.engine.aggregates.plan:bag_of": by_lane}
     ),
     "deterministic",
-    lair=lair(computing(("first",)), several_lanes),
+    shows_in=some_query(computing(("first",)), several_lanes),
 )

@@ -7,43 +7,52 @@ Expected: a sum or mean differs in its last bits; a batch that is run again diff
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.plan import Values
+from windowing.engine.columns import state_column
 from windowing.model.fields import Aggregate
+
+_PLAIN = "plain"
 
 
 class PlainSums(Accumulators):
     """Keeps one double for the sum of a float field."""
 
-    def _lift_field(self, field: str, kind: str, values: pl.Series) -> list[pl.Series]:
-        columns = super()._lift_field(field, kind, values)
-        if kind == "float":
-            columns.append(values.fill_null(0.0).alias(f"{field}#plain"))
+    def _lift_field(self, field: str, values: pl.Series) -> list[pl.Series]:
+        columns = super()._lift_field(field, values)
+        if self._fields[field] == "float":
+            columns.append(values.fill_null(0.0).alias(state_column(field, _PLAIN)))
         return columns
 
-    def _merged(self, name: str) -> pl.Expr:
-        return pl.col(name).sum() if name.endswith("#plain") else super()._merged(name)
+    def merge(  # noqa: D102
+        self, partials: pl.DataFrame, by: Sequence[str], *extra: pl.Expr
+    ) -> pl.DataFrame:
+        names = (state_column(field, _PLAIN) for field in self._fields)
+        plain = [pl.col(name).sum() for name in names if name in partials.columns]
+        return super().merge(partials, by, *extra, *plain)
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         field, function = aggregate.field, aggregate.function
         if field is None or self._fields[field] != "float" or function not in ("sum", "mean"):
             return super()._result(aggregate, partials)
-        total = partials[f"{field}#plain"].to_numpy()
-        counts = partials[f"{field}#n"].to_numpy()
+        total = partials[state_column(field, _PLAIN)].to_numpy()
+        counts = partials[self.schema.sums[field].count].to_numpy()
         value = total / np.maximum(counts, 1) if function == "mean" else total
         null = pl.Series(aggregate.name, value + 0.0, dtype=pl.Float64)
         return null.to_frame().select(pl.when(pl.Series(counts > 0)).then(pl.first())).to_series()
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("float_sum_in_order", PlainSums),
     "deterministic",
     "repeatable",
-    lair=lair(computing(("sum", "mean"), "float")),
+    shows_in=some_query(computing(("sum", "mean"), "float")),
 )

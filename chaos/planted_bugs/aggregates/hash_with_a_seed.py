@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.sketches import hashes
 
@@ -20,8 +20,8 @@ def seeded(values: pl.Series) -> pl.Series:
     return hashes(values) ^ len(values)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("hash_with_a_seed", names={"windowing.engine.aggregates.holdings:hashes": seeded}),
     "deterministic",
-    lair=lair(computing(("approx_count_distinct",))),
+    shows_in=some_query(computing(("approx_count_distinct",))),
 )

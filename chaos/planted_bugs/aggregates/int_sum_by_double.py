@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.plan import Values
@@ -28,8 +28,8 @@ class DoubleAccumulators(Accumulators):
         return exact.cast(pl.Float64).cast(pl.Int64, strict=False)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("int_sum_by_double", DoubleAccumulators),
     "deterministic",
-    lair=lair(computing(("sum",), "int")),
+    shows_in=some_query(computing(("sum",), "int")),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.holdings import bag_of
@@ -23,11 +23,11 @@ def first_of_ties(aggregate: Aggregate, order: str) -> Bag | None:
     return replace(bag, falling=1) if bag is not None and aggregate.function == "last" else bag
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "last_of_a_tie_is_the_first",
         names={"windowing.engine.aggregates.plan:bag_of": first_of_ties},
     ),
     "deterministic",
-    lair=lair(computing(("last",))),
+    shows_in=some_query(computing(("last",))),
 )

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.plan import Values
+from windowing.engine.columns import RECORDS
 from windowing.model.fields import Aggregate
 
 
@@ -21,13 +22,14 @@ class CountingAccumulators(Accumulators):
     """Counts records."""
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
-        if aggregate.function == "mean":
-            partials = partials.with_columns(pl.col("records").alias(f"{aggregate.field}#n"))
+        if aggregate.field is not None and aggregate.function == "mean":
+            count = self.schema.sums[aggregate.field].count
+            partials = partials.with_columns(pl.col(RECORDS).alias(count))
         return super()._result(aggregate, partials)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("mean_over_all_records", CountingAccumulators),
     "deterministic",
-    lair=lair(computing(("mean",))),
+    shows_in=some_query(computing(("mean",))),
 )

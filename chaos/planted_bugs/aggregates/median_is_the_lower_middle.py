@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.ranks import _ranked
@@ -22,10 +22,10 @@ def lower(bag: Bag, partials: pl.DataFrame) -> list[float | None]:
     return [None if value is None else float(value) for value in found]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "median_is_the_lower_middle", names={"windowing.engine.aggregates.ranks:median": lower}
     ),
     "deterministic",
-    lair=lair(computing(("median",))),
+    shows_in=some_query(computing(("median",))),
 )

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates.schema import Role
+
+_EXTREMES = (Role.MIN, Role.MAX)
 
 
 class FillingAccumulators(Accumulators):
     """Fills what is missing."""
 
-    def _lift_field(self, field: str, kind: str, values: pl.Series) -> list[pl.Series]:
+    def _lift_field(self, field: str, values: pl.Series) -> list[pl.Series]:
         return [
-            column.fill_null(0) if column.name.endswith(("#min", "#max")) else column
-            for column in super()._lift_field(field, kind, values)
+            column.fill_null(0) if self.schema.columns[column.name].role in _EXTREMES else column
+            for column in super()._lift_field(field, values)
         ]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("null_is_zero_in_minima", FillingAccumulators),
     "deterministic",
-    lair=lair(computing(("min", "max"))),
+    shows_in=some_query(computing(("min", "max"))),
 )

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.ranks import _ranked
@@ -28,10 +28,10 @@ def rounded_down(bag: Bag, partials: pl.DataFrame, share: Fraction) -> pl.Series
     return _ranked(bag, partials, rank)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "quantile_rounds_down", names={"windowing.engine.aggregates.ranks:quantile": rounded_down}
     ),
     "deterministic",
-    lair=lair(computing(("quantile", "approx_quantile"))),
+    shows_in=some_query(computing(("quantile", "approx_quantile"))),
 )

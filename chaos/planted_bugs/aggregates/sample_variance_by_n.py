@@ -7,8 +7,8 @@ Expected: values differ.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.sums import SAMPLE, Sums
 
@@ -20,10 +20,10 @@ class PopulationSums(Sums):
         return super().spread(f"{function}_pop" if function in SAMPLE else function)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "sample_variance_by_n", names={"windowing.engine.aggregates.plan:Sums": PopulationSums}
     ),
     "deterministic",
-    lair=lair(computing(SAMPLE)),
+    shows_in=some_query(computing(SAMPLE)),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.plan import Values
@@ -25,8 +25,8 @@ class FoldingAccumulators(Accumulators):
         return [value or 0 for value in values] if aggregate.function == "sum" else values
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("sum_of_nulls_is_zero", FoldingAccumulators),
     "deterministic",
-    lair=lair(computing(("sum",))),
+    shows_in=some_query(computing(("sum",))),
 )

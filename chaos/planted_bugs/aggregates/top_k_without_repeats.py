@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.holdings import bag_of
@@ -23,8 +23,8 @@ def as_a_set(aggregate: Aggregate, order: str) -> Bag | None:
     return replace(bag, counted=False) if bag is not None and aggregate.function == "top_k" else bag
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("top_k_without_repeats", names={"windowing.engine.aggregates.plan:bag_of": as_a_set}),
     "deterministic",
-    lair=lair(computing(("top_k",))),
+    shows_in=some_query(computing(("top_k",))),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.user import UserState
 
@@ -23,8 +23,8 @@ class PairwiseState(UserState):
         return super()._merged(even)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("users_states_merged_once", PairwiseState),
     "deterministic",
-    lair=lair(computing(("python",))),
+    shows_in=some_query(computing(("python",))),
 )

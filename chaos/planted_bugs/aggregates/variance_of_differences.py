@@ -7,8 +7,8 @@ Expected: values differ, and may be below zero.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import computing, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
 
@@ -32,10 +32,10 @@ class TextbookSums(Sums):
         return found
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "variance_of_differences", names={"windowing.engine.aggregates.plan:Sums": TextbookSums}
     ),
     "deterministic",
-    lair=lair(computing(SPREAD)),
+    shows_in=some_query(computing(SPREAD)),
 )

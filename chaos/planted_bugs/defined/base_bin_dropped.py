@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import defined, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import defined, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import FIRST_WINDOW
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.by_record import AtRecordsShardPart
 from windowing.engine.windows.part import Tables
@@ -24,8 +25,10 @@ class PrintedShardPart(AtRecordsShardPart):
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         partials = tables[PARTIALS]
-        behind = pl.col("w_first") > per_row(self._gone(partials, after))
+        behind = pl.col(FIRST_WINDOW) > per_row(self._gone(partials, after))
         return super().retained({**tables, PARTIALS: partials.filter(behind)}, after)
 
 
-GUILTY = guilty(planted("base_bin_dropped", PrintedShardPart), "deterministic", lair=lair(defined))
+BUG = planted_bug(
+    planted("base_bin_dropped", PrintedShardPart), "deterministic", shows_in=some_query(defined)
+)

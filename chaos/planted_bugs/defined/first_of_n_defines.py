@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_n, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_n, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.by_record import AtRecordsLanePart
@@ -26,4 +26,6 @@ class FirstLanePart(AtRecordsLanePart):
         return super()._definers(replace(scan, numbers=scan.numbers - 1))
 
 
-GUILTY = guilty(planted("first_of_n_defines", FirstLanePart), "deterministic", lair=lair(by_n))
+BUG = planted_bug(
+    planted("first_of_n_defines", FirstLanePart), "deterministic", shows_in=some_query(by_n)
+)

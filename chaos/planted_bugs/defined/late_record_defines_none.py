@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import defined, lair, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import defined, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart
 from windowing.engine.windows.part import Scan, Tables
@@ -24,8 +24,8 @@ class PunctualLanePart(AtRecordsLanePart):
         return super()._tables(scan, spans) | {DEFINERS: super()._tables(scan, spans[:1])[DEFINERS]}
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("late_record_defines_none", PunctualLanePart),
     "deterministic",
-    lair=lair(defined, updates),
+    shows_in=some_query(defined, updates),
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_rank, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_rank, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart
 from windowing.engine.windows.part import Scan, Tables
@@ -26,6 +26,8 @@ class RankingLanePart(AtRecordsLanePart):
         return super()._tables(scan, spans) | {DEFINERS: super()._tables(scan, all_)[DEFINERS]}
 
 
-GUILTY = guilty(
-    planted("late_records_are_ranked", RankingLanePart), "deterministic", lair=lair(by_rank)
+BUG = planted_bug(
+    planted("late_records_are_ranked", RankingLanePart),
+    "deterministic",
+    shows_in=some_query(by_rank),
 )

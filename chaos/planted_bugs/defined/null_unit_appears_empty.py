@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_pattr, defined, lair, nullable_key, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_pattr, defined, nullable_key, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.by_record import AtRecordsShardPart
@@ -27,8 +27,8 @@ class SqlShardPart(AtRecordsShardPart):
         return held.drop_nulls(self._unit) if self._unit else held
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("null_unit_appears_empty", SqlShardPart),
     "deterministic",
-    lair=lair(defined, updates, by_pattr, nullable_key),
+    shows_in=some_query(defined, updates, by_pattr, nullable_key),
 )

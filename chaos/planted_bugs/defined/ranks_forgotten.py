@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_rank, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_rank, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import FIRST_WINDOW
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.by_record import DEFINERS, AtRecordsShardPart
 from windowing.engine.windows.part import Tables
@@ -23,7 +24,9 @@ class ForgetfulShardPart(AtRecordsShardPart):
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         kept = super().retained(tables, after)
-        return kept | {DEFINERS: kept[DEFINERS].filter(pl.col("w_first") != INT64_MIN)}
+        return kept | {DEFINERS: kept[DEFINERS].filter(pl.col(FIRST_WINDOW) != INT64_MIN)}
 
 
-GUILTY = guilty(planted("ranks_forgotten", ForgetfulShardPart), "deterministic", lair=lair(by_rank))
+BUG = planted_bug(
+    planted("ranks_forgotten", ForgetfulShardPart), "deterministic", shows_in=some_query(by_rank)
+)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import defined, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import defined, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.by_record import AtRecordsLanePart
@@ -26,6 +26,8 @@ class ClosedLanePart(AtRecordsLanePart):
         return outside, [replace(on_time, last=on_time.last + 1), *late]
 
 
-GUILTY = guilty(
-    planted("tuple_window_takes_its_start", ClosedLanePart), "deterministic", lair=lair(defined)
+BUG = planted_bug(
+    planted("tuple_window_takes_its_start", ClosedLanePart),
+    "deterministic",
+    shows_in=some_query(defined),
 )

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_tuple, keyed, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_tuple, keyed, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
@@ -40,8 +40,8 @@ class KeyedShardPart(AtRecordsShardPart):
         return super().retained(tables, after)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("windows_of_each_group", KeyedLanePart, KeyedShardPart),
     "deterministic",
-    lair=lair(by_tuple, keyed),
+    shows_in=some_query(by_tuple, keyed),
 )

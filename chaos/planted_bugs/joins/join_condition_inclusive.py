@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import _COMPARE
 from windowing.model.file.pipeline import Pipeline, Query
@@ -21,11 +21,11 @@ def with_less(pipeline: Pipeline, _: Query) -> bool:
     return pipeline.join is not None and any(c.operator == "<" for c in pipeline.join.where)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "join_condition_inclusive",
         names={"windowing.engine.windows.join:_COMPARE": {**_COMPARE, "<": pl.Expr.le}},
     ),
     "deterministic",
-    lair=lair(join, with_less),
+    shows_in=some_query(join, with_less),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query, updates
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import AT, INSTANT
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.join import SIDES, JoinShardPart
 from windowing.engine.windows.part import Tables
@@ -23,12 +24,12 @@ class TidyShardPart(JoinShardPart):
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         kept, until = super().retained(tables, after), int(after.of(tables["left"])[0])
         longest = max((reach or 0 for reach in self._reach.values()), default=0)
-        near = pl.max_horizontal(pl.col("at") + longest, "instant") >= until
+        near = pl.max_horizontal(pl.col(AT) + longest, INSTANT) >= until
         return {side: kept[side].filter(near) for side in SIDES}
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("join_forgets_what_was_alone", TidyShardPart),
     "deterministic",
-    lair=lair(join, updates),
+    shows_in=some_query(join, updates),
 )

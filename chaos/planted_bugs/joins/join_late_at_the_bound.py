@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinLanePart
 from windowing.engine.windows.part import Assigned, Scan
@@ -24,10 +24,10 @@ class StrictLanePart(JoinLanePart):
         return super().assign(replace(scan, progress_us=scan.progress_us + late))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("join_late_at_the_bound", StrictLanePart),
     "deterministic",
     "dead letters",
     "conservation",
-    lair=lair(join),
+    shows_in=some_query(join),
 )

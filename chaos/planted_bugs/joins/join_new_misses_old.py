@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart, _Moved
 
@@ -22,4 +22,6 @@ class BatchShardPart(JoinShardPart):
         return self._match(moved.new("left"), moved.new("right"))
 
 
-GUILTY = guilty(planted("join_new_misses_old", BatchShardPart), "deterministic", lair=lair(join))
+BUG = planted_bug(
+    planted("join_new_misses_old", BatchShardPart), "deterministic", shows_in=some_query(join)
+)

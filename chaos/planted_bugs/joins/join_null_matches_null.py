@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart
 from windowing.model.file.pipeline import Pipeline, Query
@@ -34,8 +34,8 @@ class NullShardPart(JoinShardPart):
         return pairs.with_columns(back)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("join_null_matches_null", NullShardPart),
     "deterministic",
-    lair=lair(join, of_equal_keys),
+    shows_in=some_query(join, of_equal_keys),
 )

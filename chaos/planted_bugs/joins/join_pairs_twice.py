@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart, _Moved
 
@@ -23,4 +23,6 @@ class SymmetricShardPart(JoinShardPart):
         return pl.concat([super()._new_pairs(moved), again])
 
 
-GUILTY = guilty(planted("join_pairs_twice", SymmetricShardPart), "exactly once", lair=lair(join))
+BUG = planted_bug(
+    planted("join_pairs_twice", SymmetricShardPart), "exactly once", shows_in=some_query(join)
+)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart
 
@@ -29,4 +29,6 @@ class LongShardPart(JoinShardPart):
             self._reach = true
 
 
-GUILTY = guilty(planted("join_reach_one_long", LongShardPart), "deterministic", lair=lair(join))
+BUG = planted_bug(
+    planted("join_reach_one_long", LongShardPart), "deterministic", shows_in=some_query(join)
+)

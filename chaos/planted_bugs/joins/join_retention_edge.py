@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinLanePart
 from windowing.engine.windows.part import Assigned, Scan
@@ -25,9 +25,9 @@ class ShortLanePart(JoinLanePart):
         return super().assign(replace(scan, progress_us=scan.progress_us + late))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("join_retention_edge", ShortLanePart),
     "dead letters",
     "conservation",
-    lair=lair(join, updates),
+    shows_in=some_query(join, updates),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, outer
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import outer, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart, _Moved
 from windowing.model.join import Side
@@ -27,6 +27,8 @@ class ForgetfulShardPart(JoinShardPart):
         return [self._row(alone, retracts=False)]
 
 
-GUILTY = guilty(
-    planted("outer_row_although_paired", ForgetfulShardPart), "deterministic", lair=lair(outer)
+BUG = planted_bug(
+    planted("outer_row_although_paired", ForgetfulShardPart),
+    "deterministic",
+    shows_in=some_query(outer),
 )

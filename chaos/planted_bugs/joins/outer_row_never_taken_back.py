@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, outer, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import outer, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart, _Moved
 from windowing.model.join import Side
@@ -26,8 +26,8 @@ class StubbornShardPart(JoinShardPart):
         return [sent[0]]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("outer_row_never_taken_back", StubbornShardPart),
     "deterministic",
-    lair=lair(outer, updates),
+    shows_in=some_query(outer, updates),
 )

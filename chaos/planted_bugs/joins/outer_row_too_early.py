@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, outer
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import outer, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart
 from windowing.model.join import Side
@@ -26,6 +26,9 @@ class HastyShardPart(JoinShardPart):
         return pl.when(due > instant).then(due - 1).otherwise(due)
 
 
-GUILTY = guilty(
-    planted("outer_row_too_early", HastyShardPart), "deterministic", "closing", lair=lair(outer)
+BUG = planted_bug(
+    planted("outer_row_too_early", HastyShardPart),
+    "deterministic",
+    "closing",
+    shows_in=some_query(outer),
 )

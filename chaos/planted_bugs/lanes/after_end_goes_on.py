@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import PlantedLane, planted
 from windowing.engine.progress.clock import Rows
 
@@ -22,6 +22,6 @@ class EndlessLane(PlantedLane):
         return super()._sorted_out(chunk, False)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("after_end_goes_on", lane=EndlessLane), "dead letters", "conservation", "deterministic"
 )

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, several_queries
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import several_queries, some_query
 from chaos.planted_bugs.planted import PlantedLane, planted
 from windowing.engine.progress.clock import Rows
 from windowing.engine.progress.reached import Reached
@@ -30,8 +30,8 @@ class OnceLane(PlantedLane):
         return metrics.with_columns(read=pl.col("read") - others, dead=pl.col("dead") - others)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("bad_values_of_one_query", lane=OnceLane),
     "conservation",
-    lair=lair(several_queries),
+    shows_in=some_query(several_queries),
 )

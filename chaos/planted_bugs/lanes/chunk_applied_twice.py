@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import lanes_of
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
+from windowing.engine.columns import OFFSET
 from windowing.engine.lane import Lane, LaneState
 from windowing.model.file.pipeline import Pipeline
 
@@ -25,13 +26,13 @@ class CredulousLane(Lane):
     """Compares with the last batch only."""
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
-        return chunk.filter(pl.col("offset") > state.last_offset)
+        return chunk.filter(pl.col(OFFSET) > state.last_offset)
 
 
-GUILTY = guilty(
-    Parts("chunk_applied_twice", lanes=lanes_of(CredulousLane)),
+BUG = planted_bug(
+    EngineParts("chunk_applied_twice", lanes=lanes_of(CredulousLane)),
     "conservation",
     "deterministic",
     "dead letters",
-    lair=with_holes,
+    shows_in=with_holes,
 )

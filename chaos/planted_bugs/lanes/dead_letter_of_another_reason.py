@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.refused import dead_letters
@@ -23,7 +23,7 @@ def just_late(query: Query, data: pl.DataFrame, refused: Flags, partition: int) 
     return dead_letters(query, data, refused, partition).with_columns(reason=late)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "dead_letter_of_another_reason",
         names={
@@ -32,5 +32,5 @@ GUILTY = guilty(
         },
     ),
     "dead letters",
-    lair=lair(updates),
+    shows_in=some_query(updates),
 )

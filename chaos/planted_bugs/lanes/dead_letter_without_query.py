@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import dead_letters as to_dead_letters
-from chaos.planted_bugs.lairs import lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import dead_letters as to_dead_letters
+from chaos.planted_bugs.conditions import some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.refused import dead_letters
@@ -24,7 +24,7 @@ def of_nobody(query: Query, data: pl.DataFrame, refused: Flags, partition: int) 
     return dead_letters(query, data, refused, partition).with_columns(query=nobody)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "dead_letter_without_query",
         names={
@@ -33,5 +33,5 @@ GUILTY = guilty(
         },
     ),
     "dead letters",
-    lair=lair(to_dead_letters),
+    shows_in=some_query(to_dead_letters),
 )

@@ -7,7 +7,7 @@ Expected: rows where the definition refuses the log.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import PlantedLane, planted
 from windowing.engine.wids import Ints
 from windowing.model.file.pipeline import Pipeline
@@ -25,6 +25,6 @@ class PorousLane(PlantedLane):
         del offsets, last_offset
 
 
-GUILTY = guilty(
-    planted("holes_go_unnoticed", lane=PorousLane), "no error", "deterministic", lair=dense
+BUG = planted_bug(
+    planted("holes_go_unnoticed", lane=PorousLane), "no error", "deterministic", shows_in=dense
 )

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, nullable_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import nullable_key, some_query
 from chaos.planted_bugs.planted import PlantedLane, planted
-from windowing.engine.input.decode import column
+from windowing.engine.columns import field_column
 from windowing.engine.progress.clock import Rows
 from windowing.model.file.pipeline import Pipeline, Query
 
@@ -30,12 +30,12 @@ class FillingLane(PlantedLane):
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
         rows, fields = super()._sorted_out(chunk, ended), self._source.fields
-        texts = [column(name) for name, type_ in fields.items() if type_.kind == "string"]
+        texts = [field_column(name) for name, type_ in fields.items() if type_.kind == "string"]
         return replace(rows, data=rows.data.with_columns(pl.col(texts).fill_null("")))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("null_key_is_empty_text", lane=FillingLane),
     "deterministic",
-    lair=lair(nullable_key, by_text),
+    shows_in=some_query(nullable_key, by_text),
 )

@@ -7,9 +7,9 @@ Expected: more records are counted than an independent reader sees, and windows 
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import lanes_of
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.lane import Lane, LaneState
 from windowing.engine.state import StateStore
 
@@ -23,8 +23,8 @@ class ForgetfulLane(Lane):
         return state
 
 
-GUILTY = guilty(
-    Parts("offset_not_persisted", lanes=lanes_of(ForgetfulLane)),
+BUG = planted_bug(
+    EngineParts("offset_not_persisted", lanes=lanes_of(ForgetfulLane)),
     "conservation",
     "deterministic",
     "exactly once",

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import lanes_of
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
+from windowing.engine.columns import KIND
 from windowing.engine.input.pack import BAD
 from windowing.engine.lane import Lane, LaneState
 
@@ -21,11 +22,11 @@ class FragileLane(Lane):
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         fresh = super()._fresh(chunk, state)
-        return fresh.filter((pl.col("kind") == BAD).cum_sum().shift(1, fill_value=0) == 0)
+        return fresh.filter((pl.col(KIND) == BAD).cum_sum().shift(1, fill_value=0) == 0)
 
 
-GUILTY = guilty(
-    Parts("poison_takes_neighbours", lanes=lanes_of(FragileLane)),
+BUG = planted_bug(
+    EngineParts("poison_takes_neighbours", lanes=lanes_of(FragileLane)),
     "conservation",
     "deterministic",
     "dead letters",

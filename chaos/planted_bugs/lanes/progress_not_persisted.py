@@ -8,9 +8,9 @@ Expected: lanes go back, and late records stand in revision 0.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import lanes_of
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.lane import Lane, LaneState
 from windowing.engine.progress.reached import Reached
 from windowing.engine.state import StateStore
@@ -30,8 +30,8 @@ class AmnesicLane(Lane):
         return state
 
 
-GUILTY = guilty(
-    Parts("progress_not_persisted", lanes=lanes_of(AmnesicLane)),
+BUG = planted_bug(
+    EngineParts("progress_not_persisted", lanes=lanes_of(AmnesicLane)),
     "progress",
     "deterministic",
     "dead letters",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import PlantedLane, planted
 
 
@@ -27,6 +27,6 @@ class TolerantLane(PlantedLane):
         del value
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     replace(planted("redelivery_unnoticed", lane=TolerantLane), strict=True), "nothing skipped"
 )

@@ -12,10 +12,10 @@ from functools import partial
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, several_lanes, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import several_lanes, sliding, some_query, updates
 from chaos.planted_bugs.lanes.watermark import WatchingLane, Watermark
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine import wids
 from windowing.engine.lane import Lane, LaneState
 from windowing.engine.plan import Plan
@@ -67,11 +67,11 @@ def lanes(plan: Plan) -> Callable[[int], Lane]:
     return partial(RetentionLane, plan, watermark)
 
 
-GUILTY = guilty(
-    Parts("stream_progress_retention", lanes=lanes),
+BUG = planted_bug(
+    EngineParts("stream_progress_retention", lanes=lanes),
     "deterministic",
     "dead letters",
     "conservation",
     "repeatable",
-    lair=lair(sliding, updates, several_lanes),
+    shows_in=some_query(sliding, updates, several_lanes),
 )

@@ -5,22 +5,22 @@ How one gets it: `foreachBatch` with a plain append; a producer without transact
 Expected: an identity stands twice after a crash between sink and commit entry.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.parts import Parts
-from chaos.simulator.platform.sink import Item, Sink
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.sink import SimulatedSink, TableItem
 
 
-class AppendingSink(Sink):
+class AppendingSink(SimulatedSink):
     """Appends, always."""
 
-    def write(self, table: str, token: int, items: list[Item]) -> None:  # noqa: D102
+    def write(self, table: str, token: int, items: list[TableItem]) -> None:  # noqa: D102
         del token
         self.tables[table] += items
 
 
 # A batch that emits nothing but its counts is doubled in these alone.
-GUILTY = guilty(
-    Parts("at_least_once_sink", sink=AppendingSink),
+BUG = planted_bug(
+    EngineParts("at_least_once_sink", sink=AppendingSink),
     "exactly once",
     "dead letters",
     "conservation",

@@ -6,12 +6,12 @@ How one gets it: consumer offsets that are committed on a timer (`enable.auto.co
 Expected: rows are lost.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.job import Job, Tables
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.job import SimulatedJob, Tables
+from chaos.simulator.platform.parts import EngineParts
 
 
-class HastyJob(Job):
+class HastyJob(SimulatedJob):
     """Commits first."""
 
     def conclude(  # noqa: D102
@@ -23,6 +23,6 @@ class HastyJob(Job):
         self.write_sink(batch, self.token(batch, attempt), tables)
 
 
-GUILTY = guilty(
-    Parts("commit_before_sink", job=HastyJob), "deterministic", "dead letters", "conservation"
+BUG = planted_bug(
+    EngineParts("commit_before_sink", job=HastyJob), "deterministic", "dead letters", "conservation"
 )

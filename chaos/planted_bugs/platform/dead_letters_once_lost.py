@@ -6,12 +6,12 @@ How one gets it: a side output that is flushed by the first attempt and suppress
 Expected: dead letters are lost.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.job import DEAD, Job, Tables
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.job import DEAD, SimulatedJob, Tables
+from chaos.simulator.platform.parts import EngineParts
 
 
-class FirstAttemptJob(Job):
+class FirstAttemptJob(SimulatedJob):
     """Leaves the dead letters out of every further attempt."""
 
     def write_sink(self, batch: int, token: int, tables: Tables) -> None:  # noqa: D102
@@ -20,4 +20,4 @@ class FirstAttemptJob(Job):
         super().write_sink(batch, token, tables)
 
 
-GUILTY = guilty(Parts("dead_letters_once_lost", job=FirstAttemptJob), "dead letters")
+BUG = planted_bug(EngineParts("dead_letters_once_lost", job=FirstAttemptJob), "dead letters")

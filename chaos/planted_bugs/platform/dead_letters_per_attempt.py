@@ -5,20 +5,20 @@ How one gets it: a logger.
 Expected: a dead letter stands twice.
 """
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.simulator.platform.job import DEAD
-from chaos.simulator.platform.parts import Parts
-from chaos.simulator.platform.sink import Item, Sink
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.sink import SimulatedSink, TableItem
 
 
-class LoggingSink(Sink):
+class LoggingSink(SimulatedSink):
     """Logs dead letters."""
 
-    def write(self, table: str, token: int, items: list[Item]) -> None:  # noqa: D102
+    def write(self, table: str, token: int, items: list[TableItem]) -> None:  # noqa: D102
         if table == DEAD:
             self.tables[table] += items
             return
         super().write(table, token, items)
 
 
-GUILTY = guilty(Parts("dead_letters_per_attempt", sink=LoggingSink), "dead letters")
+BUG = planted_bug(EngineParts("dead_letters_per_attempt", sink=LoggingSink), "dead letters")

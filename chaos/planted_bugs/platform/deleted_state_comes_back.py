@@ -7,9 +7,9 @@ Expected: windows hold records twice.
 
 import msgspec
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.simulator.draw.wish import Wish
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.state import StateFiles, Values, _Delta
 
 
@@ -20,8 +20,8 @@ class PuttingFiles(StateFiles):
         values.update(msgspec.msgpack.decode(self.read(name), type=_Delta).puts)
 
 
-GUILTY = guilty(
-    Parts("deleted_state_comes_back", state=PuttingFiles),
+BUG = planted_bug(
+    EngineParts("deleted_state_comes_back", state=PuttingFiles),
     "deterministic",
     "repeatable",
     wish=Wish(long=0.5),

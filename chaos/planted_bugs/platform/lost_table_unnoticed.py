@@ -7,12 +7,12 @@ Expected: the loss is not named.
 
 from collections.abc import Mapping, Sequence
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import Defect
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.sink import Ends
-from chaos.simulator.platform.start import Stand, compare
+from chaos.simulator.platform.start import StartCheck, compare
 
 
 def unmoved(
@@ -20,12 +20,12 @@ def unmoved(
     commits: int,
     tables: Sequence[str],
     plans: Mapping[str, Mapping[int, Ends]],
-) -> Stand:
+) -> StartCheck:
     """A comparison that misses no table."""
-    return Stand(compare(planned, commits, tables, plans).follow, ())
+    return StartCheck(compare(planned, commits, tables, plans).follow, ())
 
 
-class CarelessJob(Job):
+class CarelessJob(SimulatedJob):
     """Makes a new table where there is none."""
 
     def _lose_table(self, which: int) -> None:
@@ -33,4 +33,4 @@ class CarelessJob(Job):
             super()._lose_table(which)
 
 
-GUILTY = guilty(Parts("lost_table_unnoticed", job=CarelessJob), "nothing skipped")
+BUG = planted_bug(EngineParts("lost_table_unnoticed", job=CarelessJob), "nothing skipped")

@@ -6,16 +6,18 @@ How one gets it: "read whatever is there" on recovery, with a sink that is idemp
 Expected: rows are lost; the attempts at a batch come to different rows.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.case import Failure, Step
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.case import Failure, PlannedBatch
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.parts import EngineParts
 
 
-class ForgetfulJob(Job):
+class ForgetfulJob(SimulatedJob):
     """Takes up to two more records of each lane into a batch that is run again."""
 
-    def attempt(self, batch: int, attempt: int, step: Step, failure: Failure | None) -> None:  # noqa: D102
+    def attempt(  # noqa: D102
+        self, batch: int, attempt: int, step: PlannedBatch, failure: Failure | None
+    ) -> None:
         if attempt and batch == len(self.planned) - 1:
             sizes = [len(rows.offsets) for rows in self.log]
             ends = zip(self.planned[batch], sizes, strict=True)
@@ -23,8 +25,8 @@ class ForgetfulJob(Job):
         super().attempt(batch, attempt, step, failure)
 
 
-GUILTY = guilty(
-    Parts("offsets_not_logged", job=ForgetfulJob),
+BUG = planted_bug(
+    EngineParts("offsets_not_logged", job=ForgetfulJob),
     "deterministic",
     "dead letters",
     "conservation",

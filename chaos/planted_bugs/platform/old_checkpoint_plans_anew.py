@@ -8,13 +8,13 @@ Expected: rows are lost.
 
 from collections.abc import Mapping, Sequence
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import Defect
-from chaos.simulator.case import Step
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.case import PlannedBatch
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.sink import Ends
-from chaos.simulator.platform.start import Stand, compare
+from chaos.simulator.platform.start import StartCheck, compare
 
 
 def blind(
@@ -22,21 +22,21 @@ def blind(
     commits: int,
     tables: Sequence[str],
     plans: Mapping[str, Mapping[int, Ends]],
-) -> Stand:
+) -> StartCheck:
     """A comparison that does not see what tables have beyond the checkpoint."""
-    return Stand((), compare(planned, commits, tables, plans).behind)
+    return StartCheck((), compare(planned, commits, tables, plans).behind)
 
 
-class RestoredJob(Job):
+class RestoredJob(SimulatedJob):
     """Asks no table where it was."""
 
-    def _restore_checkpoint(self, step: Step) -> None:
+    def _restore_checkpoint(self, step: PlannedBatch) -> None:
         with Defect((), (("chaos.simulator.platform.job:compare", blind),)).at_work():
             super()._restore_checkpoint(step)
 
 
-GUILTY = guilty(
-    Parts("old_checkpoint_plans_anew", job=RestoredJob),
+BUG = planted_bug(
+    EngineParts("old_checkpoint_plans_anew", job=RestoredJob),
     "deterministic",
     "conservation",
     "dead letters",

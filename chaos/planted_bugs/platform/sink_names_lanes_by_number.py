@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import join, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import join, some_query
 from chaos.planted_bugs.planted import Defect
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.parts import EngineParts
 from windowing.spark.sinks.rows import BatchRows
 
 
@@ -30,7 +30,7 @@ class OneTopicRows(BatchRows):
             self._lanes = true
 
 
-class OneTopicJob(Job):
+class OneTopicJob(SimulatedJob):
     """Has such a sink."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -38,8 +38,8 @@ class OneTopicJob(Job):
             super().__init__(*args, **options)
 
 
-GUILTY = guilty(
-    Parts("sink_names_lanes_by_number", job=OneTopicJob),
+BUG = planted_bug(
+    EngineParts("sink_names_lanes_by_number", job=OneTopicJob),
     "deterministic",
-    lair=lair(join),
+    shows_in=some_query(join),
 )

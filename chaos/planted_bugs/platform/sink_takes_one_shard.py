@@ -8,15 +8,15 @@ Expected: rows are lost.
 from collections.abc import Sequence
 from typing import Any
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import keyed, lair, several_shards
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import keyed, several_shards, some_query
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.spelling import Tables
 from windowing.engine.shard import Emission
 
 
-class LastShardJob(Job):
+class LastShardJob(SimulatedJob):
     """Has room for one shard's rows."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -33,8 +33,8 @@ class LastShardJob(Job):
         self._spelled = of_the_last
 
 
-GUILTY = guilty(
-    Parts("sink_takes_one_shard", job=LastShardJob),
+BUG = planted_bug(
+    EngineParts("sink_takes_one_shard", job=LastShardJob),
     "deterministic",
-    lair=lair(keyed, several_shards),
+    shows_in=some_query(keyed, several_shards),
 )

@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, retracting, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import retracting, some_query, updates
 from chaos.planted_bugs.planted import Defect
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.parts import EngineParts
 from windowing.runtime.output import Emitted
 from windowing.spark.sinks.rows import BatchRows
 
@@ -32,7 +32,7 @@ class PlainRows(BatchRows):
         return tables
 
 
-class PlainJob(Job):
+class PlainJob(SimulatedJob):
     """Has such a sink."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -40,9 +40,9 @@ class PlainJob(Job):
             super().__init__(*args, **options)
 
 
-GUILTY = guilty(
-    Parts("sink_without_marks", job=PlainJob),
+BUG = planted_bug(
+    EngineParts("sink_without_marks", job=PlainJob),
     "deterministic",
     "exactly once",
-    lair=lair(retracting, updates),
+    shows_in=some_query(retracting, updates),
 )

@@ -5,8 +5,8 @@ How one gets it: a catch-all around the reading of a state file; a "best effort"
 Expected: the damaged file is named as passed over, and records are missing from the windows.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.state import StateDamaged, StateFiles, Values
 
 
@@ -20,4 +20,4 @@ class LenientFiles(StateFiles):
             return
 
 
-GUILTY = guilty(Parts("skipped_corrupt_delta", state=LenientFiles), "nothing skipped")
+BUG = planted_bug(EngineParts("skipped_corrupt_delta", state=LenientFiles), "nothing skipped")

@@ -5,21 +5,21 @@ How one gets it: a cache keyed by task instead of by task and version.
 Expected: rows are lost or differ, and lanes go back.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.cluster import Cluster, Held
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.cluster import HeldState, SimulatedCluster
+from chaos.simulator.platform.parts import EngineParts
 
 
-class TrustingCluster(Cluster):
+class TrustingCluster(SimulatedCluster):
     """Takes what a worker holds."""
 
-    def usable(self, held: Held, version: int) -> bool:  # noqa: D102
+    def usable(self, held: HeldState, version: int) -> bool:  # noqa: D102
         del held, version
         return True
 
 
-GUILTY = guilty(
-    Parts("stale_state", cluster=TrustingCluster),
+BUG = planted_bug(
+    EngineParts("stale_state", cluster=TrustingCluster),
     "deterministic",
     "conservation",
     "dead letters",

@@ -5,9 +5,9 @@ How one gets it: a state store that is keyed by the number of a task in its stag
 Expected: windows are sent by two shards, or by none; a file that is damaged is never read.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import keyed, lair, several_shards
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import keyed, several_shards, some_query
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.state import StateFiles, Task, Values
 
 
@@ -18,9 +18,9 @@ class MixedFiles(StateFiles):
         return super().load(("shard", 0) if task == ("shard", 1) else task, version)
 
 
-GUILTY = guilty(
-    Parts("state_of_another_shard", state=MixedFiles),
+BUG = planted_bug(
+    EngineParts("state_of_another_shard", state=MixedFiles),
     "deterministic",
     "nothing skipped",
-    lair=lair(keyed, several_shards),
+    shows_in=some_query(keyed, several_shards),
 )

@@ -5,8 +5,8 @@ How one gets it: a range that ends before its end.
 Expected: records are applied twice or lost; progress goes back.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.state import StateFiles, Task, Values
 
 
@@ -17,8 +17,8 @@ class LateFiles(StateFiles):
         return super().load(task, max(version - 1, 0))
 
 
-GUILTY = guilty(
-    Parts("state_one_version_behind", state=LateFiles),
+BUG = planted_bug(
+    EngineParts("state_one_version_behind", state=LateFiles),
     "deterministic",
     "conservation",
     "progress",

@@ -5,21 +5,21 @@ How one gets it: "the next batch to write" in one place and "the last one writte
 Expected: every other batch is lost.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.parts import Parts
-from chaos.simulator.platform.sink import Item, Sink
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.sink import SimulatedSink, TableItem
 
 
-class AheadSink(Sink):
+class AheadSink(SimulatedSink):
     """Notes the next batch."""
 
-    def write(self, table: str, token: int, items: list[Item]) -> None:  # noqa: D102
+    def write(self, table: str, token: int, items: list[TableItem]) -> None:  # noqa: D102
         if self.tokens.get(table, -1) >= token:
             return
         super().write(table, token, items)
         self.tokens[table] = token + 1
 
 
-GUILTY = guilty(
-    Parts("token_ahead", sink=AheadSink), "conservation", "deterministic", "dead letters"
+BUG = planted_bug(
+    EngineParts("token_ahead", sink=AheadSink), "conservation", "deterministic", "dead letters"
 )

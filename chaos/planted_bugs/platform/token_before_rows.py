@@ -6,13 +6,13 @@ How one gets it: an idempotence table beside the data, in another store.
 Expected: rows are lost.
 """
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.platform.at_least_once_sink import AppendingSink
-from chaos.simulator.platform.job import Job, Tables
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.job import SimulatedJob, Tables
+from chaos.simulator.platform.parts import EngineParts
 
 
-class NotingJob(Job):
+class NotingJob(SimulatedJob):
     """Notes every table's token before it writes the first of them."""
 
     def write_sink(self, batch: int, token: int, tables: Tables) -> None:  # noqa: D102
@@ -22,8 +22,8 @@ class NotingJob(Job):
         super().write_sink(batch, token, due)
 
 
-GUILTY = guilty(
-    Parts("token_before_rows", sink=AppendingSink, job=NotingJob),
+BUG = planted_bug(
+    EngineParts("token_before_rows", sink=AppendingSink, job=NotingJob),
     "deterministic",
     "dead letters",
     "conservation",

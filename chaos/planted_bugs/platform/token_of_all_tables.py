@@ -5,22 +5,22 @@ How one gets it: a token per sink, asked table by table.
 Expected: rows, dead letters or counts are lost.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.parts import Parts
-from chaos.simulator.platform.sink import Item, Sink
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.sink import SimulatedSink, TableItem
 
 
-class OneTokenSink(Sink):
+class OneTokenSink(SimulatedSink):
     """Keeps one token."""
 
-    def write(self, table: str, token: int, items: list[Item]) -> None:  # noqa: D102
+    def write(self, table: str, token: int, items: list[TableItem]) -> None:  # noqa: D102
         if max(self.tokens.values(), default=-1) >= token:
             return
         super().write(table, token, items)
 
 
-GUILTY = guilty(
-    Parts("token_of_all_tables", sink=OneTokenSink),
+BUG = planted_bug(
+    EngineParts("token_of_all_tables", sink=OneTokenSink),
     "deterministic",
     "conservation",
     "dead letters",

@@ -6,12 +6,12 @@ How one gets it: a batch id from a counter in memory, a clock or a UUID instead 
 Expected: an identity stands twice.
 """
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.parts import EngineParts
 
 
-class CountingJob(Job):
+class CountingJob(SimulatedJob):
     """Numbers its attempts, and tells the sink this number."""
 
     _drawn = 0
@@ -23,6 +23,9 @@ class CountingJob(Job):
 
 
 # A batch that emits nothing but its counts is doubled in these alone.
-GUILTY = guilty(
-    Parts("token_per_attempt", job=CountingJob), "exactly once", "dead letters", "conservation"
+BUG = planted_bug(
+    EngineParts("token_per_attempt", job=CountingJob),
+    "exactly once",
+    "dead letters",
+    "conservation",
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_generator
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.adaptive import Adaptive
 from windowing.engine.wids import Ints
@@ -26,11 +26,11 @@ class FreshAdaptive(Adaptive):
         return super().bounds(records, memory)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("adaptive_forgets", FreshAdaptive),
     "progress",
     "deterministic",
     "dead letters",
     "conservation",
-    lair=by_generator(disorder.Adaptive),
+    shows_in=by_generator(disorder.Adaptive),
 )

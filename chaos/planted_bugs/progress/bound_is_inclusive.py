@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KIND, TIME
 from windowing.engine.input.pack import BOUND
 from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
 
@@ -22,12 +23,12 @@ class InclusiveClock(_AttributeClock):
     """Adds one to every bound."""
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
-        said = (pl.col("kind") == BOUND).cast(pl.Int64)
-        further = rows.all.with_columns(ts_us=pl.col("ts_us") + said)
+        said = (pl.col(KIND) == BOUND).cast(pl.Int64)
+        further = rows.all.with_columns((pl.col(TIME) + said).alias(TIME))
         return super().run(replace(rows, all=further), state, keys)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("bound_is_inclusive", InclusiveClock),
     "progress",
     "deterministic",

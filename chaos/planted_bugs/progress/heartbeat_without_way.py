@@ -8,8 +8,8 @@ Where later bounds of the batch have overtaken it, its rows show it.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_generator
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.heartbeat import Heartbeat
 from windowing.engine.wids import Ints, lowered
@@ -23,11 +23,11 @@ class InstantHeartbeat(Heartbeat):
         return lowered(instants_us, max(self._behind_us - 1, 0))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("heartbeat_without_way", InstantHeartbeat),
     "progress",
     "conservation",
     "dead letters",
     "deterministic",
-    lair=by_generator(disorder.Heartbeat),
+    shows_in=by_generator(disorder.Heartbeat),
 )

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import per_key
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.clock import Rows, _per_key
 from windowing.engine.wids import NOTHING_YET, Ints
 
@@ -21,20 +22,20 @@ def newest(
     rows: Rows, key: str, promised: Ints, keys: pl.DataFrame | None
 ) -> tuple[Ints, pl.DataFrame, pl.DataFrame]:
     """The bounds of keys, of which the last one counts."""
-    events = rows.all.select(key, bound=pl.Series(promised))
+    events = rows.all.select(key, pl.Series(promised).alias(KEY_BOUND))
     events = events.filter(pl.Series(promised != NOTHING_YET))
-    last = events.group_by(key).agg(pl.col("bound").last())
+    last = events.group_by(key).agg(pl.col(KEY_BOUND).last())
     before, all_, moved = _per_key(rows, key, promised, keys)
     fallen = all_.join(last, on=key, how="left", nulls_equal=True, suffix="_last").select(
-        key, bound=pl.coalesce("bound_last", "bound")
+        key, pl.coalesce("bound_last", KEY_BOUND).alias(KEY_BOUND)
     )
     return np.asarray(before), fallen.sort(key), moved
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("keyed_bound_falls_back", names={"windowing.engine.progress.clock:_per_key": newest}),
     "deterministic",
     "dead letters",
     "conservation",
-    lair=per_key,
+    shows_in=per_key,
 )

@@ -11,9 +11,10 @@ from functools import cached_property
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import per_key
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.reached import StreamProgress
 from windowing.model.file.pipeline import Pipeline
 
@@ -31,18 +32,18 @@ class FirstLaneProgress(StreamProgress):
         true = StreamProgress(self.lanes, self.key, self.keys)._by_key
         if true is None or self.keys is None:
             return true
-        most = self.keys.group_by(self.key).agg(pl.col("bound").max())
+        most = self.keys.group_by(self.key).agg(pl.col(KEY_BOUND).max())
         joined = true.join(most, on=self.key, how="left", nulls_equal=True)
-        further = pl.max_horizontal("progress", "bound")
+        further = pl.max_horizontal("progress", KEY_BOUND)
         return joined.select(self.key, further.alias("progress"), "furthest")
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "keyed_bound_of_one_lane",
         names={"windowing.engine.progress.clock:StreamProgress": FirstLaneProgress},
     ),
     "closing",
     "deterministic",
-    lair=in_several_lanes,
+    shows_in=in_several_lanes,
 )

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_generator
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_generator
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KIND
 from windowing.engine.input.pack import BOUND, BOUND_ON
 from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
 from windowing.model.progress import disorder
@@ -24,16 +25,16 @@ class BroadClock(_AttributeClock):
     """Reads a bound, and not what it is on."""
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
-        kind = pl.when(pl.col("kind") == BOUND_ON).then(pl.lit(BOUND)).otherwise("kind")
-        broad = rows.all.with_columns(kind=kind.cast(pl.UInt8))
+        kind = pl.when(pl.col(KIND) == BOUND_ON).then(pl.lit(BOUND)).otherwise(KIND)
+        broad = rows.all.with_columns(kind.cast(pl.UInt8).alias(KIND))
         return super().run(replace(rows, all=broad), state, keys)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("keyed_bound_of_the_lane", BroadClock),
     "progress",
     "conservation",
     "dead letters",
     "deterministic",
-    lair=by_generator(disorder.Punctuation, disorder.OrderedPer),
+    shows_in=by_generator(disorder.Punctuation, disorder.OrderedPer),
 )

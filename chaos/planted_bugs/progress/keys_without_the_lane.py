@@ -11,9 +11,10 @@ from functools import cached_property
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import per_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import per_key
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.reached import StreamProgress
 from windowing.engine.wids import ENDED
 
@@ -26,18 +27,18 @@ class KeysProgress(StreamProgress):
         true = StreamProgress(self.lanes, self.key, self.keys)._by_key
         if true is None or self.keys is None or self.stream_us == ENDED:
             return true
-        least = self.keys.group_by(self.key).agg(pl.col("bound").min())
+        least = self.keys.group_by(self.key).agg(pl.col(KEY_BOUND).min())
         joined = true.join(least, on=self.key, how="left", nulls_equal=True)
-        own = pl.min_horizontal("progress", "bound")
+        own = pl.min_horizontal("progress", KEY_BOUND)
         return joined.select(self.key, own.alias("progress"), "furthest")
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "keys_without_the_lane",
         names={"windowing.engine.progress.clock:StreamProgress": KeysProgress},
     ),
     "closing",
     "deterministic",
-    lair=per_key,
+    shows_in=per_key,
 )

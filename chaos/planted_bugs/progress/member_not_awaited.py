@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
-from windowing.engine.input.decode import column
+from windowing.engine.columns import TIME, field_column
 from windowing.engine.progress.ordered_per import OrderedPer
 from windowing.engine.wids import NOTHING_YET, Ints
 from windowing.model.file.pipeline import Pipeline
@@ -32,7 +32,7 @@ class ImpatientMembers(OrderedPer):
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
         before = list(memory) or [NOTHING_YET] * len(self._members)
         true = super().bounds(records, memory)
-        ts_us, named = records["ts_us"].to_numpy(), records[column(self._attr)]
+        ts_us, named = records[TIME].to_numpy(), records[field_column(self._attr)]
         behind = np.full(len(records), np.iinfo(np.int64).max)
         for member, newest_us in zip(self._members, before, strict=True):
             own = (named == member).fill_null(value=False).to_numpy()
@@ -42,11 +42,11 @@ class ImpatientMembers(OrderedPer):
         return np.where(behind == np.iinfo(np.int64).max, true, behind)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("member_not_awaited", ImpatientMembers),
     "progress",
     "deterministic",
     "dead letters",
     "conservation",
-    lair=of_members,
+    shows_in=of_members,
 )

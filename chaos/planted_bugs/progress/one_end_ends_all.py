@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, several_lanes
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import several_lanes, some_query
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.parcel import Parcel
 from windowing.engine.shard import ShardState
@@ -30,9 +30,9 @@ class HastyShard(PlantedShard):
                 lanes[:] = [msgspec.structs.replace(lane, progress_us=ENDED) for lane in lanes]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("one_end_ends_all", shard=HastyShard),
     "closing",
     "deterministic",
-    lair=lair(several_lanes),
+    shows_in=some_query(several_lanes),
 )

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import another_attribute, lair
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import another_attribute, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KIND, TIME
 from windowing.engine.input.pack import DATA
 from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
 
@@ -24,12 +25,12 @@ class OneClock(_AttributeClock):
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
         if self._other is None or self._key is not None:
             return super().run(rows, state, keys)
-        timed = pl.when(pl.col("kind") == DATA).then(self._other).otherwise("ts_us")
+        timed = pl.when(pl.col(KIND) == DATA).then(self._other).otherwise(TIME)
         other, self._other = self._other, None
         moved = replace(
             rows,
-            all=rows.all.with_columns(ts_us=timed),
-            data=rows.data.with_columns(ts_us=other),
+            all=rows.all.with_columns(timed.alias(TIME)),
+            data=rows.data.with_columns(pl.col(other).alias(TIME)),
         )
         try:
             return super().run(moved, state, keys)
@@ -37,11 +38,11 @@ class OneClock(_AttributeClock):
             self._other = other
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("other_attribute_by_time", OneClock),
     "deterministic",
     "closing",
     "conservation",
     "dead letters",
-    lair=lair(another_attribute),
+    shows_in=some_query(another_attribute),
 )

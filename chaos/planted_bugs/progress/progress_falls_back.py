@@ -13,7 +13,7 @@ from dataclasses import replace
 import msgspec
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock
 from windowing.engine.wids import ENDED
@@ -33,7 +33,7 @@ class NewestClock(_AttributeClock):
         return replace(course, reached=state.reached)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("progress_falls_back", NewestClock),
     "progress",
     "conservation",

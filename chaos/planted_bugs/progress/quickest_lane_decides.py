@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.parcel import Parcel
 from windowing.engine.shard import Shard, ShardState
 from windowing.engine.state import StateStore
@@ -26,4 +26,6 @@ class HurriedShard(Shard):
             lanes[:] = [quickest] * len(lanes)
 
 
-GUILTY = guilty(Parts("quickest_lane_decides", shard=HurriedShard), "closing", "deterministic")
+BUG = planted_bug(
+    EngineParts("quickest_lane_decides", shard=HurriedShard), "closing", "deterministic"
+)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import idle
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import idle
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.idle import left_out
 from windowing.engine.parcel import Parcel
@@ -31,6 +31,6 @@ class IdleShard(PlantedShard):
             lanes[:] = left_out(lanes, silent)
 
 
-GUILTY = guilty(
-    planted("silent_lane_closes", shard=IdleShard), "closing", "deterministic", lair=idle
+BUG = planted_bug(
+    planted("silent_lane_closes", shard=IdleShard), "closing", "deterministic", shows_in=idle
 )

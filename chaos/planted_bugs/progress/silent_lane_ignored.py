@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.parcel import Parcel
 from windowing.engine.progress.reached import Reached
 from windowing.engine.shard import Shard, ShardState
@@ -30,4 +30,6 @@ class ImpatientShard(Shard):
             lanes[:] = [least if lane.progress_us == NOTHING_YET else lane for lane in lanes]
 
 
-GUILTY = guilty(Parts("silent_lane_ignored", shard=ImpatientShard), "closing", "deterministic")
+BUG = planted_bug(
+    EngineParts("silent_lane_ignored", shard=ImpatientShard), "closing", "deterministic"
+)

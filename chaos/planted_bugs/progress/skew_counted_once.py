@@ -8,8 +8,8 @@ Where later bounds of the batch have overtaken it, its rows show it.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_generator
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_generator
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.heartbeat import Heartbeat
 from windowing.model.progress import disorder
@@ -24,11 +24,11 @@ class OnceHeartbeat(Heartbeat):
         self._own_us -= delays.skew_us
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("skew_counted_once", names={"windowing.engine.progress:Heartbeat": OnceHeartbeat}),
     "progress",
     "conservation",
     "dead letters",
     "deterministic",
-    lair=by_generator(disorder.Heartbeat),
+    shows_in=by_generator(disorder.Heartbeat),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.slack import SlackTime
 from windowing.engine.wids import Ints
@@ -30,11 +30,11 @@ class ShortSlack(SlackTime):
         return super().bounds(records, memory) + 1
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("slack_one_short", ShortSlack),
     "progress",
     "deterministic",
     "dead letters",
     "conservation",
-    lair=by_slack,
+    shows_in=by_slack,
 )

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, rows_in_log
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import rows_in_log, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
 
@@ -29,6 +29,8 @@ class OffsetClock(_RowClock):
         return replace(course, values=course.values + others)
 
 
-GUILTY = guilty(
-    planted("controls_are_counted", OffsetClock), "deterministic", lair=lair(rows_in_log)
+BUG = planted_bug(
+    planted("controls_are_counted", OffsetClock),
+    "deterministic",
+    shows_in=some_query(rows_in_log),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, overlapping, rows_in_log
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import overlapping, rows_in_log, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import WINDOW_ID
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.sliding import SlidingShardPart
@@ -24,11 +25,11 @@ class FullShardPart(SlidingShardPart):
         rows, window = super().rows(tables, before, after), self._query.window
         if not len(rows) or window.range_ is None:
             return rows
-        return rows.filter((pl.col("window_id") + 1) * window.slide >= window.range_)
+        return rows.filter((pl.col(WINDOW_ID) + 1) * window.slide >= window.range_)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("first_windows_left_out", FullShardPart),
     "deterministic",
-    lair=lair(rows_in_log, overlapping),
+    shows_in=some_query(rows_in_log, overlapping),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_pattr, lair, nullable_key
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_pattr, nullable_key, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import looked_up
 from windowing.engine.wids import Ints
@@ -29,7 +29,7 @@ def by_equality(units: pl.DataFrame, table: pl.DataFrame, name: str, default: in
     return looked_up(units, table.drop_nulls(keys), name, default)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "null_pattr_never_closes",
         names={
@@ -38,5 +38,5 @@ GUILTY = guilty(
         },
     ),
     "deterministic",
-    lair=lair(over_rows, by_pattr, nullable_key),
+    shows_in=some_query(over_rows, by_pattr, nullable_key),
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, ranked_rows
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import ranked_rows, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Ints
 from windowing.engine.windows.part import Tables
@@ -26,6 +26,8 @@ class FreshShardPart(RankedShardPart):
         return np.array([0])
 
 
-GUILTY = guilty(
-    planted("ranked_again_from_zero", FreshShardPart), "deterministic", lair=lair(ranked_rows)
+BUG = planted_bug(
+    planted("ranked_again_from_zero", FreshShardPart),
+    "deterministic",
+    shows_in=some_query(ranked_rows),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, ranked_rows
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import ranked_rows, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import AT
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
@@ -24,27 +25,27 @@ class EagerShardPart(RankedShardPart):
 
     def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
         rows = tables[ROWS]
-        return rows.filter(pl.col("at") <= per_row(progress.of(rows)))
+        return rows.filter(pl.col(AT) <= per_row(progress.of(rows)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:  # noqa: D102
         rows = tables[ROWS]
-        at = rows.filter(pl.col("at") > per_row(after.of(rows)))["at"].to_numpy()
+        at = rows.filter(pl.col(AT) > per_row(after.of(rows)))[AT].to_numpy()
         return int(at.min(initial=ENDED))
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         # Its compaction is as eager.
         rows = tables[ROWS]
-        waiting = rows.filter(pl.col("at") > per_row(after.of(rows)))
-        numbered = rows.filter(pl.col("at") <= per_row(after.of(rows)))
-        before = pl.col("at") - 1  # as if they had come a little earlier
+        waiting = rows.filter(pl.col(AT) > per_row(after.of(rows)))
+        numbered = rows.filter(pl.col(AT) <= per_row(after.of(rows)))
+        before = pl.col(AT) - 1  # as if they had come a little earlier
         return super().retained(
-            {**tables, ROWS: pl.concat([waiting, numbered.with_columns(at=before)])}, after
+            {**tables, ROWS: pl.concat([waiting, numbered.with_columns(before.alias(AT))])}, after
         )
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("ranked_at_the_bound", EagerShardPart),
     "deterministic",
     "closing",
-    lair=lair(ranked_rows),
+    shows_in=some_query(ranked_rows),
 )

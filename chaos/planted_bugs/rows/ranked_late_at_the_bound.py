@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, ranked_rows
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import ranked_rows, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
@@ -26,10 +26,10 @@ class StrictLanePart(RankedLanePart):
         return super()._spans(replace(scan, progress_us=scan.progress_us + late))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("ranked_late_at_the_bound", StrictLanePart),
     "deterministic",
     "conservation",
     "dead letters",
-    lair=lair(ranked_rows),
+    shows_in=some_query(ranked_rows),
 )

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, ranked_rows
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import ranked_rows, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import NOTHING_YET, Flags
 from windowing.engine.windows.part import Scan
@@ -29,10 +29,10 @@ class WelcomingLanePart(RankedLanePart):
         )
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("ranked_late_rows_too", WelcomingLanePart),
     "deterministic",
     "conservation",
     "dead letters",
-    lair=lair(ranked_rows),
+    shows_in=some_query(ranked_rows),
 )

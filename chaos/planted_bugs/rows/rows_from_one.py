@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, rows_in_log
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import rows_in_log, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
 
@@ -25,4 +25,6 @@ class OneClock(_RowClock):
         return replace(course, values=course.values + 1)
 
 
-GUILTY = guilty(planted("rows_from_one", OneClock), "deterministic", lair=lair(rows_in_log))
+BUG = planted_bug(
+    planted("rows_from_one", OneClock), "deterministic", shows_in=some_query(rows_in_log)
+)

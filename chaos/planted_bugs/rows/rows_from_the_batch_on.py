@@ -10,8 +10,8 @@ from __future__ import annotations
 import msgspec
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, rows_in_log
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import rows_in_log, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
 from windowing.engine.wids import NOTHING_YET
@@ -28,6 +28,8 @@ class BatchClock(_RowClock):
         return course
 
 
-GUILTY = guilty(
-    planted("rows_from_the_batch_on", BatchClock), "deterministic", lair=lair(rows_in_log)
+BUG = planted_bug(
+    planted("rows_from_the_batch_on", BatchClock),
+    "deterministic",
+    shows_in=some_query(rows_in_log),
 )

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import by_pattr, lair, rows_in_log, several_lanes
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import by_pattr, rows_in_log, several_lanes, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import KEY_BOUND
 from windowing.engine.progress.reached import Reached, RowProgress
 from windowing.engine.wids import ENDED
 
@@ -29,15 +30,15 @@ class TrustingProgress(RowProgress):
         ended = all(lane.progress_us == ENDED for lane in lanes)
         if key is None or keys is None:
             return RowProgress(None, max(0, *(lane.furthest_us for lane in lanes)), ended)
-        counts = keys.group_by(key, maintain_order=True).agg(pl.col("bound").max())
+        counts = keys.group_by(key, maintain_order=True).agg(pl.col(KEY_BOUND).max())
         return RowProgress(counts, 0, ended)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "unit_of_two_lanes", names={"windowing.engine.progress.clock:RowProgress": TrustingProgress}
     ),
     "no error",
     "deterministic",
-    lair=lair(rows_in_log, by_pattr, several_lanes),
+    shows_in=some_query(rows_in_log, by_pattr, several_lanes),
 )

@@ -7,8 +7,8 @@ Expected: two sessions stand where the definition has one.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.session_course import Piece, _joined, _Session
 
@@ -25,11 +25,11 @@ def one_sided(
     return [*behind, *after], gone
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "bridge_joins_one_side",
         names={"windowing.engine.windows.session_course:_joined": one_sided},
     ),
     "deterministic",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

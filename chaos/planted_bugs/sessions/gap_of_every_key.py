@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, with_own_gaps
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import some_query, with_own_gaps
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.chains import GAP
+from windowing.engine.columns import GAP
 from windowing.model.file.pipeline import Query
 
 
@@ -21,7 +21,7 @@ def of_all(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
     return pieces.with_columns(pl.lit(query.window.range_, dtype=pl.Int64).alias(GAP))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "gap_of_every_key",
         names={
@@ -29,5 +29,5 @@ GUILTY = guilty(
         },
     ),
     "deterministic",
-    lair=lair(with_own_gaps),
+    shows_in=some_query(with_own_gaps),
 )

@@ -7,8 +7,8 @@ Expected: an identity stands twice, or a revision has the number of another.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.session_course import Piece, _joined, _Session
 
@@ -23,11 +23,11 @@ def forgetful(
     return after, gone
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "merged_session_counts_anew",
         names={"windowing.engine.windows.session_course:_joined": forgetful},
     ),
     "deterministic",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

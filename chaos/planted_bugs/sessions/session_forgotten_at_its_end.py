@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import AFTER, CHAIN, RELEASE
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.chains import CHAIN, end
+from windowing.engine.windows.chains import end
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.session import PIECES, SessionShardPart
 from windowing.engine.windows.stamps import stamped
@@ -24,13 +25,13 @@ class TidyShardPart(SessionShardPart):
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         pieces = stamped(self._chained(tables), after=after)
-        open_ = pl.max_horizontal(end(), "release").max().over(CHAIN) > pl.col("after")
+        open_ = pl.max_horizontal(end(), RELEASE).max().over(CHAIN) > pl.col(AFTER)
         kept = pieces.filter(open_).select(tables[PIECES].columns)
         return super().retained({PIECES: kept}, after)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_forgotten_at_its_end", TidyShardPart),
     "deterministic",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

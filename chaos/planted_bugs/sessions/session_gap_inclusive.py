@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import GAP
 from windowing.engine.windows import session_course
-from windowing.engine.windows.chains import GAP, chained
+from windowing.engine.windows.chains import chained
 from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 
@@ -32,7 +33,7 @@ def generously_joined(
     return _joined(sessions, piece, gap + 1)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "session_gap_inclusive",
         names={
@@ -41,5 +42,5 @@ GUILTY = guilty(
         },
     ),
     "deterministic",
-    lair=lair(session),
+    shows_in=some_query(session),
 )

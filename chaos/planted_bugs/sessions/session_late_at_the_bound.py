@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import NOTHING_YET, Flags
 from windowing.engine.windows.part import Scan
@@ -26,10 +26,10 @@ class StrictLanePart(SessionLanePart):
         return super()._spans(replace(scan, progress_us=scan.progress_us + late))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_late_at_the_bound", StrictLanePart),
     "deterministic",
     "dead letters",
     "conservation",
-    lair=lair(session),
+    shows_in=some_query(session),
 )

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.part import Scan
@@ -29,8 +29,8 @@ class OpenLanePart(SessionLanePart):
         return outside, at_once
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_late_record_at_once", OpenLanePart),
     "deterministic",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

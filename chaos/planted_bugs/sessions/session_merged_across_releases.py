@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import RELEASE
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
 from windowing.engine.windows.part import Tables
@@ -22,12 +23,12 @@ class MeltingShardPart(SessionShardPart):
     """Lets every piece join as soon as it is compacted."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
-        pieces = tables[PIECES].with_columns(release=pl.lit(ON_TIME, dtype=pl.Int64))
+        pieces = tables[PIECES].with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE))
         return super().retained({PIECES: pieces}, after)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_merged_across_releases", MeltingShardPart),
     "deterministic",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

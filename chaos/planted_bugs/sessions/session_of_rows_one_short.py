@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session_of_rows
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session_of_rows, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.chains import GAP, chained
+from windowing.engine.columns import GAP
+from windowing.engine.windows.chains import chained
 from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 
@@ -31,7 +32,7 @@ def closely_joined(
     return _joined(sessions, piece, gap - 1)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "session_of_rows_one_short",
         names={
@@ -40,5 +41,5 @@ GUILTY = guilty(
         },
     ),
     "deterministic",
-    lair=lair(session_of_rows),
+    shows_in=some_query(session_of_rows),
 )

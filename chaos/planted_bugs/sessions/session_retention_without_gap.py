@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.wids import Flags
@@ -28,9 +28,9 @@ class ShortLanePart(SessionLanePart):
         return outside, [on_time, *(replace(span, chosen=span.chosen & kept) for span in late)]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_retention_without_gap", ShortLanePart),
     "dead letters",
     "conservation",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

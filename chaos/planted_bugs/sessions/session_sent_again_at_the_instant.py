@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import BEFORE
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.session import SessionShardPart
 
@@ -22,14 +23,14 @@ class InclusiveShardPart(SessionShardPart):
     """Begins a moment early."""
 
     def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
-        before = pl.col("before")
+        before = pl.col(BEFORE)
         early = pl.when(before == NOTHING_YET).then(before).otherwise(before - 1)
-        return super()._shown(pieces.with_columns(before=early))
+        return super()._shown(pieces.with_columns(early.alias(BEFORE)))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_sent_again_at_the_instant", InclusiveShardPart),
     "exactly once",
     "closing",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

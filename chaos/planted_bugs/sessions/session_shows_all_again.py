@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import discarding, lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import discarding, session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.session import SessionShardPart
 from windowing.engine.windows.session_course import Sent
@@ -26,8 +26,8 @@ class KeepingShardPart(SessionShardPart):
         return super()._as_rows(sent, of)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_shows_all_again", KeepingShardPart),
     "deterministic",
-    lair=lair(session, updates, discarding),
+    shows_in=some_query(session, updates, discarding),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.session import SessionShardPart
 
@@ -24,8 +24,8 @@ class SilentShardPart(SessionShardPart):
         return super()._tombstones(gone, pieces, rows).clear()
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("session_without_tombstone", SilentShardPart),
     "deterministic",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

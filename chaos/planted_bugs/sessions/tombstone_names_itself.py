@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.session_course import Sent, _Session, _tombstone
 
@@ -21,11 +21,11 @@ def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
     return replace(_tombstone(sessions, last, instant), absorbed_by=last.start)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "tombstone_names_itself",
         names={"windowing.engine.windows.session_course:_tombstone": selfish},
     ),
     "deterministic",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, session, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import session, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.session_course import Sent, _Session, _tombstone
 
@@ -21,12 +21,12 @@ def same_number(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
     return replace(_tombstone(sessions, last, instant), revision=last.revision)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "tombstone_of_old_revision",
         names={"windowing.engine.windows.session_course:_tombstone": same_number},
     ),
     "deterministic",
     "exactly once",
-    lair=lair(session, updates),
+    shows_in=some_query(session, updates),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, several_queries
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import several_queries, some_query
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.plan import plan_of
 from windowing.engine.progress.clock import ClockId
@@ -35,8 +35,8 @@ class OneClockShard(PlantedShard):
         return super()._retained(held, dict.fromkeys(after, after[clock]))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("compaction_by_another_clock", shard=OneClockShard),
     "deterministic",
-    lair=lair(several_queries, of_two_clocks),
+    shows_in=some_query(several_queries, of_two_clocks),
 )

@@ -7,8 +7,8 @@ Expected: late revisions are missing.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.part import Tables
@@ -22,8 +22,8 @@ class PunctualShardPart(SlidingShardPart):
         return super().retained({PARTIALS: tables[PARTIALS].filter(~LATE)}, after)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("compaction_forgets_the_late", PunctualShardPart),
     "deterministic",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, several_queries
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import several_queries, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.state import StateStore
 from windowing.engine.tables import replace
@@ -23,8 +23,8 @@ def of_the_first(store: StateStore, deltas: int, queries: Mapping[str, Tables]) 
     replace(store, deltas, {name: part for name, part in queries.items() if name == first})
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("compaction_keeps_one_query", names={"windowing.engine.tables:replace": of_the_first}),
     "deterministic",
-    lair=lair(several_queries),
+    shows_in=some_query(several_queries),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
 from windowing.engine.state import StateStore
 from windowing.engine.tables import replace
@@ -22,7 +22,7 @@ def beside(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> Non
     replace(store, 0, queries)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("compaction_keeps_the_deltas", names={"windowing.engine.tables:replace": beside}),
     "deterministic",
     "exactly once",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine import tables
 from windowing.engine.progress.clock import ClockId
@@ -30,8 +30,8 @@ class ShortShard(PlantedShard):
         after: Mapping[ClockId, Progress],
     ) -> None:
         store.delete(f"partials/delta-{state.deltas - 1:06d}")
-        older = tables.read(store, self.parts)
+        older = tables.read(store, self._schemas)
         super()._compact(store, state, {name: older[name] for name in held if name in older}, after)
 
 
-GUILTY = guilty(planted("compaction_loses_the_newest_delta", shard=ShortShard), "deterministic")
+BUG = planted_bug(planted("compaction_loses_the_newest_delta", shard=ShortShard), "deterministic")

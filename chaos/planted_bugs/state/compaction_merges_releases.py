@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import RELEASE
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
 from windowing.engine.windows.part import Tables
@@ -22,12 +23,12 @@ class MeltingShardPart(SlidingShardPart):
     """Melts all that is in the same slice."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
-        melted = tables[PARTIALS].with_columns(release=pl.lit(ON_TIME, dtype=pl.Int64))
+        melted = tables[PARTIALS].with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE))
         return super().retained({PARTIALS: melted}, after)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("compaction_merges_releases", MeltingShardPart),
     "deterministic",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
 from windowing.engine.parcel import Parcel
 from windowing.engine.state import StateStore
@@ -22,7 +22,7 @@ def always_first(store: StateStore, number: int, parcels: Sequence[Parcel]) -> b
     return append(store, 0, parcels)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("deltas_overwrite_each_other", names={"windowing.engine.tables:append": always_first}),
     "deterministic",
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, several_queries
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import several_queries, some_query
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.parcel import Parcel
 from windowing.engine.shard import ShardState
@@ -27,9 +27,9 @@ class OneTimerShard(PlantedShard):
             state.due_us = dict.fromkeys(state.due_us, state.due_us[first])
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("due_time_of_the_first_query", shard=OneTimerShard),
     "closing",
     "deterministic",
-    lair=lair(several_queries),
+    shows_in=some_query(several_queries),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import keyed, lair, retracting, several_shards, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import keyed, retracting, several_shards, some_query, updates
 from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine.columns import RETRACTS
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Emission, ShardState
@@ -31,12 +32,12 @@ class SparingShard(PlantedShard):
     ) -> None:
         super()._emit(store, state, before, after, emission)
         for query, rows in emission.results.items():
-            if "retracts" in rows.columns and not rows["retracts"].any():
-                emission.results[query] = rows.drop("retracts")
+            if RETRACTS in rows.columns and not rows[RETRACTS].any():
+                emission.results[query] = rows.drop(RETRACTS)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("frames_of_two_schemas", shard=SparingShard),
     "no error",
-    lair=lair(retracting, updates, keyed, several_shards),
+    shows_in=some_query(retracting, updates, keyed, several_shards),
 )

@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import keyed, lair, several_lanes, several_shards
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import keyed, several_lanes, several_shards, some_query
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from windowing.engine.parcel import Parcel, shard_of
 from windowing.engine.state import StateStore
@@ -34,10 +34,10 @@ class SaltedLane(PlantedLane):
             return super().step(store, chunks)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("hash_of_the_lane", lane=SaltedLane),
     "exactly once",
     "deterministic",
     "closing",
-    lair=lair(keyed, several_lanes, several_shards),
+    shows_in=some_query(keyed, several_lanes, several_shards),
 )

@@ -12,8 +12,8 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import keyed, lair, several_shards
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import keyed, several_shards, some_query
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from chaos.planted_bugs.state.hash_of_the_lane import salted
 from windowing.engine.parcel import Parcel
@@ -36,10 +36,10 @@ class SeededLane(PlantedLane):
             return super().step(store, chunks)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("hash_of_the_process", lane=SeededLane),
     "exactly once",
     "deterministic",
     "closing",
-    lair=lair(keyed, several_shards),
+    shows_in=some_query(keyed, several_shards),
 )

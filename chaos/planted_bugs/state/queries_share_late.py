@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from windowing.engine.plan import Plan
 from windowing.engine.windows.sliding import SlidingLanePart
@@ -35,10 +35,10 @@ class SharingLane(PlantedLane):
                 part._query = query.model_copy(update={"late": late})
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("queries_share_late", lane=SharingLane),
     "deterministic",
     "conservation",
     "dead letters",
-    lair=lair(sliding, of_another_mode),
+    shows_in=some_query(sliding, of_another_mode),
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Ints
@@ -25,8 +25,8 @@ class PurgingShardPart(SlidingShardPart):
         return np.minimum(self._numbering.ended_by(after.of(units)), ENDED - 1)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("window_forgotten_at_its_end", PurgingShardPart),
     "deterministic",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import iso_times
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import iso_times
 from chaos.planted_bugs.planted import reading
 from windowing.engine.input.values import iso_us
 
@@ -24,10 +24,10 @@ def as_a_number(value: Any) -> int:
     return iso_us(value)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     reading("iso_fraction_is_a_number", iso_us=as_a_number),
     "deterministic",
     "dead letters",
     "conservation",
-    lair=iso_times,
+    shows_in=iso_times,
 )

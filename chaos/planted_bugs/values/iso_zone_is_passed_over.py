@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import iso_times
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import iso_times
 from chaos.planted_bugs.planted import reading
 from windowing.engine.input.values import iso_us
 
@@ -21,10 +21,10 @@ def without_zone(value: Any) -> int:
     return iso_us(value[:-6] if value[-6] in "+-" else value)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     reading("iso_zone_is_passed_over", iso_us=without_zone),
     "deterministic",
     "dead letters",
     "conservation",
-    lair=iso_times,
+    shows_in=iso_times,
 )

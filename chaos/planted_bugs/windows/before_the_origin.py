@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags, Grid, Ints
 from windowing.model.file.pipeline import Pipeline, Query
@@ -31,8 +31,8 @@ class EndlessGrid(Grid):
         return np.zeros(len(values), dtype=bool)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("before_the_origin", EndlessGrid),
     "conservation",
-    lair=lair(sliding, aligned_by_end),
+    shows_in=some_query(sliding, aligned_by_end),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from chaos.planted_bugs.windows.shifted import Shifted
 from windowing.engine.progress.reached import Progress
@@ -29,6 +29,9 @@ class HesitantShardPart(SlidingShardPart):
         return NOTHING_YET  # look every time
 
 
-GUILTY = guilty(
-    planted("closes_after_end", HesitantShardPart), "deterministic", "closing", lair=lair(sliding)
+BUG = planted_bug(
+    planted("closes_after_end", HesitantShardPart),
+    "deterministic",
+    "closing",
+    shows_in=some_query(sliding),
 )

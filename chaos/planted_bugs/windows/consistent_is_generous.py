@@ -7,8 +7,8 @@ Expected: windows hold records that the definition leaves out.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import consistent, lair, overlapping, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import consistent, overlapping, sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
@@ -24,10 +24,10 @@ class GenerousLanePart(SlidingLanePart):
         return super()._spans(scan)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("consistent_is_generous", GenerousLanePart),
     "deterministic",
     "conservation",
     "dead letters",
-    lair=lair(sliding, overlapping, consistent),
+    shows_in=some_query(sliding, overlapping, consistent),
 )

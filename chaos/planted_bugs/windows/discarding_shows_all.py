@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import discarding, lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import discarding, sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.sliding import _EVER, SlidingShardPart
 
@@ -22,8 +22,8 @@ class KeepingShardPart(SlidingShardPart):
         return super()._sent(epochs.with_columns(previous=_EVER))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("discarding_shows_all", KeepingShardPart),
     "deterministic",
-    lair=lair(sliding, updates, discarding),
+    shows_in=some_query(sliding, updates, discarding),
 )

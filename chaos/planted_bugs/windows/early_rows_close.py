@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import early, lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import early, sliding, some_query
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress, Reached
@@ -39,9 +39,9 @@ class ClosingShard(PlantedShard):
                 lanes[:] = [lane.merge(Reached(progress_us=newest)) for lane in lanes]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("early_rows_close", shard=ClosingShard),
     "deterministic",
     "closing",
-    lair=lair(sliding, early),
+    shows_in=some_query(sliding, early),
 )

@@ -12,9 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import early, lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import early, sliding, some_query
 from chaos.planted_bugs.planted import Defect, PlantedShard, planted
+from windowing.engine.columns import KEY, RECORDS, REVISION, WINDOW_ID
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
@@ -39,7 +40,7 @@ class SparingShard(PlantedShard):
     ) -> None:
         super()._emit(store, state, before, after, emission)
         for query, rows in emission.results.items():
-            full = (rows["revision"] == 0).to_list()
+            full = (rows[REVISION] == 0).to_list()
             known = [shown in self._shown for shown in _named(query, rows)]
             kept = [not (of_end and seen) for of_end, seen in zip(full, known, strict=True)]
             emission.results[query] = rows.filter(pl.Series(kept, dtype=pl.Boolean))
@@ -48,12 +49,12 @@ class SparingShard(PlantedShard):
 
 
 def _named(query: str, rows: pl.DataFrame) -> list[str]:
-    names = [name for name in ("window_id", "key", "records") if name in rows.columns]
+    names = [name for name in (WINDOW_ID, KEY, RECORDS) if name in rows.columns]
     return [repr((query, row)) for row in rows.select(names).rows()]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("early_rows_count_as_sent", shard=SparingShard),
     "deterministic",
-    lair=lair(sliding, early),
+    shows_in=some_query(sliding, early),
 )

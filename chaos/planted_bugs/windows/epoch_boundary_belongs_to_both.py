@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Ints, release_us
 
@@ -20,12 +20,12 @@ def rounded_up(instant_us: Ints, epoch_us: int) -> Ints:
     return np.where(instant_us % epoch_us == 0, instant_us, release_us(instant_us, epoch_us))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted(
         "epoch_boundary_belongs_to_both", names={"windowing.engine.wids:release_us": rounded_up}
     ),
     "deterministic",
     "closing",
     "no error",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

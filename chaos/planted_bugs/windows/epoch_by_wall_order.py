@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from chaos.planted_bugs.windows.shifted import Shifted
 from windowing.engine.progress.reached import Progress
@@ -27,10 +27,10 @@ class EagerShardPart(SlidingShardPart):
         return super()._revisions(tables, before, ahead)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("epoch_by_wall_order", EagerShardPart),
     "deterministic",
     "exactly once",
     "closing",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

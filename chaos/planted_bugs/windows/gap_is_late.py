@@ -7,8 +7,8 @@ Expected: dead letters, or drops, that the definition counts as outside.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
@@ -29,9 +29,9 @@ class SweepingLanePart(SlidingLanePart):
         return self._numbering.outside(scan.values), spans
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("gap_is_late", SweepingLanePart),
     "conservation",
     "dead letters",
-    lair=lair(sliding, with_gaps),
+    shows_in=some_query(sliding, with_gaps),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import landmark, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import FIRST_WINDOW
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Tables
@@ -24,10 +25,12 @@ class PurgingShardPart(LandmarkShardPart):
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         partials = tables[PARTIALS]
-        behind = pl.col("w_first") > per_row(self._gone(partials, after))
+        behind = pl.col(FIRST_WINDOW) > per_row(self._gone(partials, after))
         return super().retained({PARTIALS: partials.filter(behind)}, after)
 
 
-GUILTY = guilty(
-    planted("landmark_prefix_lost", PurgingShardPart), "deterministic", lair=lair(landmark)
+BUG = planted_bug(
+    planted("landmark_prefix_lost", PurgingShardPart),
+    "deterministic",
+    shows_in=some_query(landmark),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import landmark, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import FIRST_WINDOW, WINDOW_ID
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Tables
@@ -22,12 +23,12 @@ class SparseShardPart(LandmarkShardPart):
     """Sends the windows that somebody entered."""
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        entered = tables[PARTIALS]["w_first"].unique().implode()
-        return super()._full(tables, before, after).filter(pl.col("window_id").is_in(entered))
+        entered = tables[PARTIALS][FIRST_WINDOW].unique().implode()
+        return super()._full(tables, before, after).filter(pl.col(WINDOW_ID).is_in(entered))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("landmark_silent_without_news", SparseShardPart),
     "deterministic",
-    lair=lair(landmark),
+    shows_in=some_query(landmark),
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, landmark
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import landmark, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import Ints
@@ -29,6 +29,8 @@ class ShortShardPart(LandmarkShardPart):
         return first, np.minimum(last, newest)
 
 
-GUILTY = guilty(
-    planted("landmark_stops_at_the_newest", ShortShardPart), "deterministic", lair=lair(landmark)
+BUG = planted_bug(
+    planted("landmark_stops_at_the_newest", ShortShardPart),
+    "deterministic",
+    shows_in=some_query(landmark),
 )

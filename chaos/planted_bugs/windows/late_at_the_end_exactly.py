@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags
 from windowing.engine.windows.part import Scan
@@ -25,10 +25,10 @@ class LenientLanePart(SlidingLanePart):
         return super()._spans(replace(scan, progress_us=scan.progress_us - known))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("late_at_the_end_exactly", LenientLanePart),
     "deterministic",
     "conservation",
     "dead letters",
-    lair=lair(sliding),
+    shows_in=some_query(sliding),
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ON_TIME, Flags, Ints
 from windowing.engine.windows.sliding import SlidingLanePart
@@ -25,9 +25,9 @@ class WelcomingLanePart(SlidingLanePart):
         return waits, first_late, np.full_like(release, ON_TIME)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("late_in_revision_0", WelcomingLanePart),
     "deterministic",
     "closing",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import REVISION
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.sliding import SlidingShardPart
@@ -28,12 +29,12 @@ class CountingShardPart(SlidingShardPart):
         shown = self._on_time_at(tables, rows.select(named).unique()).select(named).unique()
         shown = shown.with_columns(less=pl.lit(0, dtype=pl.Int64))
         counted = rows.join(shown, on=named, how="left", nulls_equal=True)
-        lower = pl.col("revision") - pl.col("less").fill_null(1)
-        return counted.with_columns(revision=lower).drop("less")
+        lower = pl.col(REVISION) - pl.col("less").fill_null(1)
+        return counted.with_columns(lower.alias(REVISION)).drop("less")
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("late_only_window_is_full", CountingShardPart),
     "deterministic",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

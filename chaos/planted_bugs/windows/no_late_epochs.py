@@ -7,8 +7,8 @@ Expected: late revisions are missing, too many, or too early.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags, Ints
 from windowing.engine.windows.sliding import SlidingLanePart
@@ -22,10 +22,10 @@ class ImpatientLanePart(SlidingLanePart):
         return waits, first_late, progress_us
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("no_late_epochs", ImpatientLanePart),
     "deterministic",
     "closing",
     "no error",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import dead_letters as to_dead_letters
-from chaos.planted_bugs.lairs import lair, overlapping, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import dead_letters as to_dead_letters
+from chaos.planted_bugs.conditions import overlapping, sliding, some_query
 from chaos.planted_bugs.planted import planted
+from windowing.engine.columns import OFFSET
 from windowing.engine.windows.part import Assigned, Scan
 from windowing.engine.windows.refused import dead_letters
 from windowing.engine.windows.sliding import SlidingLanePart
@@ -29,12 +30,12 @@ class ReportingLanePart(SlidingLanePart):
         first = self._numbering.first(scan.values)
         late = ~outside & (self._numbering.open_from(scan.progress_us) > first)
         letters = dead_letters(self._query, scan.data, late, scan.partition)
-        both = pl.concat([assigned.dead, letters]).unique("offset", maintain_order=True)
+        both = pl.concat([assigned.dead, letters]).unique(OFFSET, maintain_order=True)
         return replace(assigned, dead=both)
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("partly_late_is_dead", ReportingLanePart),
     "dead letters",
-    lair=lair(sliding, overlapping, to_dead_letters),
+    shows_in=some_query(sliding, overlapping, to_dead_letters),
 )

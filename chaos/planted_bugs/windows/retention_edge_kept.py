@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.wids import Flags, Ints
@@ -27,10 +27,10 @@ class KeepingLanePart(SlidingLanePart):
         return first_late <= last_late, first_late, release
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("retention_edge_kept", KeepingLanePart),
     "deterministic",
     "dead letters",
     "conservation",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

@@ -14,9 +14,10 @@ from typing import Any
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding, updates
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query, updates
+from chaos.simulator.platform.parts import EngineParts
+from windowing.engine.columns import KEY, REVISION, WINDOW_ID
 from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan
 from windowing.engine.shard import Emission, Shard
@@ -35,25 +36,25 @@ class CountingShard(Shard):
     ) -> Emission:
         emission = super().step(store, parcels, wall_us)
         for query, frame in emission.results.items():
-            ordered = frame.sort("revision")
+            ordered = frame.sort(REVISION)
             numbers = [self._number(query, row) for row in ordered.iter_rows(named=True)]
             emission.results[query] = ordered.with_columns(
-                revision=pl.Series(numbers, dtype=pl.Int64)
+                pl.Series(numbers, dtype=pl.Int64).alias(REVISION)
             )
         return emission
 
     def _number(self, query: str, row: dict[str, object]) -> int:
-        if row["revision"] == 0:
+        if row[REVISION] == 0:
             return 0
-        window = repr((query, row["window_id"], row.get("key")))
+        window = repr((query, row[WINDOW_ID], row.get(KEY)))
         self._sent[window] += 1
         return self._sent[window]
 
 
-GUILTY = guilty(
-    Parts("reused_identity", shard=CountingShard),
+BUG = planted_bug(
+    EngineParts("reused_identity", shard=CountingShard),
     "deterministic",
     "exactly once",
     "repeatable",
-    lair=lair(sliding, updates),
+    shows_in=some_query(sliding, updates),
 )

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.wids import Flags
@@ -40,8 +40,8 @@ class StartLanePart(SlidingLanePart):
         return outside, [replace(on_time, last=np.maximum(shifted, on_time.first)), *late]
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("slices_cut_from_the_start", StartLanePart),
     "deterministic",
-    lair=lair(sliding, undivided),
+    shows_in=some_query(sliding, undivided),
 )

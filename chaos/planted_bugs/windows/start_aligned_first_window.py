@@ -7,8 +7,8 @@ Expected: records are missing from windows, and counted as outside.
 
 from __future__ import annotations
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags, Grid, Ints
 from windowing.model.file.pipeline import Pipeline, Query
@@ -28,9 +28,9 @@ class ClippedGrid(Grid):
         return values < self.origin + self.slide - self.range_
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("start_aligned_first_window", ClippedGrid),
     "conservation",
     "deterministic",
-    lair=lair(sliding, aligned_by_start),
+    shows_in=some_query(sliding, aligned_by_start),
 )

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, retracting, sliding, updates
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import retracting, sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.windows.sliding import RETRACTS, SlidingShardPart
+from windowing.engine.columns import RETRACTS, REVISION
+from windowing.engine.windows.sliding import SlidingShardPart
 
 
 class ForwardShardPart(SlidingShardPart):
@@ -22,12 +23,12 @@ class ForwardShardPart(SlidingShardPart):
         sent = super()._sent(epochs)
         if RETRACTS not in sent.columns:
             return sent
-        raised = pl.col("revision") + pl.col(RETRACTS).cast(pl.Int64)
-        return sent.with_columns(revision=raised)
+        raised = pl.col(REVISION) + pl.col(RETRACTS).cast(pl.Int64)
+        return sent.with_columns(raised.alias(REVISION))
 
 
-GUILTY = guilty(
+BUG = planted_bug(
     planted("takes_back_the_wrong_revision", ForwardShardPart),
     "deterministic",
-    lair=lair(sliding, updates, retracting),
+    shows_in=some_query(sliding, updates, retracting),
 )

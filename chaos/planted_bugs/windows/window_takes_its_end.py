@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaos.planted_bugs.guilt import guilty
-from chaos.planted_bugs.lairs import lair, sliding
+from chaos.planted_bugs.bug import planted_bug
+from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
@@ -24,6 +24,6 @@ class ClosedLanePart(SlidingLanePart):
         return super()._spans(replace(scan, values=scan.values - 1))
 
 
-GUILTY = guilty(
-    planted("window_takes_its_end", ClosedLanePart), "deterministic", lair=lair(sliding)
+BUG = planted_bug(
+    planted("window_takes_its_end", ClosedLanePart), "deterministic", shows_in=some_query(sliding)
 )

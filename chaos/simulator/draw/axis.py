@@ -11,6 +11,8 @@ from windowing.model.join import JoinedSource
 from windowing.model.progress.disorder import Disorder, Slack
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window
+from windowing.semantics.windows.by_value import ByValueDefinition
+from windowing.semantics.windows.classes import definition_of
 
 _YEAR_1 = -62_135_596_800_000_000
 _YEAR_9999 = 253_402_300_799_000_000
@@ -83,12 +85,12 @@ def _axis(
     skip, many = rng.choice([0, 0, 5]), 40 if long else 7
     all_edges, delays, ticks = [], {0}, []
     for query in queries:
-        length, slide = _lengths(pipeline, query.window, generator, step)
+        if query.window.traits.ends is Ends.NUMBERED:
+            edges, length, slide = _numbered(query, max(least, 0), skip, many)
+        else:
+            length, slide = _lengths(pipeline, query.window, generator, step)
+            edges = _edges(query.window, (length, slide), max(least + length, _YEAR_1), skip, many)
         tick = max(step, min(length, slide) // 12)
-        first = (max(query.window.origin, least + length, _YEAR_1) - query.window.origin) // slide
-        first += skip
-        ends = [query.window.origin + (first + number) * slide for number in range(many + 1)]
-        edges = sorted({*ends, *(end - length for end in ends)})
         all_edges.append(tuple(edges))
         ticks.append(tick)
         slack = _slack(generator, slide)
@@ -101,6 +103,24 @@ def _axis(
         span = edges[-1] - edges[0]
         delays |= {min(delay, 2 * span) for delay in lengths}
     return Axis(tuple(all_edges), tuple(sorted(delays)), min(ticks), step)
+
+
+def _edges(window: Window, lengths: tuple[int, int], least: int, skip: int, many: int) -> list[int]:
+    """Starts and ends of windows of some length and slide, from one that holds no less on."""
+    length, slide = lengths
+    first = (max(window.origin, least) - window.origin) // slide + skip
+    ends = [window.origin + (first + number) * slide for number in range(many + 1)]
+    return sorted({*ends, *(end - length for end in ends)})
+
+
+def _numbered(query: Query, least: int, skip: int, many: int) -> tuple[list[int], int, int]:
+    """Starts and ends as the definition has them, length and slide of the first."""
+    definition = definition_of(query)
+    assert isinstance(definition, ByValueDefinition)  # noqa: S101 - their values name them
+    first = definition.wids(least).start + skip
+    extents = [definition.extent(first + number) for number in range(many + 1)]
+    slide = extents[1][1] - extents[0][1]
+    return sorted({edge for one in extents for edge in one}), extents[0][1] - extents[0][0], slide
 
 
 def _slack(generator: Disorder, slide: int) -> int:

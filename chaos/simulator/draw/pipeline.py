@@ -18,7 +18,7 @@ from chaos.simulator.draw.queries import (
     draw_retention,
 )
 from chaos.simulator.draw.windows import NUMBER, UNIT
-from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, ORDER_FREE, Wish
+from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, Wish, order_free
 
 TOPIC = "s"
 
@@ -159,7 +159,7 @@ def _provisional(
     rng: random.Random, document: dict[str, Any], kinds: list[str], clock: Clock
 ) -> None:
     """Early rows and silent lanes, where all queries can have them."""
-    if all(kind in ORDER_FREE for kind in kinds):
+    if all(order_free(kind) for kind in kinds):
         if rng.random() < 0.35:
             document["source"]["idle_timeout"] = clock.us(rng.randint(1, 4))
         if rng.random() < 0.2:

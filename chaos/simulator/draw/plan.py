@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from chaos.simulator.case import Failure, FailureKind, Rival, Step
+from chaos.simulator.case import Failure, FailureKind, PlannedBatch, Rival
 
 _KINDS: Final[tuple[FailureKind, ...]] = get_args(FailureKind)
 _RIVALS: Final[tuple[Rival, ...]] = get_args(Rival)
@@ -19,7 +19,7 @@ _LONG_FROM = 100
 _LONG_BATCHES = 26
 
 
-def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[Step, ...]:
+def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[PlannedBatch, ...]:
     """Draw a plan for a log; for a long one, dozens of batches.
 
     Args:
@@ -31,7 +31,7 @@ def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[Step, ...]:
     long = sum(sizes) >= _LONG_FROM
     if long:
         trouble /= 4
-    left, plan = list(sizes), list[Step]()
+    left, plan = list(sizes), list[PlannedBatch]()
     while any(left) and len(plan) < (2 * _LONG_BATCHES if long else _BATCHES_MAX):
         take = tuple(
             min(rest, rng.randint(0, max(1, 2 * size // _LONG_BATCHES)))
@@ -56,7 +56,9 @@ def _take(rng: random.Random, rest: int, share: float) -> int:
     return min(rest, 1 + round(rng.random() * 2 * share * rest))
 
 
-def _step(rng: random.Random, take: tuple[int, ...], trouble: float, *, first: bool) -> Step:
+def _step(
+    rng: random.Random, take: tuple[int, ...], trouble: float, *, first: bool
+) -> PlannedBatch:
     failures: list[Failure] = []
     while len(failures) < 3 and rng.random() < trouble:
         failures.append(Failure(rng.choice(_KINDS), rng.randint(0, 5)))
@@ -73,7 +75,7 @@ def _step(rng: random.Random, take: tuple[int, ...], trouble: float, *, first: b
         chosen |= {"rival": rng.choice(_RIVALS)}
     if not first:
         chosen |= _between_batches(rng, trouble)
-    return Step(
+    return PlannedBatch(
         take=take,
         order=rng.randint(0, 999),
         state_first=rng.random() < 0.5,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaos.simulator.draw.clock import Clock
-from chaos.simulator.draw.windows import draw_window, with_gaps
-from chaos.simulator.draw.wish import NO_UPDATE, ORDER_FREE, Wish
+from chaos.simulator.draw.windows import draw_own, draw_window, with_gaps
+from chaos.simulator.draw.wish import NO_UPDATE, ORDER_FREE, Wish, order_free, own_kinds
 
 _PLAIN = (
     *("count", "sum(v)", "mean(v)", "min(v)", "max(v)", "sum(x)", "mean(x)", "min(x)", "max(x)"),
@@ -71,17 +71,12 @@ def draw_query(
         wish: what cases shall have.
         number: its windows lie over a plain number.
     """
-    window = draw_window(rng, kind, around.clock, number=number, wide=wish.wide, lanes=around.lanes)
-    group_by = list(rng.choice(_GROUPS))
-    if (around.number_keyed if number else around.keyed) and " PATTR " not in window:
-        window, group_by = _keyed(rng, kind, window, group_by)
-    elif (around.number_keyed if number else around.keyed) and kind not in _IN_LOG_ORDER:
-        window = f"{window.partition(' PATTR ')[0]} PATTR g"
-    spelled: Any = window
-    of_g = " PATTR " not in window or window.endswith(" PATTR g")
-    if kind.startswith("session") and of_g and wish.wide and rng.random() < 0.3:
-        group_by = [] if " PATTR " in window and rng.random() < 0.7 else ["g"]
-        spelled = with_gaps(rng, window, around.clock)
+    keyed = around.number_keyed if number else around.keyed
+    if kind in own_kinds():
+        spelled: Any = draw_own(rng, kind, number=number, keyed=keyed)
+        group_by = list(rng.choice(_GROUPS))
+    else:
+        spelled, group_by = _spelled(rng, kind, around, wish, number=number)
     query: dict[str, Any] = {
         "window": spelled,
         "group_by": group_by,
@@ -90,10 +85,29 @@ def draw_query(
     query |= _late_of(rng, kind, around, wish, number=number)
     if wish.wide and rng.random() < 0.45:
         query["accumulation"] = rng.choice(["discarding", "retracting", "accumulating"])
-    early = kind in ORDER_FREE or kind in _IN_LOG_ORDER
+    early = order_free(kind) or kind in _IN_LOG_ORDER
     if wish.provisional and early and rng.random() < 0.25:
         query["early"] = draw_early(rng, around.clock)
     return query
+
+
+def _spelled(
+    rng: random.Random, kind: str, around: Setting, wish: Wish, *, number: bool
+) -> tuple[Any, list[str]]:
+    """A window of the language, and the fields that its query groups by; as of `draw_query`."""
+    keyed = around.number_keyed if number else around.keyed
+    window = draw_window(rng, kind, around.clock, number=number, wide=wish.wide, lanes=around.lanes)
+    group_by = list(rng.choice(_GROUPS))
+    if keyed and " PATTR " not in window:
+        window, group_by = _keyed(rng, kind, window, group_by)
+    elif keyed and kind not in _IN_LOG_ORDER:
+        window = f"{window.partition(' PATTR ')[0]} PATTR g"
+    spelled: Any = window
+    of_g = " PATTR " not in window or window.endswith(" PATTR g")
+    if kind.startswith("session") and of_g and wish.wide and rng.random() < 0.3:
+        group_by = [] if " PATTR " in window and rng.random() < 0.7 else ["g"]
+        spelled = with_gaps(rng, window, around.clock)
+    return spelled, group_by
 
 
 _IN_LOG_ORDER = ("rows in the log's order", "session of rows")

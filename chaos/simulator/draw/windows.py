@@ -3,16 +3,54 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from chaos.simulator.draw.clock import Clock
 from chaos.simulator.draw.wish import AS_THEY_ARRIVE
+from windowing.model.registry import Registry
 
 NUMBER = "seq"
 """The field that windows over a plain number lie over."""
 
 UNIT = "p"
 """A field that has one value in each lane, so that its rows arrive in one."""
+
+DRAWS: Final = Registry[Callable[[random.Random], dict[str, Any]]]("window_draw", "window_draws")
+"""Of users' windows by kind, what draws the clauses of one."""
+
+_Draw = TypeVar("_Draw", bound=Callable[[random.Random], dict[str, Any]])
+
+
+def window_draw(kind: str) -> Callable[[_Draw], _Draw]:
+    """Register the decorated function, which draws the clauses of a user's window.
+
+    Whoever simulates with the plug-in has windows of this kind among the others.
+
+    Raises:
+        PluginError: another has this kind.
+    """
+
+    def register(draw: _Draw) -> _Draw:
+        DRAWS.add(kind, draw, f"{draw.__module__}.{draw.__name__}")
+        return draw
+
+    return register
+
+
+def draw_own(rng: random.Random, kind: str, *, number: bool, keyed: bool) -> dict[str, Any]:
+    """Draw a window of a user's class.
+
+    Args:
+        rng: decides.
+        kind: the class.
+        number: it lies over `seq` instead of the event time.
+        keyed: it has windows of their own for the values of `g`.
+    """
+    window: dict[str, Any] = {kind: DRAWS[kind](rng), "wattr": NUMBER if number else "ts"}
+    pattr = "g" if keyed else rng.choice([None, "g", "h"])
+    return window if pattr is None else {**window, "pattr": pattr}
+
 
 _ALIGNED = ("sliding", "keyed sliding", "rows in the log's order", "rows by event time")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from windowing.model.registry import declared_names
 
 KINDS = (
     *("sliding", "keyed sliding", "landmark", "rows in the log's order", "rows by event time"),
@@ -20,7 +22,21 @@ NO_UPDATE = frozenset(
     {"rows in the log's order", "rows by event time", "slide by rank", "session of rows"}
 )
 ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "session"})
-"""Classes whose windows no order of records decides."""
+"""Classes of ours whose windows no order of records decides."""
+
+
+def own_kinds() -> tuple[str, ...]:
+    """The classes of users' windows that a query may have; no order of records decides these."""
+    return declared_names("window_draws")
+
+
+def order_free(kind: str) -> bool:
+    """Whether no order of records decides the windows of a class."""
+    return kind in ORDER_FREE or kind in own_kinds()
+
+
+def _classes() -> tuple[str, ...]:
+    return (*KINDS, "sliding", "session", *(JOIN,) * 3, *own_kinds())
 
 
 @dataclass(frozen=True)
@@ -28,8 +44,8 @@ class Wish:
     """What a case shall have.
 
     Attributes:
-        classes: where the classes of its windows are from: some of `KINDS`, and `JOIN`; the more
-            often one is named, the more often it is drawn.
+        classes: where the classes of its windows are from: some of `KINDS`, `JOIN`, and those of
+            users; the more often one is named, the more often it is drawn.
         number: some windows lie over a plain number of the records; None: now and then.
         wide: windows may be aligned at their starts, later rows may be discarding or retracting.
         provisional: early rows and idle lanes occur.
@@ -44,7 +60,7 @@ class Wish:
         same_class: all queries are of one class.
     """
 
-    classes: tuple[str, ...] = (*KINDS, "sliding", "session", *(JOIN,) * 3)
+    classes: tuple[str, ...] = field(default_factory=_classes)
     number: bool | None = None
     wide: bool = True
     provisional: bool = True

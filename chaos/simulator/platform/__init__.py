@@ -1,1 +1,1 @@
-"""The simulated platform: workers, state files, sink and driver around real lanes and shards."""
+"""The simulated platform: driver, workers, state files and sink around real lanes and shards."""

@@ -14,8 +14,8 @@ Engine = Lane | Shard
 
 
 @dataclass
-class Held:
-    """A task's state as a worker holds it."""
+class HeldState:
+    """A task's state in a worker's memory."""
 
     version: int
     values: Values
@@ -23,26 +23,26 @@ class Held:
 
 @dataclass
 class Worker:
-    """A process: the engines of its tasks, and their states as of some version."""
+    """A worker process: the engines of its tasks, and their states at some version."""
 
     engines: dict[Task, Engine] = field(default_factory=dict)
-    held: dict[Task, Held] = field(default_factory=dict)
+    held: dict[Task, HeldState] = field(default_factory=dict)
 
 
 @dataclass
-class Open:
-    """A task's state while a batch works on it; nothing of it counts before `Cluster.commit`."""
+class OpenState:
+    """A task's state while a batch works on it; uncommitted until `SimulatedCluster.commit`."""
 
     version: int
     before: Values
     store: MemoryStore
 
 
-class Cluster:
+class SimulatedCluster:
     """Workers, and which task runs on which.
 
     Args:
-        files: where committed state lives.
+        files: the files of committed state.
         tasks: all tasks of the job.
         build: makes the engine of a task.
     """
@@ -60,45 +60,45 @@ class Cluster:
         self._workers = [Worker() for _ in range(workers or len(self._workers))]
 
     def move(self, by: int) -> bool:
-        """Move every task so far among the workers; say whether any of them changed its place."""
+        """Move every task `by` workers on; return whether any task changed its worker."""
         self._shift += by
         return by % len(self._workers) != 0
 
     def kill(self, number: int) -> set[Task]:
-        """End a worker; a new one takes its place. Give the tasks that it had."""
+        """Replace a worker by a new one; return the tasks that it had."""
         number %= len(self._workers)
         self._workers[number] = Worker()
         return {task for task in self._index if self._place(task) == number}
 
     def engine(self, task: Task) -> Engine:
-        """The task's engine on the worker where it runs now."""
+        """Return the task's engine on its current worker."""
         worker = self._worker(task)
         if task not in worker.engines:
             worker.engines[task] = self._build(task)
         return worker.engines[task]
 
-    def open(self, task: Task, version: int) -> Open:
-        """Open a task's state as of a version.
+    def open(self, task: Task, version: int) -> OpenState:
+        """Open a task's state at a version.
 
         Raises:
-            StateDamaged: it has to be loaded and cannot be.
+            StateDamaged: the state must be loaded from files, and they are damaged.
         """
         held = self._worker(task).held.get(task)
         if held is None or not self.usable(held, version):
-            held = Held(version, self._files.load(task, version))
+            held = HeldState(version, self._files.load(task, version))
         store = MemoryStore()
         store.restore(held.values)
-        return Open(version, held.values, store)
+        return OpenState(version, held.values, store)
 
-    def usable(self, held: Held, version: int) -> bool:
-        """Whether the state that a worker holds will do for a version."""
+    def usable(self, held: HeldState, version: int) -> bool:
+        """Whether the state in a worker's memory has the right version."""
         return held.version == version
 
-    def commit(self, task: Task, state: Open) -> None:
-        """Commit what a batch made of a task's state as the next version."""
+    def commit(self, task: Task, state: OpenState) -> None:
+        """Commit a task's state after a batch as the next version."""
         after = state.store.snapshot()
         self._files.commit(task, state.version + 1, state.before, after)
-        self._worker(task).held[task] = Held(state.version + 1, after)
+        self._worker(task).held[task] = HeldState(state.version + 1, after)
 
     def _worker(self, task: Task) -> Worker:
         return self._workers[self._place(task)]

@@ -1,4 +1,4 @@
-"""How a batch's records come: cut into chunks, some twice, some again, in any order."""
+"""Delivery of a batch's records: cut into chunks, shuffled, some repeated or redelivered."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from chaos.simulator.case import Record, Step
+from chaos.simulator.case import PlannedBatch, SimulatedRecord
 from chaos.simulator.platform.sink import Ends
 from windowing.engine.input.pack import RawRows
 
 SENT_AGAIN = ("chunk delivered twice", "records sent again")
-"""What brings records that the lane has seen."""
+"""The faults that redeliver records to a lane."""
 
 
-def raw(lane: Sequence[Record]) -> RawRows:
-    """A lane's records as columns."""
+def raw(lane: Sequence[SimulatedRecord]) -> RawRows:
+    """Return a lane's records as columns."""
     return RawRows(
         offsets=[record.offset for record in lane],
         values=[record.value for record in lane],
@@ -26,16 +26,19 @@ def raw(lane: Sequence[Record]) -> RawRows:
 
 
 def chunks_of(
-    log: Sequence[RawRows], begin: Ends, end: Ends, step: Step, rng: random.Random
+    log: Sequence[RawRows], begin: Ends, end: Ends, step: PlannedBatch, rng: random.Random
 ) -> tuple[dict[int, list[RawRows]], Counter[str]]:
-    """Per lane that has any, the chunks of a batch; and what befell them.
+    """Cut a batch into chunks.
 
     Args:
         log: the lanes.
-        begin: where the batch before ended.
-        end: where this one does.
-        step: says how the records come.
+        begin: the end of the batch before.
+        end: the end of this batch.
+        step: how the records are delivered.
         rng: the source of every order.
+
+    Returns:
+        the chunks of each lane that has any, and the faults of delivery that took effect.
     """
     chunks: dict[int, list[RawRows]] = {}
     befell = Counter[str]()

@@ -1,8 +1,8 @@
-"""The simulated job: a driver that cuts batches from a log and takes each through the engine.
+"""The simulated job: a driver that cuts a log into batches and runs each through the engine.
 
-The order of things is Spark's: the offsets of a batch are written ahead, the batch is executed, the
-sink written, the states committed (or these two the other way round), and a commit entry ends it. A
-restarted job runs the batch again that has offsets and no commit entry, with the same offsets.
+The protocol is Spark's: the offsets of a batch are written ahead, the batch is executed, the sink
+written and the states committed (in either order), and a commit entry ends it. A restarted job
+reruns the batch that has offsets but no commit entry, with the same offsets.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from chaos.simulator.case import Case, Failure, FailureKind, Record, Step
-from chaos.simulator.history import History
-from chaos.simulator.platform.cluster import Cluster, Engine, Open
+from chaos.simulator.case import Case, Failure, FailureKind, PlannedBatch, SimulatedRecord
+from chaos.simulator.history import SimulationHistory
+from chaos.simulator.platform.cluster import Engine, OpenState, SimulatedCluster
 from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, raw
-from chaos.simulator.platform.sink import Ends, Item
+from chaos.simulator.platform.sink import Ends, TableItem
 from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, names, spelling
-from chaos.simulator.platform.start import Stand, compare
+from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task
 from windowing.engine.input.pack import pack
 from windowing.engine.input.values import ValueRules
@@ -33,39 +33,39 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.run_errors import RedeliveredOffset
 
 if TYPE_CHECKING:
-    from chaos.simulator.platform.parts import Parts
+    from chaos.simulator.platform.parts import EngineParts
 
-__all__ = ["DEAD", "METRICS", "Job", "JobDied", "Tables"]
+__all__ = ["DEAD", "METRICS", "JobDied", "SimulatedJob", "Tables"]
 
 Output = TypeVar("Output")
 
-# An attempt takes its time, too.
+# Each attempt takes some time.
 _ATTEMPT_US = 1000
 
 
 class JobDied(Exception):
-    """The job has to be restarted; `workers` says whether the workers died with it."""
+    """The job must be restarted; `workers` says whether its workers died too."""
 
     def __init__(self, kind: FailureKind, *, workers: bool) -> None:
         self.kind, self.workers = kind, workers
         super().__init__(kind)
 
 
-class Job:
-    """One run of a pipeline over a log, through whatever a plan has in store for it.
+class SimulatedJob:
+    """One run of a pipeline over a log, under the faults of a plan.
 
     Args:
         pipeline: the pipeline.
-        lanes: per lane, its records in offset order.
+        lanes: the records of each lane, in offset order.
         parts: the engine under test.
-        case: how its lanes, shards and sink are set up.
+        case: the set-up of lanes, shards and sink.
     """
 
     def __init__(
         self,
         pipeline: Pipeline,
-        lanes: Sequence[Sequence[Record]],
-        parts: Parts,
+        lanes: Sequence[Sequence[SimulatedRecord]],
+        parts: EngineParts,
         case: Case,
     ) -> None:
         self._pipeline, self._case = pipeline, case
@@ -82,9 +82,9 @@ class Job:
         self._wall_us = 0
         self.planned: list[Ends] = []
         self.commits = 0
-        self.history = History(ends=self.planned)
+        self.history = SimulationHistory(ends=self.planned)
 
-    def _new_cluster(self) -> Cluster:
+    def _new_cluster(self) -> SimulatedCluster:
         return self._parts.cluster(self._files, [*self._lanes, *self._shards], self._build)
 
     def _build(self, task: Task) -> Engine:
@@ -98,13 +98,13 @@ class Job:
 
     # --- between batches ---------------------------------------------------------------------
 
-    def step(self, step: Step) -> None:
-        """Take one step of a plan; one that finds nothing to do does nothing."""
+    def step(self, step: PlannedBatch) -> None:
+        """Run one step of a plan, as far as it applies."""
         if step.lose_commit and self.commits:
             self.commits -= 1
             self._took_effect("commit entry lost")
             self._cluster.restart()
-            self._finish_batch(Step(order=step.order + 1))
+            self._finish_batch(PlannedBatch(order=step.order + 1))
         if step.workers:
             self._took_effect("restart with other workers")
             self._cluster.restart(step.workers)
@@ -130,18 +130,18 @@ class Job:
         self._plan(begin, end, step)
         self._finish_batch(step)
         if damaged is not None:
-            # The batch has loaded every state, and nobody complained.
+            # The batch has loaded every state without an error.
             self.history.skipped += [
                 f"{file} was damaged and read" for file in sorted(damaged - self._reported)
             ]
 
     def finish(self) -> None:
-        """Deliver what is left of the log, and leave."""
-        self.step(Step(take=tuple(len(rows.offsets) for rows in self.log)))
+        """Deliver the rest of the log, and record the sink's content."""
+        self.step(PlannedBatch(take=tuple(len(rows.offsets) for rows in self.log)))
         self.leave()
 
     def leave(self) -> None:
-        """Put what the sink holds into the history."""
+        """Record the sink's content in the history."""
         for table, items in self.sink.tables.items():
             for item in items:
                 batch = self.history.batches[item.batch]
@@ -160,20 +160,20 @@ class Job:
         self._cluster.restart()
         return {name}
 
-    def _restore_checkpoint(self, step: Step) -> None:
-        """Put the checkpoint back from an old copy; the tables keep what they have."""
+    def _restore_checkpoint(self, step: PlannedBatch) -> None:
+        """Restore the checkpoint from an old copy; the tables keep their content."""
         at = max(0, self.commits - step.restore)
         del self.planned[at:]
         self.commits = at
         self._took_effect("old checkpoint restored")
         self._cluster.restart()
-        # A job starts by running again what the tables hold, as their plans say.
+        # At its start a job reruns the batches that the tables have, by the tables' plans.
         for ends in self._compare().follow:
             self.planned.append(ends)
-            self._finish_batch(Step(order=step.order + 2))
+            self._finish_batch(PlannedBatch(order=step.order + 2))
 
     def _lose_table(self, which: int) -> None:
-        """Lose a table; an operator who is told which has a backup of it."""
+        """Lose a table, and restore its backup if the job names it."""
         tables = names(self._pipeline)
         name = tables[which % len(tables)]
         copy = self.sink.lose(name)
@@ -184,31 +184,31 @@ class Job:
         else:
             self.history.skipped.append(f"table {name!r} was lost")
 
-    def _compare(self) -> Stand:
+    def _compare(self) -> StartCheck:
         return compare(self.planned, self.commits, names(self._pipeline), self.sink.plans)
 
-    def _plan(self, begin: Ends, end: Ends, step: Step) -> None:
-        """Write the offsets of the next batch ahead, if nobody has."""
+    def _plan(self, begin: Ends, end: Ends, step: PlannedBatch) -> None:
+        """Log the offsets of the next batch, unless a second driver has."""
         if step.rival == "plans first":
             self.log_offsets(len(self.planned), self._cut_otherwise(begin, end))
             if self.log_offsets(len(self.planned) - 1, end):
                 return
-            # The first driver finds the entry, ends, and is started again: it runs that batch.
+            # The first driver finds the entry and ends; restarted, it runs that batch.
             self._took_effect("second driver plans first")
             self._cluster.restart()
             return
         self.log_offsets(len(self.planned), end)
 
     def _cut_otherwise(self, begin: Ends, end: Ends) -> Ends:
-        """Another end of a batch than this one, if there is any."""
+        """Return a different end for a batch, if there is one."""
         more = tuple(min(at + 1, len(rows.offsets)) for at, rows in zip(end, self.log, strict=True))
         half = tuple((first + 1 + stop) // 2 for first, stop in zip(begin, end, strict=True))
         return more if more != end else half
 
     def log_offsets(self, batch: int, ends: Ends) -> bool:
-        """Write the offsets of a batch; False: there is an entry already, and it stays.
+        """Log the offsets of a batch; return False if there is already an entry, which stays.
 
-        The log of offsets takes one entry per batch, whoever writes it: of two drivers one wins.
+        The offset log accepts one entry per batch: of two drivers, one wins.
         """
         if batch < len(self.planned):
             return False
@@ -220,8 +220,8 @@ class Job:
 
     # --- one batch ---------------------------------------------------------------------------
 
-    def _finish_batch(self, step: Step) -> None:
-        """Attempt the batch that has no commit entry until it has one."""
+    def _finish_batch(self, step: PlannedBatch) -> None:
+        """Attempt the uncommitted batch until it is committed."""
         batch, failures = self.commits, [*step.failures]
         for attempt in count():
             failure = failures[0] if failures else None
@@ -236,14 +236,14 @@ class Job:
                 if death.workers:
                     self._cluster.restart()
             except StateDamaged as damage:
-                # What an operator does who reads the message.
+                # Repair the file, as an operator would who reads the message.
                 self._reported.add(damage.file)
                 self._files.repair(damage.file)
                 self._cluster.restart()
             except RedeliveredOffset:
                 if not (self._case.strict and self._sent_again):
                     raise
-                # The error that Spark's lanes have for it; what is sent next is what was planned.
+                # The lanes on Spark raise this error; then deliver the batch as planned.
                 self._took_effect("redelivery refused")
                 step = msgspec.structs.replace(step, rewind=0, twice=0)
                 self._cluster.restart()
@@ -253,8 +253,8 @@ class Job:
             if self.commits > batch:
                 return
 
-    def _run_beside(self, batch: int, attempt: int, step: Step) -> None:
-        """A second driver runs the same batch with workers of its own, up to its commit entry."""
+    def _run_beside(self, batch: int, attempt: int, step: PlannedBatch) -> None:
+        """Run the same batch with a second driver and its own workers, up to its commit entry."""
         own, self._cluster = self._cluster, self._new_cluster()
         try:
             self._begin(step, attempt, None)
@@ -265,29 +265,31 @@ class Job:
                 self.commit_states()
         finally:
             self._cluster = own
-        # The first driver writes the commit entry; the second finds it there, and ends.
+        # The first driver writes the commit entry; the second finds it and ends.
         self._took_effect("second driver on the same batch")
 
-    def attempt(self, batch: int, attempt: int, step: Step, failure: Failure | None) -> None:
-        """Run a batch once; it ends with the commit entry, or dies before."""
+    def attempt(
+        self, batch: int, attempt: int, step: PlannedBatch, failure: Failure | None
+    ) -> None:
+        """Run a batch once, up to the commit entry or a failure."""
         self._begin(step, attempt, failure)
         self._die("driver dies after the offsets are logged")
         tables = self._execute(batch, step)
         self._note(batch, tables)
         self.conclude(batch, attempt, tables, state_first=step.state_first)
 
-    def _begin(self, step: Step, attempt: int, failure: Failure | None) -> None:
+    def _begin(self, step: PlannedBatch, attempt: int, failure: Failure | None) -> None:
         self._rng = random.Random(step.order * 1_000_003 + attempt)
         self._failure, self._sent_again = failure, False
         self._wall_us += _ATTEMPT_US
 
     def _note(self, batch: int, tables: Tables) -> None:
-        """Note what an attempt came to: its rows and dead letters, not what it counted."""
+        """Record the rows and dead letters of an attempt, but not its counts."""
         lines = [line for name, lines in tables.items() if name != METRICS for line in lines]
         self.history.attempts[batch].append(frozenset(line[1] for line in lines))  # type: ignore[index]
 
     def conclude(self, batch: int, attempt: int, tables: Tables, *, state_first: bool) -> None:
-        """Write sink and state, and the commit entry last."""
+        """Write the sink, commit the states, and write the commit entry last."""
         if state_first:
             self.commit_states()
         self.write_sink(batch, self.token(batch, attempt), tables)
@@ -298,8 +300,8 @@ class Job:
         self._die("driver dies after the commit entry")
 
     def token(self, batch: int, attempt: int) -> int:
-        """What the sink knows a batch by."""
-        del attempt  # the same for every attempt, or the sink could not tell
+        """Return the token by which the sink recognizes a batch."""
+        del attempt  # the token is the same for all attempts, so that the sink can recognize them
         return batch
 
     def write_sink(self, batch: int, token: int, tables: Tables) -> None:
@@ -307,7 +309,7 @@ class Job:
         for number, (table, contents) in enumerate(tables.items()):
             self._die("driver dies among the tables", number, len(tables))
             self._die("sink refuses", number, len(tables), workers=False)
-            self.sink.write(table, token, [Item(batch, content) for content in contents])
+            self.sink.write(table, token, [TableItem(batch, content) for content in contents])
             self.sink.plans[table].setdefault(batch, self.planned[batch])
             self._die("sink does not answer", number, len(tables), workers=False)
 
@@ -324,9 +326,9 @@ class Job:
         if failure is not None and failure.kind == kind and failure.at % of == number:
             raise JobDied(kind, workers=workers)
 
-    def _execute(self, batch: int, step: Step) -> Tables:
-        """Run the lanes and the shards of a batch; give what they emit, table by table."""
-        self._opened: dict[Task, Open] = {}
+    def _execute(self, batch: int, step: PlannedBatch) -> Tables:
+        """Run the lanes and the shards of a batch; return what they emit, by table."""
+        self._opened: dict[Task, OpenState] = {}
         begin = self.planned[batch - 1] if batch else (0,) * len(self.log)
         chunks, befell = chunks_of(self.log, begin, self.planned[batch], step, self._rng)
         self.history.faults += befell
@@ -360,7 +362,7 @@ class Job:
     def _stage(
         self, tasks: list[Task], run: Callable[[Task], Output], name: str
     ) -> dict[Task, Output]:
-        """Run tasks in some order; where a worker dies, its tasks run again elsewhere."""
+        """Run tasks in random order; if a worker dies, rerun its tasks elsewhere."""
         self._rng.shuffle(tasks)
         lanes = name == "lanes"
         driver: FailureKind = (

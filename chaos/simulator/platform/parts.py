@@ -1,4 +1,4 @@
-"""What an engine under test is made of; a guilty one replaces one part."""
+"""The parts of an engine under test; a planted bug replaces one of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from chaos.simulator.draw.wish import Wish
-from chaos.simulator.platform.cluster import Cluster
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.sink import Sink
+from chaos.simulator.platform.cluster import SimulatedCluster
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.sink import SimulatedSink
 from chaos.simulator.platform.state import StateFiles
 from windowing.engine.lane import Lane
 from windowing.engine.plan import Plan
@@ -30,31 +30,31 @@ def lanes(plan: Plan) -> Callable[[int], Lane]:
 
 
 def anywhere(_: Pipeline) -> bool:
-    """Any pipeline will do."""
+    """Accept any pipeline."""
     return True
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The parts of an engine; by default they are the real lane and shard on a sound platform.
+class EngineParts:
+    """The parts of an engine; by default the real lane and shard on a sound platform.
 
     Attributes:
-        name: of the engine.
-        lanes: called once a run; gives what makes the lane of a partition.
+        name: the engine's name.
+        lanes: called once per run; returns a factory for the lanes of partitions.
         shard: makes a shard.
         state, sink, cluster, job: the platform.
-        wish: what its cases shall have, such as the class of windows that a defect lives in.
-        strict: redeliveries may be drawn as errors, also for an engine that is not ours.
-        lair: of the pipelines that may be drawn, those in which a planted defect can show.
+        wish: constraints on drawn cases, such as the window class that a bug needs.
+        strict: whether redeliveries may be drawn as errors, even for an engine with a bug.
+        shows_in: the pipelines in which a planted bug can show.
     """
 
     name: str = OWN
     lanes: Callable[[Plan], Callable[[int], Lane]] = lanes
     shard: Callable[[Plan], Shard] = Shard
     state: Callable[[], StateFiles] = StateFiles
-    sink: Callable[[], Sink] = Sink
-    cluster: type[Cluster] = Cluster
-    job: Callable[..., Job] = Job
+    sink: Callable[[], SimulatedSink] = SimulatedSink
+    cluster: type[SimulatedCluster] = SimulatedCluster
+    job: Callable[..., SimulatedJob] = SimulatedJob
     wish: Wish = field(default_factory=Wish)
     strict: bool = False
-    lair: Callable[[Pipeline], bool] = anywhere
+    shows_in: Callable[[Pipeline], bool] = anywhere

@@ -1,4 +1,4 @@
-"""The simulated sink: tables that take a batch once, as the real table sink's do."""
+"""The simulated sink: tables that accept a batch once, like those of the real table sink."""
 
 from __future__ import annotations
 
@@ -7,60 +7,60 @@ from dataclasses import dataclass
 from typing import Any
 
 Ends = tuple[int, ...]
-"""The plan of a batch: per lane, how many records there are up to its end."""
+"""The plan of a batch: the number of records of each lane up to its end."""
 
 
 @dataclass(frozen=True)
-class Item:
-    """One thing in a table, with the batch that brought it."""
+class TableItem:
+    """One entry of a table, with the batch that wrote it."""
 
     batch: int
     content: Any
 
 
 @dataclass(frozen=True)
-class Copy:
-    """All of a table: what a restored backup holds."""
+class TableBackup:
+    """A backup of a table."""
 
-    items: list[Item]
+    items: list[TableItem]
     token: int
     plans: dict[int, Ends]
 
 
-class Sink:
+class SimulatedSink:
     """Tables of one run, each with the token of the last batch that it took.
 
     Attributes:
-        tables: what they hold.
-        tokens: by table, the last batch.
-        plans: by table and batch, which part of the log the batch brought.
+        tables: the entries by table.
+        tokens: the last batch by table.
+        plans: by table and batch, the part of the log that the batch contained.
     """
 
     def __init__(self) -> None:
-        self.tables: dict[str, list[Item]] = defaultdict(list)
+        self.tables: dict[str, list[TableItem]] = defaultdict(list)
         self.tokens: dict[str, int] = {}
         self.plans: dict[str, dict[int, Ends]] = defaultdict(dict)
 
-    def write(self, table: str, token: int, items: list[Item]) -> None:
-        """Append a batch's part to a table, in one transaction with its token.
+    def write(self, table: str, token: int, items: list[TableItem]) -> None:
+        """Append a batch's entries to a table, in one transaction with its token.
 
         Args:
-            table: its name.
-            token: the batch; a table that holds it already, or a later one, is left as it is.
-            items: what to append.
+            table: the table's name.
+            token: the batch; a table that already has it, or a later one, is left unchanged.
+            items: the entries.
         """
         if self.tokens.get(table, -1) >= token:
             return
         self.tables[table] += items
         self.tokens[table] = token
 
-    def lose(self, table: str) -> Copy:
-        """Lose a table with everything that it says; give what a backup has of it."""
-        return Copy(
+    def lose(self, table: str) -> TableBackup:
+        """Delete a table; return a backup of it."""
+        return TableBackup(
             self.tables.pop(table, []), self.tokens.pop(table, -1), self.plans.pop(table, {})
         )
 
-    def put_back(self, table: str, copy: Copy) -> None:
+    def put_back(self, table: str, copy: TableBackup) -> None:
         """Restore a table from its backup."""
         self.tables[table], self.tokens[table] = copy.items, copy.token
         self.plans[table] = copy.plans

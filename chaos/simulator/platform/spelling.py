@@ -1,7 +1,7 @@
-"""What shards emit, as the tables of a sink: lines of rows and dead letters, and metrics.
+"""Convert what shards emit to the tables of a sink: lines of rows and dead letters, and metrics.
 
-There are two ways, and a case says which: as the local engine spells frames, each shard's by
-itself; or as the table sinks do, the frames of all shards put together and read back from columns.
+There are two ways, chosen by the case: like the local engine, each shard's frames separately; or
+like the table sinks, the frames of all shards together, read back from columns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows
 from windowing.spark.sinks.rows import METRICS as METRICS_TABLE
 
 Tables = dict[str, list[object]]
-"""By table, what a batch brings; every table is there, so that each gets the batch's token."""
+"""The entries of a batch by table. Every table is present, so that each gets the batch's token."""
 
 Spelling = Callable[[Sequence[Emission], int], Tables]
 
@@ -36,16 +36,16 @@ DEAD, METRICS = "dead letters", "metrics"
 
 
 def names(pipeline: Pipeline) -> list[str]:
-    """The tables of a pipeline."""
+    """Return the names of a pipeline's tables."""
     return [*(f"query {query.name}" for query in pipeline.queries), DEAD, METRICS]
 
 
 def spelling(pipeline: Pipeline, *, tables: bool) -> Spelling:
-    """What turns the emissions of a batch, given with its number, into tables.
+    """Return a function from the emissions of a batch, and its number, to tables.
 
     Args:
         pipeline: the pipeline.
-        tables: as the table sinks do.
+        tables: whether to convert like the table sinks.
     """
     return _by_columns(pipeline) if tables else _by_frames(pipeline)
 
@@ -61,7 +61,7 @@ def _by_frames(pipeline: Pipeline) -> Spelling:
                 rows = rows_of(queries[query], pipeline, frame)
                 tables[f"query {query}"] += [(row_identity(row), row_line(row)) for row in rows]
             for query, frame in emission.early.items():
-                # No part of what a log means; that they can be spelled is all that is asked.
+                # Early rows are not part of the result; only check that they can be formatted.
                 list(rows_of(queries[query], pipeline, frame, early=True))
             for data in emission.dead_letters:
                 letters = dead_letters_of(pipeline, data)

@@ -1,10 +1,9 @@
-"""What a job does first: it compares its checkpoint with the tables of its sink.
+"""What a job does first: compare its checkpoint with the tables of its sink.
 
-The judgement is the job's own (`jobs.checkpoints.agreement`), which real runs ask at start; here
-stands what it is told of the simulated platform. A checkpoint that was put back from a copy is
-behind its tables: the batches that they hold are run again as the tables' plans say, and passed
-    over. A table that is
-behind its checkpoint has lost batches: it is named.
+The comparison is the job's own (`jobs.checkpoints.agreement`), which real runs use at their start;
+this module describes the simulated platform to it. A checkpoint that was restored from an old copy
+is behind its tables: the batches that they have are rerun by the tables' plans, and ignored by the
+sink. A table that is behind its checkpoint has lost batches, and is named.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ _TOPIC, _ENDLESS = "simulated", 2**62
 
 
 @dataclass(frozen=True)
-class Stand:
-    """What the comparison came to.
+class StartCheck:
+    """The result of the comparison at the start of a job.
 
     Attributes:
-        follow: the plans of batches that tables hold and the checkpoint does not know.
-        behind: tables that are named as missing something that the checkpoint has committed.
+        follow: plans of the batches that tables have and the checkpoint does not know.
+        behind: tables that lack something that the checkpoint has committed.
     """
 
     follow: tuple[Ends, ...]
@@ -39,17 +38,17 @@ def compare(
     commits: int,
     tables: Sequence[str],
     plans: Mapping[str, Mapping[int, Ends]],
-) -> Stand:
-    """Compare a checkpoint with the tables; offsets are places in the log.
+) -> StartCheck:
+    """Compare a checkpoint with the tables; offsets are indices into the log.
 
     Args:
         planned: the plan of each batch that the checkpoint knows.
-        commits: how many of them are committed.
+        commits: number of committed batches.
         tables: all tables of the pipeline.
-        plans: by table and batch, the plans that the tables hold; of a lost table none.
+        plans: the plans that the tables have, by table and batch; empty for a lost table.
     """
     held = {batch: end for own in plans.values() for batch, end in own.items()}
-    # Wherever the lanes lie, as topics they are all alike.
+    # Which topics the lanes belong to does not matter here.
     lanes = [f"{_TOPIC}/{number}" for number in range(len(next(iter([*planned, *held.values()]))))]
     ends = {-1: (0,) * len(lanes), **dict(enumerate(planned))}
     tokens = {
@@ -76,7 +75,7 @@ def compare(
     )
     follow = tuple(tuple(token.lanes[lane].last + 1 for lane in lanes) for token in found.again)
     named = [name for name in tables if any(f"table {name} " in text for text in found.mismatches)]
-    return Stand(follow, tuple(named))
+    return StartCheck(follow, tuple(named))
 
 
 def _stretches(lanes: Sequence[str], begin: Ends, end: Ends) -> dict[str, Stretch]:
@@ -86,6 +85,6 @@ def _stretches(lanes: Sequence[str], begin: Ends, end: Ends) -> dict[str, Stretc
 
 
 def _topic(partitions: int) -> Topic:
-    """The topic as the broker would describe it: all there, and more to come."""
+    """Return the broker's description of the topic: complete, with more records to come."""
     begins = dict.fromkeys(range(partitions), 0)
     return Topic("simulated", begins, dict.fromkeys(range(partitions), _ENDLESS), compacted=False)

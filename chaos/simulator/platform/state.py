@@ -1,7 +1,7 @@
-"""Simulated state files: a version of every task's state per batch, as deltas and snapshots.
+"""Simulated state files: deltas and snapshots of every task's state, one version per batch.
 
 The layout is Spark's: batch n starts from version n and commits version n + 1; committing a version
-again replaces it. Every file carries a checksum.
+again replaces it. Every file has a checksum.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _SNAPSHOT_EVERY = 4
 
 
 class StateDamaged(Exception):
-    """A state file whose content does not fit its checksum.
+    """A state file whose content does not match its checksum.
 
     Attributes:
-        file: its name.
+        file: the file's name.
     """
 
     def __init__(self, file: str) -> None:
@@ -37,12 +37,12 @@ class _Delta(msgspec.Struct, array_like=True):
 
 @dataclass
 class StateFile:
-    """One file.
+    """A state file.
 
     Attributes:
-        data: its content now.
-        written: what was written.
-        checksum: of what was written.
+        data: the current content.
+        written: the content as written.
+        checksum: checksum of the content as written.
     """
 
     data: bytes
@@ -51,7 +51,7 @@ class StateFile:
 
     @property
     def sound(self) -> bool:
-        """Whether content and checksum agree."""
+        """Whether the content matches the checksum."""
         return zlib.crc32(self.data) == self.checksum
 
 
@@ -62,10 +62,10 @@ class StateFiles:
         self._files: dict[str, StateFile] = {}
 
     def load(self, task: Task, version: int) -> Values:
-        """The values of a task as of a version.
+        """Load the values of a task at a version.
 
         Raises:
-            StateDamaged: a file on the way does not fit its checksum.
+            StateDamaged: one of the files does not match its checksum.
         """
         base, values = self._snapshot_before(task, version)
         for number in range(base + 1, version + 1):
@@ -81,7 +81,7 @@ class StateFiles:
             self._write(_name(task, version, "snapshot"), msgspec.msgpack.encode(after))
 
     def damage(self, task: Task, version: int) -> str:
-        """Flip a bit in the newest file that this version is loaded from; give its name."""
+        """Flip a bit in the newest file of this version; return the file's name."""
         kind = "delta" if version % _SNAPSHOT_EVERY else "snapshot"
         name = _name(task, version, kind)
         file = self._files[name]
@@ -89,14 +89,14 @@ class StateFiles:
         return name
 
     def repair(self, name: str) -> None:
-        """Put a file back as it was written."""
+        """Restore a file as it was written."""
         self._files[name].data = self._files[name].written
 
     def apply(self, name: str, values: Values) -> None:
-        """Apply one delta to the values.
+        """Apply a delta to the values.
 
         Raises:
-            StateDamaged: it does not fit its checksum.
+            StateDamaged: the file does not match its checksum.
         """
         delta = msgspec.msgpack.decode(self.read(name), type=_Delta)
         values.update(delta.puts)
@@ -104,10 +104,10 @@ class StateFiles:
             values.pop(key, None)
 
     def read(self, name: str) -> bytes:
-        """The content of a file.
+        """Return the content of a file.
 
         Raises:
-            StateDamaged: it does not fit its checksum.
+            StateDamaged: the file does not match its checksum.
         """
         file = self._files[name]
         if not file.sound:

@@ -1,1 +1,1 @@
-"""What a simulated run is judged by: its history, and nothing of the engine."""
+"""Verdict on a simulated run, from its history alone and independent of the engine."""

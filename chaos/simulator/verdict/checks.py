@@ -1,7 +1,7 @@
-"""The checks on a simulated run: its history against the definition, and nothing of the engine.
+"""The checks of a simulated run: its history against the definition, independent of the engine.
 
-The strongest of them follows the log batch by batch: after each batch the sink must hold exactly
-what the definition makes of the part of the log delivered so far.
+The strongest check follows the log batch by batch: after each batch the sink must hold exactly the
+definition's result for the part of the log delivered so far.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chaos.readers.output import Output, dead_letter_identity, row_identity
-from chaos.simulator.case import Record
-from chaos.simulator.history import Batch, History, Metric
+from chaos.simulator.case import SimulatedRecord
+from chaos.simulator.history import Batch, Metric, SimulationHistory
 from chaos.simulator.verdict.due import closing, outcomes_of
 from chaos.simulator.verdict.refusals import REFUSALS, as_far_as_committed, lawful, meant
 from chaos.verdict.verify import Comparison, Verdict, verify
@@ -22,7 +22,7 @@ from windowing.model.lengths import INT64_MIN
 from windowing.model.rows import dead_letter_line, row_line
 from windowing.semantics import Counts, Outcome
 
-Check = Literal[
+SimulatorCheck = Literal[
     "no error",
     "nothing skipped",
     "deterministic",
@@ -34,7 +34,7 @@ Check = Literal[
     "closing",
 ]
 
-CHECKS: dict[Check, str] = {
+CHECKS: dict[SimulatorCheck, str] = {
     "no error": "the engine breaks off where the definition refuses the log, and nowhere else",
     "nothing skipped": "what is damaged, lost or sent again gives an error that names it",
     "deterministic": "the rows are the definition's, byte for byte, revision by revision",
@@ -45,7 +45,7 @@ CHECKS: dict[Check, str] = {
     "progress": "each lane's progress is a fact of the log, and never goes back",
     "closing": "a row is sent in the batch that makes it due: not earlier, not later",
 }
-"""What is checked, in the order in which it is said."""
+"""The checks and their meaning, in the order of reports."""
 
 
 @dataclass(frozen=True)
@@ -53,29 +53,31 @@ class Finding:
     """A check that failed.
 
     Attributes:
-        check: which.
-        lines: what differs; the first line says it in short.
+        check: the check.
+        lines: the differences; the first line is a summary.
     """
 
-    check: Check
+    check: SimulatorCheck
     lines: tuple[str, ...]
 
 
-def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: History) -> list[Finding]:
+def judge(
+    pipeline: Pipeline, lanes: Sequence[Sequence[SimulatedRecord]], history: SimulationHistory
+) -> list[Finding]:
     """Check a run.
 
     Args:
-        pipeline: what was to be computed.
-        lanes: the log, per partition in offset order.
-        history: what the run left behind.
+        pipeline: the pipeline.
+        lanes: the log, by partition in offset order.
+        history: the history of the run.
 
     Returns:
-        the checks that failed, in the order of `CHECKS`; none: the run passes.
+        the checks that failed, in the order of `CHECKS`; empty if the run passed.
     """
     if history.error is not None:
         if not lawful(pipeline, lanes, history):
             return [Finding("no error", (history.error,))]
-        # What came before the error had its rows, and they are judged like all others.
+        # Batches before the error are judged like any others.
         history = as_far_as_committed(history)
         lanes = [lane[:end] for lane, end in zip(lanes, _reached(history, lanes), strict=True)]
     log = [record for lane in lanes for record in lane]
@@ -85,7 +87,7 @@ def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: Histor
     except REFUSALS as refusal:
         went_on = f"the run went on, where {meant(refusal)} had to stop it: {refusal}"
         return [Finding("no error", (went_on,))]
-    found: dict[Check, list[str]] = {
+    found: dict[SimulatorCheck, list[str]] = {
         "nothing skipped": [f"{what}, and passed over" for what in history.skipped],
         "deterministic": _differing(verdict),
         "exactly once": _duplicated(verdict.rows),
@@ -98,11 +100,13 @@ def judge(pipeline: Pipeline, lanes: Sequence[Sequence[Record]], history: Histor
     return [Finding(check, tuple(found[check])) for check in CHECKS if found.get(check)]
 
 
-def _reached(history: History, lanes: Sequence[Sequence[Record]]) -> tuple[int, ...]:
+def _reached(
+    history: SimulationHistory, lanes: Sequence[Sequence[SimulatedRecord]]
+) -> tuple[int, ...]:
     return history.ends[-1] if history.ends else (0,) * len(lanes)
 
 
-def _output(pipeline: Pipeline, history: History) -> Output:
+def _output(pipeline: Pipeline, history: SimulationHistory) -> Output:
     batches = history.batches.values()
     return Output(
         rows=[line for batch in batches for line in batch.rows],
@@ -148,7 +152,7 @@ def _dead_letters(verdict: Verdict) -> list[str]:
     return [title, *shown[2:-1]]
 
 
-def _repeats(history: History) -> Iterator[str]:
+def _repeats(history: SimulationHistory) -> Iterator[str]:
     for batch, (first, *others) in sorted(history.attempts.items()):
         for number, other in enumerate(others, 2):
             if other != first:
@@ -158,7 +162,7 @@ def _repeats(history: History) -> Iterator[str]:
                 return
 
 
-def _progress(history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str]:
+def _progress(history: SimulationHistory, outcomes: Mapping[int, Outcome]) -> Iterator[str]:
     latest: dict[str, float] = {}
     for number, batch in sorted(history.batches.items()):
         for metric in batch.metrics:

@@ -12,8 +12,8 @@ import random
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
-from chaos.simulator.case import Record
-from chaos.simulator.history import History
+from chaos.simulator.case import SimulatedRecord
+from chaos.simulator.history import SimulationHistory
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.progress.disorder import progress_attr
 from windowing.model.rows import row_line
@@ -32,19 +32,23 @@ def looked_at(batches: int) -> list[int]:
     return [*sorted(some), batches - 1]
 
 
-def prefix(lanes: Sequence[Sequence[Record]], ends: Sequence[int]) -> list[Record]:
+def prefix(
+    lanes: Sequence[Sequence[SimulatedRecord]], ends: Sequence[int]
+) -> list[SimulatedRecord]:
     """The log as far as it was delivered, given how many records of each lane were."""
     return [record for lane, end in zip(lanes, ends, strict=True) for record in lane[:end]]
 
 
 def outcomes_of(
-    pipeline: Pipeline, lanes: Sequence[Sequence[Record]], ends: Sequence[Sequence[int]]
+    pipeline: Pipeline, lanes: Sequence[Sequence[SimulatedRecord]], ends: Sequence[Sequence[int]]
 ) -> dict[int, Outcome]:
     """What the definition says after the batches that are looked at, by batch."""
     return {batch: evaluate(pipeline, prefix(lanes, ends[batch])) for batch in looked_at(len(ends))}
 
 
-def closing(pipeline: Pipeline, history: History, outcomes: Mapping[int, Outcome]) -> Iterator[str]:
+def closing(
+    pipeline: Pipeline, history: SimulationHistory, outcomes: Mapping[int, Outcome]
+) -> Iterator[str]:
     """Compare the batch of each row with the first one after which the definition has it."""
     timed = {query.name for query in pipeline.queries if closes_at_a_time(pipeline, query)}
     looked = sorted(outcomes)

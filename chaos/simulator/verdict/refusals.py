@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaos.simulator.case import Record
-from chaos.simulator.history import History
+from chaos.simulator.case import SimulatedRecord
+from chaos.simulator.history import SimulationHistory
 from chaos.simulator.verdict.due import prefix
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics import BadLogError, evaluate
@@ -29,10 +29,10 @@ _FULL = "StateFull"
 # A record has two partial states at the most in each of the few pieces that its windows share.
 _ENTRIES_PER_RECORD = 6
 
-Lanes = Sequence[Sequence[Record]]
+Lanes = Sequence[Sequence[SimulatedRecord]]
 
 
-def refused(pipeline: Pipeline, log: Sequence[Record]) -> str | None:
+def refused(pipeline: Pipeline, log: Sequence[SimulatedRecord]) -> str | None:
     """The engine's error that the definition expects of a log; None: it has rows."""
     try:
         evaluate(pipeline, log)
@@ -46,7 +46,7 @@ def meant(refusal: Exception) -> str:
     return next(name for kind, name in _MEANT.items() if isinstance(refusal, kind))
 
 
-def lawful(pipeline: Pipeline, lanes: Lanes, history: History) -> bool:
+def lawful(pipeline: Pipeline, lanes: Lanes, history: SimulationHistory) -> bool:
     """Whether a run that broke off had to, at the batch at which it did.
 
     Args:
@@ -66,11 +66,11 @@ def lawful(pipeline: Pipeline, lanes: Lanes, history: History) -> bool:
     return here == history.error_kind and refused(pipeline, prefix(lanes, before)) is None
 
 
-def as_far_as_committed(history: History) -> History:
+def as_far_as_committed(history: SimulationHistory) -> SimulationHistory:
     """The part of a run that was committed before it broke off."""
     if history.error is None or history.commits is None:
         return history
-    kept = History(ends=history.ends[: history.commits], skipped=history.skipped)
+    kept = SimulationHistory(ends=history.ends[: history.commits], skipped=history.skipped)
     for number in range(history.commits):
         kept.batches[number] = history.batches[number]
         kept.attempts[number] = history.attempts[number]

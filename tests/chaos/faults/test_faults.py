@@ -12,7 +12,7 @@ import pytest
 
 from chaos import faults
 from chaos.errors import Unsupported
-from chaos.faults import FaultDidNotApply, LocalReach, Scene, fault_named
+from chaos.faults import FaultContext, FaultDidNotApply, LocalNodeControl, fault_named
 from chaos.faults.catalogue import FAULTS
 from chaos.faults.checkpoint import LoseLastCommit
 from chaos.verdict.catalogue import CHECKS
@@ -34,47 +34,47 @@ def victim(tmp_path: Path) -> Iterator[ProcessId]:
 
 
 @pytest.fixture
-def reach(tmp_path: Path) -> LocalReach:
-    return LocalReach(Layout(tmp_path))
+def nodes(tmp_path: Path) -> LocalNodeControl:
+    return LocalNodeControl(Layout(tmp_path))
 
 
-def test_a_killed_process_is_seen_to_be_gone(reach: LocalReach, victim: ProcessId) -> None:
-    assert reach.kill(victim) == f"pid {victim.pid} is gone"
+def test_a_killed_process_is_seen_to_be_gone(nodes: LocalNodeControl, victim: ProcessId) -> None:
+    assert nodes.kill(victim) == f"pid {victim.pid} is gone"
     assert not is_alive(victim)
     with pytest.raises(FaultDidNotApply, match="had ended before the fault"):
-        reach.kill(victim)
+        nodes.kill(victim)
 
 
 def test_a_paused_process_is_seen_to_be_stopped_and_goes_on(
-    reach: LocalReach, victim: ProcessId
+    nodes: LocalNodeControl, victim: ProcessId
 ) -> None:
-    assert reach.pause(victim) == f"pid {victim.pid} is stopped"
-    assert reach.is_paused(victim)
-    assert reach.resume(victim) == f"pid {victim.pid} goes on"
+    assert nodes.pause(victim) == f"pid {victim.pid} is stopped"
+    assert nodes.is_paused(victim)
+    assert nodes.resume(victim) == f"pid {victim.pid} goes on"
     until = time.monotonic() + 5
-    while reach.is_paused(victim):
+    while nodes.is_paused(victim):
         assert time.monotonic() < until
         time.sleep(0.02)
-    reach.kill(victim)
-    assert reach.resume(victim) == f"pid {victim.pid} is gone meanwhile"
+    nodes.kill(victim)
+    assert nodes.resume(victim) == f"pid {victim.pid} is gone meanwhile"
     with pytest.raises(FaultDidNotApply):
-        reach.pause(victim)
+        nodes.pause(victim)
 
 
 def test_a_pid_that_belongs_to_another_now_is_not_touched(
-    reach: LocalReach, victim: ProcessId
+    nodes: LocalNodeControl, victim: ProcessId
 ) -> None:
     with pytest.raises(FaultDidNotApply):
-        reach.kill(ProcessId(victim.pid, victim.started - 1))
+        nodes.kill(ProcessId(victim.pid, victim.started - 1))
     assert is_alive(victim)
 
 
-def test_a_process_of_this_machine_has_no_network_to_be_taken_from(reach: LocalReach) -> None:
+def test_a_process_of_this_machine_has_no_network_to_be_taken_from(nodes: LocalNodeControl) -> None:
     with pytest.raises(Unsupported, match="kafka shares this machine's network"):
-        reach.cut_off("kafka")
+        nodes.disconnect("kafka")
     with pytest.raises(Unsupported, match="--stack containers"):
-        reach.lose_packets("kafka", 0.5)
-    assert reach.keep_packets("kafka") == 0
+        nodes.lose_packets("kafka", 0.5)
+    assert nodes.restore_packets("kafka") == 0
 
 
 def test_the_readme_has_a_row_for_every_fault_and_check() -> None:
@@ -117,14 +117,14 @@ class Job:
             (self.commits / "11").touch()
 
 
-def scene_of(job: Job, folder: Path) -> Scene:
+def context_of(job: Job, folder: Path) -> FaultContext:
     endpoints = Endpoints("127.0.0.1:9092", "", "", "", "", "", "", folder, "")
-    return Scene(
+    return FaultContext(
         endpoints=endpoints,
         pipeline=load_pipeline(PIPELINE),
         topic="t",
         checkpoint=folder,
-        reach=LocalReach(Layout(folder)),
+        nodes=LocalNodeControl(Layout(folder)),
         rng=random.Random(1),
         stop_job=job.stop,
         submit_job=job.submit,
@@ -143,11 +143,11 @@ def commits(tmp_path: Path) -> Path:
 
 def test_the_last_commit_is_lost_while_the_job_stands(commits: Path, tmp_path: Path) -> None:
     job, attack = Job(commits), LoseLastCommit()
-    scene = scene_of(job, tmp_path)
-    assert attack.inject(scene) == "commits/11 is deleted"
+    context = context_of(job, tmp_path)
+    assert attack.inject(context) == "commits/11 is deleted"
     assert sorted(path.name for path in commits.iterdir()) == [".9.crc", "10", "9"]
     assert job.told == ["", "stop"]
-    assert attack.heal(scene) == "batch 11 was run again"
+    assert attack.heal(context) == "batch 11 was run again"
     assert job.told == ["", "stop", "submit"]
 
 
@@ -156,10 +156,10 @@ def test_a_lost_commit_that_nobody_misses_is_no_evidence(
 ) -> None:
     monkeypatch.setattr("chaos.faults.checkpoint._DONE_AGAIN_S", 0.1)
     attack = LoseLastCommit()
-    scene = scene_of(Job(commits, works=False), tmp_path)
-    attack.inject(scene)
+    context = context_of(Job(commits, works=False), tmp_path)
+    attack.inject(context)
     with pytest.raises(FaultDidNotApply, match="batch 11 was not run again"):
-        attack.heal(scene)
+        attack.heal(context)
 
 
 @pytest.mark.parametrize(
@@ -167,15 +167,15 @@ def test_a_lost_commit_that_nobody_misses_is_no_evidence(
 )
 def test_a_daemon_that_does_not_run_cannot_be_hurt(name: str, tmp_path: Path) -> None:
     with pytest.raises(FaultDidNotApply, match=r"no daemon .* is running"):
-        fault_named(name).inject(scene_of(Job(tmp_path), tmp_path))
+        fault_named(name).inject(context_of(Job(tmp_path), tmp_path))
 
 
 def test_without_commits_none_can_be_lost_and_the_job_runs_on(tmp_path: Path) -> None:
     job, attack = Job(tmp_path, works=False), LoseLastCommit()
-    scene = scene_of(job, tmp_path)
+    context = context_of(job, tmp_path)
     with pytest.raises(FaultDidNotApply, match="0 batches are committed"):
-        attack.inject(scene)
-    assert attack.heal(scene) == "job submitted again"
+        attack.inject(context)
+    assert attack.heal(context) == "job submitted again"
 
 
 def checkpoint_of(folder: Path, batches: int = 3) -> Path:
@@ -201,14 +201,14 @@ def test_a_damaged_file_is_the_one_that_counts_and_is_put_back(tmp_path: Path) -
         ("delete_offsets", "offsets/2"),
         ("corrupt_offsets", "offsets/2"),
     ):
-        scene = scene_of(Job(tmp_path, works=False), checkpoint)
-        scene.job_error = lambda said=f"{file} is gone": said
+        context = context_of(Job(tmp_path, works=False), checkpoint)
+        context.job_error = lambda said=f"{file} is gone": said
         attack = fault_named(name)
-        assert file in attack.inject(scene)
+        assert file in attack.inject(context)
         damaged = checkpoint / file
         assert not damaged.exists() or damaged.read_bytes() != before[damaged]
-        assert scene.named[0].missing == ()
-        attack.heal(scene)
+        assert context.losses[0].missing == ()
+        attack.heal(context)
         found = {path: path.read_bytes() for path in checkpoint.rglob("*") if path.is_file()}
         assert found == before
 
@@ -217,14 +217,14 @@ def test_rewound_offsets_are_those_of_the_batch_before_and_are_put_back(tmp_path
     checkpoint = checkpoint_of(tmp_path)
     last = checkpoint / "offsets" / "2"
     whole = last.read_text()
-    scene = scene_of(Job(tmp_path, works=False), checkpoint)
-    scene.job_error = lambda: "lane t/0 got offset 20 again"
+    context = context_of(Job(tmp_path, works=False), checkpoint)
+    context.job_error = lambda: "lane t/0 got offset 20 again"
     attack = fault_named("rewind_offsets")
-    assert attack.inject(scene) == "partition 0 is set back from 30 to 20; the job stopped"
+    assert attack.inject(context) == "partition 0 is set back from 30 to 20; the job stopped"
     assert last.read_text() == whole.replace("30", "20")
-    assert scene.named[0].missing == ()
+    assert context.losses[0].missing == ()
     (checkpoint / "offsets" / "3").touch()  # what the job planned from the wrong place
-    attack.heal(scene)
+    attack.heal(context)
     assert last.read_text() == whole
     assert not (checkpoint / "offsets" / "3").exists()
 
@@ -232,4 +232,4 @@ def test_rewound_offsets_are_those_of_the_batch_before_and_are_put_back(tmp_path
 def test_without_state_there_is_nothing_to_damage(tmp_path: Path) -> None:
     for name in ("delete_state_delta", "corrupt_state_snapshot", "delete_offsets"):
         with pytest.raises(FaultDidNotApply, match="after 0 batches the checkpoint has no"):
-            fault_named(name).inject(scene_of(Job(tmp_path), tmp_path))
+            fault_named(name).inject(context_of(Job(tmp_path), tmp_path))

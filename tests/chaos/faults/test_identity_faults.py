@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos.control.reach import LocalReach
+from chaos.control.node_control import LocalNodeControl
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import Scene
-from chaos.faults.identity import LostTable, OldCheckpoint, SecondDriver
+from chaos.faults.fault import FaultContext
+from chaos.faults.identity import LoseTable, RestoreOldCheckpoint, SecondDriver
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from jobs.runs.owner import OWNER_FILE, REFUSED_FILE, Owner
@@ -52,14 +52,14 @@ def job(tmp_path: Path) -> Job:
 
 
 @pytest.fixture
-def scene(job: Job, tmp_path: Path) -> Scene:
+def context(job: Job, tmp_path: Path) -> FaultContext:
     endpoints = Endpoints("127.0.0.1:1", "", "", "", "", "", "", tmp_path, "")
-    return Scene(
+    return FaultContext(
         endpoints=endpoints,
         pipeline=load_pipeline(PIPELINE),
         topic="t",
         checkpoint=job.checkpoint,
-        reach=LocalReach(Layout(tmp_path)),
+        nodes=LocalNodeControl(Layout(tmp_path)),
         rng=random.Random(1),
         stop_job=job.stop,
         submit_job=job.submit,
@@ -69,44 +69,46 @@ def scene(job: Job, tmp_path: Path) -> Scene:
     )
 
 
-def test_an_older_checkpoint_is_in_place_and_cuts_other_batches(job: Job, scene: Scene) -> None:
-    attack = OldCheckpoint()
-    said = attack.inject(scene)
+def test_an_older_checkpoint_is_in_place_and_cuts_other_batches(
+    job: Job, context: FaultContext
+) -> None:
+    attack = RestoreOldCheckpoint()
+    said = attack.inject(context)
     assert said == "the checkpoint of after batch 4 is in place of that of after batch 9"
     assert job.shares[-1] != job.shares[-2] == 1.0
-    assert scene.named[-1].said is None
+    assert context.losses[-1].said is None
     assert not job.checkpoint.with_name("checkpoint-copy").exists()
-    assert attack.heal(scene)
+    assert attack.heal(context)
 
 
-def test_a_table_is_gone_and_put_back(job: Job, scene: Scene) -> None:
+def test_a_table_is_gone_and_put_back(job: Job, context: FaultContext) -> None:
     before = sorted(job.tables.rglob("*"))
-    attack = LostTable()
-    evidence = attack.inject(scene)
-    (named,) = scene.named
+    attack = LoseTable()
+    evidence = attack.inject(context)
+    (named,) = context.losses
     assert named.said is not None
     assert not named.missing
     assert named.wanted[0] in evidence
-    attack.heal(scene)
+    attack.heal(context)
     assert sorted(job.tables.rglob("*")) == before
     assert job.error is None
 
 
-def test_a_job_without_tables_can_lose_none(scene: Scene, tmp_path: Path) -> None:
-    scene.tables = tmp_path / "none"
-    attack = LostTable()
+def test_a_job_without_tables_can_lose_none(context: FaultContext, tmp_path: Path) -> None:
+    context.tables = tmp_path / "none"
+    attack = LoseTable()
     with pytest.raises(FaultDidNotApply, match="holds no tables"):
-        attack.inject(scene)
-    assert attack.heal(scene)
+        attack.inject(context)
+    assert attack.heal(context)
 
 
-def test_there_is_no_second_driver_without_a_first(scene: Scene) -> None:
+def test_there_is_no_second_driver_without_a_first(context: FaultContext) -> None:
     with pytest.raises(FaultDidNotApply, match="no driver has the run"):
-        SecondDriver().inject(scene)
+        SecondDriver().inject(context)
 
 
 @pytest.mark.slow
-def test_a_second_driver_ends_and_names_the_first(scene: Scene, tmp_path: Path) -> None:
+def test_a_second_driver_ends_and_names_the_first(context: FaultContext, tmp_path: Path) -> None:
     """The real program; it looks at the run before it needs a broker or Spark."""
     (tmp_path / "p.yml").write_text(
         "name: p\nsource: {topic: t, partitions: 1, format: json, fields: {v: int},"
@@ -115,22 +117,22 @@ def test_a_second_driver_ends_and_names_the_first(scene: Scene, tmp_path: Path) 
     )
     first = Owner(tmp_path)
     first.claim()
-    SecondDriver().inject(scene)
+    SecondDriver().inject(context)
     first.check()
     first.release()
-    (named,) = scene.named
+    (named,) = context.losses
     assert named.said is not None
     assert not named.missing
     assert (tmp_path / REFUSED_FILE).exists()
 
 
 def test_a_driver_that_ignores_the_first_is_seen(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: FaultContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from chaos.faults import identity
 
     (tmp_path / OWNER_FILE).write_text(json.dumps({"pid": 1, "host": "h"}))
     command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    monkeypatch.setattr(identity, "_command", lambda scene: command)
-    SecondDriver(patience_s=0.5).inject(scene)
-    assert scene.named[0].said is None
+    monkeypatch.setattr(identity, "_command", lambda context: command)
+    SecondDriver(patience_s=0.5).inject(context)
+    assert context.losses[0].said is None

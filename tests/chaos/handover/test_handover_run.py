@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from chaos.handover import run as handover
-from chaos.handover.run import Even, HandoverError, compare, sides
+from chaos.handover.run import HandoverError, RunComparison, compare, sides
 from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.deployment.decision import Wish
@@ -45,7 +45,7 @@ class Site:
         found = carry_out(self.endpoints, prepare(self.endpoints, spec, wish))
         return Working(version, found)
 
-    def compare(self, to: str = "green") -> Even:
+    def compare(self, to: str = "green") -> RunComparison:
         blue, green = sides(self.endpoints, self.file, to)
         assert blue is not None
         return compare(self.endpoints, blue, green, within_s=0, news=print)

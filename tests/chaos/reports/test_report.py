@@ -11,8 +11,8 @@ from chaos.history import History
 from chaos.plan import Plan, parse_plan
 from chaos.reports.report import fault_rows, write_report
 from chaos.reports.timeline import lag, progress_days, throughput, timeline
-from chaos.run.runner import Report
-from chaos.run.watch import JobFailed, Watch
+from chaos.run.commit_watcher import CommitWatcher, JobFailed
+from chaos.run.runner import RunReport
 from chaos.verdict.check import Check, Outcome
 
 PLAN = """\
@@ -80,7 +80,9 @@ def test_the_report_is_three_files_without_a_network(plan: Plan, tmp_path: Path)
         Check("deterministic", Outcome.failed, "lost 1", ("smallest differing window: <q>",)),
         Check("exactly_once", Outcome.passed, "read 3"),
     )
-    report = Report(plan, 7, "slackwater chaos run p --seed 7", "abc", "now", a_history(), judged)
+    report = RunReport(
+        plan, 7, "slackwater chaos run p --seed 7", "abc", "now", a_history(), judged
+    )
     assert report.outcome is Outcome.failed
     page = write_report(report, tmp_path).read_text()
     assert "smallest differing window: &lt;q&gt;" in page
@@ -109,7 +111,7 @@ def batch(checkpoint: Path, number: int, offsets: int, at_s: float) -> None:
 
 
 def test_batches_are_seen_when_they_come_and_again_when_they_are_run_again(tmp_path: Path) -> None:
-    watch = Watch(tmp_path, History(), began_s=1000.0, dead=lambda: None)
+    watch = CommitWatcher(tmp_path, History(), began_s=1000.0, job_error=lambda: None)
     watch.look()
     assert watch.batches == 0
     batch(tmp_path, 0, 10, 1001.0)
@@ -125,7 +127,7 @@ def test_batches_are_seen_when_they_come_and_again_when_they_are_run_again(tmp_p
 
 
 def test_only_a_batch_that_was_begun_since_shows_a_recovery(tmp_path: Path) -> None:
-    watch = Watch(tmp_path, History(), began_s=1000.0, dead=lambda: None)
+    watch = CommitWatcher(tmp_path, History(), began_s=1000.0, job_error=lambda: None)
     batch(tmp_path, 0, 10, 1001.0)
     os.utime(tmp_path / "commits" / "0", (1004.0, 1004.0))  # begun at 1, committed at 4
     watch.look()
@@ -136,8 +138,10 @@ def test_only_a_batch_that_was_begun_since_shows_a_recovery(tmp_path: Path) -> N
 def test_a_job_that_gives_up_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chaos.run.watch._ASK_S", 0.0)
-    watch = Watch(tmp_path, History(), began_s=time.time(), dead=lambda: "its driver is FAILED")
+    monkeypatch.setattr("chaos.run.commit_watcher._ASK_S", 0.0)
+    watch = CommitWatcher(
+        tmp_path, History(), began_s=time.time(), job_error=lambda: "its driver is FAILED"
+    )
     with pytest.raises(JobFailed, match="its driver is FAILED"):
         watch.until(lambda: False, 30.0)
     watch.dead = lambda: None

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from chaos.plan import parse_plan
 from chaos.reports.report_folder import ReportFolderError, claim
-from chaos.run.runner import Order, run_plans
+from chaos.run.runner import PreparedPlan, run_plans
 from infra.layout import Layout
 from slackwater.main import app
 
@@ -111,7 +111,7 @@ def test_a_run_of_plans_deletes_nothing_in_the_folder_of_its_report(
     monkeypatch.setattr("chaos.run.runner.site", no_stack)
     before = contents(theirs)
     (tmp_path / "p.yml").write_text(PIPELINE)
-    order = Order(parse_plan(PLAN), tmp_path / "plan.yml", theirs, [])
+    order = PreparedPlan(parse_plan(PLAN), tmp_path / "plan.yml", theirs, [])
     layout = Layout(tmp_path / "state")
     with pytest.raises(KeyboardInterrupt):
         run_plans([order], seed=1, layout=layout, news=lambda _: None)

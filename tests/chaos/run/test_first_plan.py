@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from chaos.faults.catalogue import FAULTS
 from chaos.plan import load_plan, parse_plan
-from chaos.run.first_plan import FirstPlanError, Log, first_plan
+from chaos.run.first_plan import FirstPlanError, PlanLog, first_plan
 from chaos.run.fitting import fitting_faults, make_order
 from chaos.run.forecast import forecast, seconds
 from slackwater.main import app
@@ -34,7 +34,7 @@ def shop(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("file", PIPELINES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_every_pipeline_has_a_first_plan_that_fits_it(file: Path, tmp_path: Path) -> None:
     pipeline = load_pipeline(file)
-    log = Log(tmp_path / "e.jsonl", 5_000) if pipeline.join is not None else Log()
+    log = PlanLog(tmp_path / "e.jsonl", 5_000) if pipeline.join is not None else PlanLog()
     (tmp_path / "plan.yml").write_text(first_plan(pipeline, file, log, tmp_path))
     plan, found, _ = fitting_faults(tmp_path / "plan.yml", "local")
     assert found.fingerprint == pipeline.fingerprint
@@ -46,7 +46,7 @@ def test_a_plan_has_as_many_faults_as_its_log_is_long_enough_for(
     records: int, tmp_path: Path
 ) -> None:
     file = ROOT / "pipelines" / "flight_delays.yml"
-    plan = parse_plan(first_plan(load_pipeline(file), file, Log(file, records), tmp_path))
+    plan = parse_plan(first_plan(load_pipeline(file), file, PlanLog(file, records), tmp_path))
     assert plan.too_short(records) is None
     assert len(plan.faults) == {40: 1, 55: 1, 200: 5}.get(records, 7)
 
@@ -54,7 +54,7 @@ def test_a_plan_has_as_many_faults_as_its_log_is_long_enough_for(
 def test_of_too_few_records_there_is_no_plan(tmp_path: Path) -> None:
     file = ROOT / "pipelines" / "flight_delays.yml"
     with pytest.raises(FirstPlanError, match=r"39 records are too few .* give 40 at the least"):
-        first_plan(load_pipeline(file), file, Log(file, 39), tmp_path)
+        first_plan(load_pipeline(file), file, PlanLog(file, 39), tmp_path)
 
 
 def test_init_writes_a_plan_that_runs_and_never_over_a_file(shop: Path) -> None:

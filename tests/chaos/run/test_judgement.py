@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from chaos.control.reach import LocalReach
+from chaos.control.node_control import LocalNodeControl
 from chaos.history import History
 from chaos.plan import parse_plan
+from chaos.run.fault_run import FaultRun
+from chaos.run.job_handle import JobHandle
 from chaos.run.judgement import judge
-from chaos.run.siege import Siege
-from chaos.run.site import Site
-from chaos.run.target import Target
+from chaos.run.stack_under_test import StackUnderTest
 from chaos.verdict.check import Outcome, merged
 from chaos.workload.feed import Feed
 from infra.endpoints import Endpoints
@@ -34,13 +34,15 @@ def test_a_job_without_a_batch_is_unknown(tmp_path: Path, monkeypatch: pytest.Mo
     """It was an error without a report, and took the plans behind it along."""
     pipeline = parse_pipeline(SHOP)
     endpoints = Endpoints("127.0.0.1:1", "", "", "", "", "", "", tmp_path, "")
-    site = Site(lambda: endpoints, endpoints, LocalReach(Layout(tmp_path)), lambda _: None)
-    target = Target(pipeline, tmp_path / "p.yml", endpoints, "r", 10)
+    stack = StackUnderTest(
+        lambda: endpoints, endpoints, LocalNodeControl(Layout(tmp_path)), lambda _: None
+    )
+    job = JobHandle(pipeline, tmp_path / "p.yml", endpoints, "r", 10)
     nothing = Feed([], [], [])
     rng = random.Random(1)
-    siege = Siege(parse_plan(PLAN), target, site, History(), 0.0, rng, lambda _: None, nothing)
+    fault_run = FaultRun(parse_plan(PLAN), job, stack, History(), 0.0, rng, lambda _: None, nothing)
     monkeypatch.setattr("chaos.run.judgement.read_topics", lambda *_: [])
-    found = judge(siege, "127.0.0.1:1")
+    found = judge(fault_run, "127.0.0.1:1")
     assert found.verdict is None
     assert merged(found.checks) is Outcome.unknown
     assert any("nothing to compare: " in check.detail for check in found.checks)

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from chaos.simulator.draw.clock import draw_spelling
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case
 from windowing.model.file.pipeline import parse_pipeline
 from windowing.semantics.values import read_iso
@@ -32,7 +32,7 @@ def test_control_records_name_instants_at_all_edges() -> None:
     """At the last legal claim, far beyond it, and long before all records."""
     found = set()
     for number in range(150):
-        case = draw_case(5, number, Parts())
+        case = draw_case(5, number, EngineParts())
         ends = {part.event_time.end_us for part in parse_pipeline(case.pipeline).source.parts}
         controls = [event.get("control") for lane in case.lanes for event in lane]
         for control in controls:

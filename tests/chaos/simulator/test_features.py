@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from chaos.simulator.case import Case, Failure, Step
+from chaos.simulator.case import Case, Failure, PlannedBatch
 from chaos.simulator.features import ALL, pair_number, pairs_of
 from chaos.simulator.pairs import ILLEGAL, legal, spelled, summary
-from chaos.simulator.platform.parts import Parts
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case
 from windowing.model import PipelineError, parse_pipeline
 
@@ -129,7 +129,7 @@ def test_every_rule_of_the_list_is_shown_or_true_by_definition() -> None:
 
 def test_features_are_read_off_pipeline_log_and_plan() -> None:
     lane = ({"source": "s", "partition": 0, "offset": 0, "control": {"bound": 1, "on": {"g": 1}}},)
-    plan = (Step(take=(1,), failures=(Failure("sink refuses"),), restore=1),)
+    plan = (PlannedBatch(take=(1,), failures=(Failure("sink refuses"),), restore=1),)
     case = Case("by hand", "slackwater", PIPELINE, (lane,), plan, compact_after=1)
     met = {spelled(number) for number in pairs_of(case, parse_pipeline(PIPELINE))}
     assert {
@@ -144,7 +144,7 @@ def test_features_are_read_off_pipeline_log_and_plan() -> None:
 def test_nearly_all_legal_pairs_are_drawn_and_no_other() -> None:
     met: set[int] = set()
     for number in range(RUNS):
-        case = draw_case(3, number, Parts())
+        case = draw_case(3, number, EngineParts())
         met |= pairs_of(case, parse_pipeline(case.pipeline))
     apart = {number for number in met if _of(number)[0] != _of(number)[1]}
     assert not sorted(map(spelled, apart - legal()))

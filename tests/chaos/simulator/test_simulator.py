@@ -11,16 +11,24 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from chaos.planted_bugs import GUILTY
-from chaos.simulator.case import Case, Event, Failure, FailureKind, Record, Step, record
-from chaos.simulator.history import History, Line, Metric
-from chaos.simulator.platform.job import Job
-from chaos.simulator.platform.parts import Parts
-from chaos.simulator.platform.start import Stand
+from chaos.planted_bugs import PLANTED_BUGS
+from chaos.simulator.case import (
+    Case,
+    Event,
+    Failure,
+    FailureKind,
+    PlannedBatch,
+    SimulatedRecord,
+    record,
+)
+from chaos.simulator.history import Line, Metric, SimulationHistory
+from chaos.simulator.platform.job import SimulatedJob
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.start import StartCheck
 from chaos.simulator.platform.state import StateDamaged, StateFiles
 from chaos.simulator.run import draw_case, run_case
 from chaos.simulator.simulate import replay, simulate
-from chaos.simulator.verdict.checks import Check, clean, judge
+from chaos.simulator.verdict.checks import SimulatorCheck, clean, judge
 from chaos.simulator.verdict.refusals import refused
 from slackwater.main import app
 from windowing.model import parse_pipeline
@@ -66,7 +74,7 @@ def data(ts: int, g: str = "a") -> Event:
 LOG = lane(data(1), data(12), data(3), {"raw": "poison"}, CONTROL)
 
 
-def case(*plan: Step, log: tuple[Event, ...] = LOG) -> Case:
+def case(*plan: PlannedBatch, log: tuple[Event, ...] = LOG) -> Case:
     return Case("by hand", "slackwater", PIPELINE, (log,), plan)
 
 
@@ -91,8 +99,8 @@ def test_one_failure_of_each_kind_takes_effect_and_changes_nothing(
     kind: FailureKind, state_first: bool
 ) -> None:
     for at in range(3):
-        step = Step(take=(2,), state_first=state_first, failures=(Failure(kind, at),))
-        result = run_case(case(Step(take=(1,)), step), Parts())
+        step = PlannedBatch(take=(2,), state_first=state_first, failures=(Failure(kind, at),))
+        result = run_case(case(PlannedBatch(take=(1,)), step), EngineParts())
         assert result.faults[kind] == 1
         assert not result.findings
 
@@ -100,58 +108,66 @@ def test_one_failure_of_each_kind_takes_effect_and_changes_nothing(
 @pytest.mark.parametrize(
     ("step", "fault"),
     [
-        (Step(take=(2,), lose_commit=True), "commit entry lost"),
-        (Step(take=(2,), rewind=1), "records sent again"),
-        (Step(take=(2,), twice=1), "chunk delivered twice"),
-        (Step(take=(2,), workers=3), "restart with other workers"),
-        (Step(take=(2,), move=1), "tasks moved"),
-        (Step(take=(2,), damage=1), "state file damaged"),
-        (Step(take=(2,), restore=1), "old checkpoint restored"),
-        (Step(take=(2,), lose_table=0), "table lost"),
-        (Step(take=(2,), lose_table=1), "table lost"),
-        (Step(take=(2,), lose_table=2), "table lost"),
-        (Step(take=(2,), rival="plans first"), "second driver plans first"),
-        (Step(take=(2,), rival="same batch"), "second driver on the same batch"),
-        (Step(take=(2,), rival="same batch", order=1), "second driver on the same batch"),
+        (PlannedBatch(take=(2,), lose_commit=True), "commit entry lost"),
+        (PlannedBatch(take=(2,), rewind=1), "records sent again"),
+        (PlannedBatch(take=(2,), twice=1), "chunk delivered twice"),
+        (PlannedBatch(take=(2,), workers=3), "restart with other workers"),
+        (PlannedBatch(take=(2,), move=1), "tasks moved"),
+        (PlannedBatch(take=(2,), damage=1), "state file damaged"),
+        (PlannedBatch(take=(2,), restore=1), "old checkpoint restored"),
+        (PlannedBatch(take=(2,), lose_table=0), "table lost"),
+        (PlannedBatch(take=(2,), lose_table=1), "table lost"),
+        (PlannedBatch(take=(2,), lose_table=2), "table lost"),
+        (PlannedBatch(take=(2,), rival="plans first"), "second driver plans first"),
+        (PlannedBatch(take=(2,), rival="same batch"), "second driver on the same batch"),
+        (PlannedBatch(take=(2,), rival="same batch", order=1), "second driver on the same batch"),
     ],
 )
-def test_one_fault_between_batches_takes_effect_and_changes_nothing(step: Step, fault: str) -> None:
+def test_one_fault_between_batches_takes_effect_and_changes_nothing(
+    step: PlannedBatch, fault: str
+) -> None:
     for tables in (False, True):
-        one = msgspec.structs.replace(case(Step(take=(2,)), step), tables=tables, compact_after=1)
-        result = run_case(one, Parts())
+        one = msgspec.structs.replace(
+            case(PlannedBatch(take=(2,)), step), tables=tables, compact_after=1
+        )
+        result = run_case(one, EngineParts())
         assert result.faults[fault] == 1
         assert not result.findings
 
 
-@pytest.mark.parametrize("step", [Step(take=(2,), rewind=1), Step(take=(2,), twice=1)])
+@pytest.mark.parametrize(
+    "step", [PlannedBatch(take=(2,), rewind=1), PlannedBatch(take=(2,), twice=1)]
+)
 def test_where_a_redelivery_is_an_error_it_is_refused_and_what_was_planned_goes_on(
-    step: Step,
+    step: PlannedBatch,
 ) -> None:
-    strict = msgspec.structs.replace(case(Step(take=(2,)), step), strict=True)
-    result = run_case(strict, Parts())
+    strict = msgspec.structs.replace(case(PlannedBatch(take=(2,)), step), strict=True)
+    result = run_case(strict, EngineParts())
     assert result.faults["redelivery refused"] == 1
     assert not result.findings
 
 
-class _BlindJob(Job):
+class _BlindJob(SimulatedJob):
     """Compares nothing when it starts."""
 
-    def _compare(self) -> Stand:
-        return Stand((), ())
+    def _compare(self) -> StartCheck:
+        return StartCheck((), ())
 
 
 @pytest.mark.parametrize(
     ("step", "check"),
     [
-        (Step(take=(1,), restore=1), "conservation"),
-        (Step(take=(2,), lose_table=0), "nothing skipped"),
+        (PlannedBatch(take=(1,), restore=1), "conservation"),
+        (PlannedBatch(take=(2,), lose_table=0), "nothing skipped"),
     ],
 )
-def test_a_job_that_does_not_compare_is_convicted(step: Step, check: Check) -> None:
-    parts = Parts("blind", job=_BlindJob)
-    plan = (Step(take=(2,)), step)
+def test_a_job_that_does_not_compare_is_convicted(
+    step: PlannedBatch, check: SimulatorCheck
+) -> None:
+    parts = EngineParts("blind", job=_BlindJob)
+    plan = (PlannedBatch(take=(2,)), step)
     assert check in {finding.check for finding in run_case(case(*plan), parts).findings}
-    assert not run_case(case(*plan), Parts()).findings
+    assert not run_case(case(*plan), EngineParts()).findings
 
 
 OVERFLOW = PIPELINE.replace("{g: string}", "{g: string, v: int}").replace("count", "sum(v)")
@@ -162,14 +178,16 @@ def test_a_sum_that_leaves_64_bits_stops_the_run_and_nothing_else_does(
     value: int, *, stops: bool
 ) -> None:
     events = [{"value": {"ts": ts, "g": "a", "v": value}} for ts in (1, 2, 12, 30)]
-    one = Case("by hand", "slackwater", OVERFLOW, (lane(*events),), (Step(take=(2,)),))
-    assert run_case(one, Parts()).findings == ()
+    one = Case("by hand", "slackwater", OVERFLOW, (lane(*events),), (PlannedBatch(take=(2,)),))
+    assert run_case(one, EngineParts()).findings == ()
     pipeline, records = parse_pipeline(OVERFLOW), [[record(event) for event in one.lanes[0]]]
     assert refused(pipeline, records[0]) == ("ResultOverflow" if stops else None)
     # Neither an error where there is an answer, nor an answer where there is none.
-    broken = History(ends=[(4,)], commits=0, error="ValueError: ?", error_kind="ValueError")
+    broken = SimulationHistory(
+        ends=[(4,)], commits=0, error="ValueError: ?", error_kind="ValueError"
+    )
     assert [finding.check for finding in judge(pipeline, records, broken)] == ["no error"]
-    silent = {finding.check for finding in judge(pipeline, records, History(ends=[(4,)]))}
+    silent = {finding.check for finding in judge(pipeline, records, SimulationHistory(ends=[(4,)]))}
     assert ("no error" in silent) == stops
 
 
@@ -178,7 +196,7 @@ def test_rows_in_a_gap_between_windows_are_counted_as_applied() -> None:
     text = PIPELINE.replace("late: {policy: update, every: 10 us}\n", "")
     text = text.replace("RANGE 10 us SLIDE 10 us WATTR ts", f"RANGE 1 rows SLIDE 3 rows {rows}")
     assert rows in text
-    result = run_case(Case("by hand", "slackwater", text, (LOG,), ()), Parts())
+    result = run_case(Case("by hand", "slackwater", text, (LOG,), ()), EngineParts())
     assert not result.findings
 
 
@@ -195,7 +213,9 @@ def test_windows_that_end_at_a_row_are_not_measured_by_the_clock(window: str) ->
     text = text.replace("RANGE 10 us SLIDE 10 us WATTR ts", window)
     log = lane(data(-30), data(-20), data(-10), data(-5))
     assert "row_num" in text
-    result = run_case(Case("by hand", "slackwater", text, (log,), (Step(take=(3,)),)), Parts())
+    result = run_case(
+        Case("by hand", "slackwater", text, (log,), (PlannedBatch(take=(3,)),)), EngineParts()
+    )
     assert result.findings == ()
 
 
@@ -203,10 +223,10 @@ def test_windows_that_end_at_a_row_are_not_measured_by_the_clock(window: str) ->
 
 
 def test_a_seed_is_one_run_whatever_else_is_asked(tmp_path: Path) -> None:
-    first, again = (draw_case(5, 3, Parts()) for _ in range(2))
+    first, again = (draw_case(5, 3, EngineParts()) for _ in range(2))
     assert first == again
-    assert first != draw_case(5, 4, Parts())
-    sink = GUILTY["at_least_once_sink"].parts
+    assert first != draw_case(5, 4, EngineParts())
+    sink = PLANTED_BUGS["at_least_once_sink"].parts
     reports = [simulate(20, 2, parts=sink, jobs=n, keep=tmp_path / str(n)) for n in (1, 2)]
     assert len({report.passed for report in reports}) == 1
     assert reports[0].failures
@@ -217,7 +237,7 @@ def test_a_failure_is_shrunk_kept_and_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sink = GUILTY["at_least_once_sink"].parts
+    sink = PLANTED_BUGS["at_least_once_sink"].parts
     failed = simulate(200, 2, parts=sink, stop_at=1, pipeline_text=PIPELINE).failures[0]
     assert failed.case.records <= 2
     assert len(failed.case.plan) <= 2
@@ -238,7 +258,7 @@ def test_a_failure_is_shrunk_kept_and_replayed(
 
 @pytest.mark.parametrize("file", sorted(SIMULATED.glob("*.json")), ids=lambda file: file.stem)
 def test_what_once_convicted_the_sound_engine(file: Path) -> None:
-    assert not replay(file, Parts()).failures
+    assert not replay(file, EngineParts()).failures
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"seed": 1}'])
@@ -285,13 +305,13 @@ def test_a_damaged_state_file_is_named() -> None:
 
 # --- the checks, on five-line histories -----------------------------------------------------------
 
-RECORDS: list[Record] = [record(event) for event in LOG]
+RECORDS: list[SimulatedRecord] = [record(event) for event in LOG]
 SPEC = parse_pipeline(PIPELINE)
 
 
-def right() -> History:
+def right() -> SimulationHistory:
     """The history of a run that took the first three records in one batch, then the rest."""
-    history = History(ends=[(3,), (5,)])
+    history = SimulationHistory(ends=[(3,), (5,)])
     seen: set[str] = set()
     for number, (end,) in enumerate(history.ends):
         whole = clean(evaluate(SPEC, RECORDS[:end]))
@@ -304,7 +324,7 @@ def right() -> History:
     return history
 
 
-def convicted(history: History) -> set[Check]:
+def convicted(history: SimulationHistory) -> set[SimulatorCheck]:
     return {finding.check for finding in judge(SPEC, [RECORDS], history)}
 
 
@@ -314,59 +334,59 @@ def test_the_right_history_is_acquitted() -> None:
     assert convicted(history) == set()
 
 
-def _lose_a_row(history: History) -> None:
+def _lose_a_row(history: SimulationHistory) -> None:
     del history.batches[1].rows[0]
 
 
-def _send_a_row_twice(history: History) -> None:
+def _send_a_row_twice(history: SimulationHistory) -> None:
     history.batches[1].rows.append(history.batches[0].rows[0])
 
 
-def _send_other_bytes(history: History) -> None:
+def _send_other_bytes(history: SimulationHistory) -> None:
     identity, line = history.batches[0].rows[0]
     history.batches[0].rows[0] = (identity, line.replace('"n":1', '"n":2'))
 
 
-def _late_record_in_revision_0(history: History) -> None:
+def _late_record_in_revision_0(history: SimulationHistory) -> None:
     early = evaluate(SPEC, [RECORDS[0], *RECORDS[2:]])
     merged = next(row for row in early.rows if row.window_id == 0)
     identity, _ = history.batches[0].rows[0]
     history.batches[0].rows[0] = (identity, row_line(merged))
 
 
-def _lose_a_dead_letter(history: History) -> None:
+def _lose_a_dead_letter(history: SimulationHistory) -> None:
     history.batches[1].dead.clear()
 
 
-def _miscount(history: History) -> None:
+def _miscount(history: SimulationHistory) -> None:
     metric = history.batches[0].metrics[0]
     history.batches[0].metrics[0] = replace(metric, counts=(4, 4, 0, 0, 0))
 
 
-def _close_early(history: History) -> None:
+def _close_early(history: SimulationHistory) -> None:
     history.batches[0].rows += history.batches[1].rows
     history.batches[1].rows = []
 
 
-def _close_late(history: History) -> None:
+def _close_late(history: SimulationHistory) -> None:
     history.batches[1].rows += history.batches[0].rows
     history.batches[0].rows = []
 
 
-def _go_back(history: History) -> None:
+def _go_back(history: SimulationHistory) -> None:
     metric = history.batches[1].metrics[0]
     history.batches[1].metrics[0] = replace(metric, progress_us=11, ended=False)
 
 
-def _run_again_otherwise(history: History) -> None:
+def _run_again_otherwise(history: SimulationHistory) -> None:
     history.attempts[1] = [frozenset({"one"}), frozenset({"another"})]
 
 
-def _skip_a_file(history: History) -> None:
+def _skip_a_file(history: SimulationHistory) -> None:
     history.skipped.append("shard-0/2.delta")
 
 
-def _break_off(history: History) -> None:
+def _break_off(history: SimulationHistory) -> None:
     history.error = "ZeroDivisionError: division by zero"
 
 
@@ -387,14 +407,16 @@ def _break_off(history: History) -> None:
         (_break_off, "no error"),
     ],
 )
-def test_a_spoilt_history_is_convicted(spoil: Callable[[History], None], check: Check) -> None:
+def test_a_spoilt_history_is_convicted(
+    spoil: Callable[[SimulationHistory], None], check: SimulatorCheck
+) -> None:
     history = right()
     spoil(history)
     assert check in convicted(history)
 
 
 def test_a_step_is_written_without_what_is_plain() -> None:
-    step = Step(take=(1,), failures=(Failure("sink refuses"),))
+    step = PlannedBatch(take=(1,), failures=(Failure("sink refuses"),))
     written = {"take": [1], "failures": [{"kind": "sink refuses"}]}
     assert json.loads(msgspec.json.encode(step)) == written
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.faults.fault import Poisoned
+from chaos.faults.fault import PoisonedRecord
 from chaos.history import History, read_history
 from chaos.readers.output import Output, dead_letter_identity, row_identity
 from chaos.verdict import checks
@@ -221,13 +221,13 @@ def test_an_empty_log_shows_nothing() -> None:
 @pytest.mark.parametrize(
     ("sent", "expected"),
     [
-        (Poisoned(0, 1, "malformed"), Outcome.passed),
-        (Poisoned(0, 1, "null_key"), Outcome.failed),
-        (Poisoned(0, 2, "malformed"), Outcome.failed),
+        (PoisonedRecord(0, 1, "malformed"), Outcome.passed),
+        (PoisonedRecord(0, 1, "null_key"), Outcome.failed),
+        (PoisonedRecord(0, 2, "malformed"), Outcome.failed),
     ],
 )
 def test_poison_must_be_refused_where_it_stands_and_for_its_reason(
-    sent: Poisoned, expected: Outcome
+    sent: PoisonedRecord, expected: Outcome
 ) -> None:
     output = output_of([], [BAD], COUNTS)
     assert checks.poison([sent], output).outcome is expected
@@ -235,7 +235,7 @@ def test_poison_must_be_refused_where_it_stands_and_for_its_reason(
 
 def test_poison_for_one_query_only_is_not_enough() -> None:
     output = output_of([], [DeadLetter("t", 0, 1, "q", "malformed")], COUNTS)
-    assert checks.poison([Poisoned(0, 1, "malformed")], output).outcome is Outcome.failed
+    assert checks.poison([PoisonedRecord(0, 1, "malformed")], output).outcome is Outcome.failed
     assert checks.poison([], output).outcome is Outcome.unknown
 
 

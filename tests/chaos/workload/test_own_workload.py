@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 from chaos.plan import kind_of, parse_plan
 from chaos.readers.log import EventsFileError
 from chaos.run.fitting import fitting_faults, make_order
-from chaos.run.site import StackKind
+from chaos.run.stack_under_test import StackKind
 from chaos.workload.feed import cut, departed, in_its_lanes
 from chaos.workload.generated import GeneratorError
 from chaos.workload.kinds import RECORDS_MAX, Workload
 from chaos.workload.origin import Origin
 from chaos.workload.own_pipeline import own_pipeline
-from chaos.workload.records import Sent, read_records
+from chaos.workload.records import WorkloadRecord, read_records
 from slackwater.main import app
 from windowing.model import PipelineError, load_pipeline, parse_pipeline
 from windowing.semantics.controls import Observation, read_control
@@ -73,7 +73,7 @@ def write(file: Path, lines: list[dict[str, object]]) -> Path:
     return file
 
 
-def ordered(shop: Path, plan: str = PLAN, kind: StackKind = "local") -> list[Sent]:
+def ordered(shop: Path, plan: str = PLAN, kind: StackKind = "local") -> list[WorkloadRecord]:
     (shop / "plan.yml").write_text(plan)
     order = make_order(shop / "plan.yml", shop / "report", seed=3, kind=kind, bootstrap=str)
     return [*order.records]
@@ -151,7 +151,11 @@ def test_control_records_call_the_lanes_by_their_names_there(shop: Path) -> None
     users = load_pipeline(shop / "orders.yml")
     own = own_pipeline(shop / "orders.yml", "run", topic="t")
     control = b'{"now":5,"seen":{"orders/1":4,"elsewhere/0":3}}'
-    sent = [Sent(0, 0, None, control), Sent(0, 0, None, b'{"seen":7}'), Sent(0, 1, b"{}", None)]
+    sent = [
+        WorkloadRecord(0, 0, None, control),
+        WorkloadRecord(0, 0, None, b'{"seen":7}'),
+        WorkloadRecord(0, 1, b"{}", None),
+    ]
     moved = in_its_lanes(cut(sent, users), users, own).body
     assert read_control(moved[0].control or b"") == Observation(5, {"t/1": 4, "elsewhere/0": 3})
     assert list(moved[1:]) == sent[1:]
@@ -209,7 +213,12 @@ def test_flights_of_a_join_come_in_the_order_of_their_arrival() -> None:
         ("kill_executor", "disconnect_broker", 5, "run it with --stack containers"),
         ("kill_executor", "lose_packets", 5, "run it with --stack containers"),
         ("kill_executor", "add_partition", 5, "the generator names every lane"),
-        ("name: shop", "name: shop\nbrokers: 3", 2, "3 brokers take containers, there is one"),
+        (
+            "name: shop",
+            "name: shop\nbrokers: 3",
+            2,
+            "3 brokers require containers, local processes have one",
+        ),
     ],
 )
 def test_a_plan_that_cannot_work_is_refused(
@@ -244,7 +253,7 @@ def test_faults_of_airflow_need_the_stack_of_processes(shop: Path) -> None:
 def test_three_brokers_have_no_proxy_before_them(shop: Path) -> None:
     plan = PLAN.replace("name: shop", "name: shop\nbrokers: 3")
     said = refused(shop, plan.replace("kill_executor", "cut_network"), kind="containers")
-    assert "cut_network takes a proxy" in said
+    assert "cut_network needs a proxy" in said
 
 
 def test_records_of_another_pipeline_are_refused_with_what_is_wrong(shop: Path) -> None:

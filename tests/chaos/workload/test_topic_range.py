@@ -7,20 +7,20 @@ from uuid import uuid4
 
 import pytest
 
-from chaos.faults.fault import Scene
+from chaos.faults.fault import FaultContext
 from chaos.faults.topic import DuplicateSends, PoisonRecords
 from chaos.readers.log import LogError, read_topic
 from chaos.workload.feed import cut, in_its_lanes, send_body, send_ends, send_reserve
 from chaos.workload.kinds import Workload
 from chaos.workload.origin import Origin
 from chaos.workload.own_pipeline import own_pipeline
-from chaos.workload.records import Sent
+from chaos.workload.records import WorkloadRecord
 from chaos.workload.topic_range import RangeError, read_range
 from infra.endpoints import Endpoints
 from jobs.brokers.broker import BrokerError
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topic, end_offsets
-from tests.chaos.faults.test_faults import Job, scene_of
+from tests.chaos.faults.test_faults import Job, context_of
 from tests.chaos.workload.test_own_workload import SHOP
 from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics import evaluate
@@ -44,7 +44,7 @@ def pipeline_of(topic: str) -> Pipeline:
     return parse_pipeline(SHOP.replace("orders", topic))
 
 
-def ranged(broker: str, topic: str, **edges: object) -> list[Sent]:
+def ranged(broker: str, topic: str, **edges: object) -> list[WorkloadRecord]:
     workload = Workload.model_validate({"topic": topic, "max_offsets": 10, **edges})
     return list(read_range(broker, workload, pipeline_of(topic)))
 
@@ -114,17 +114,17 @@ def test_what_is_copied_means_the_same_under_its_own_topic(
 
 
 @pytest.fixture
-def scene(kafka_broker: str, orders: str, tmp_path: Path) -> Scene:
-    found = scene_of(Job(tmp_path), tmp_path)
+def context(kafka_broker: str, orders: str, tmp_path: Path) -> FaultContext:
+    found = context_of(Job(tmp_path), tmp_path)
     found.endpoints = Endpoints(kafka_broker, "", "", "", "", "", "", tmp_path, "")
     found.topic, found.pipeline = orders, pipeline_of(orders)
     return found
 
 
-def test_poison_of_any_pipeline_is_what_the_definition_refuses(scene: Scene) -> None:
+def test_poison_of_any_pipeline_is_what_the_definition_refuses(context: FaultContext) -> None:
     """It was made of a flight, and found no flight to stand beside."""
-    said = PoisonRecords().inject(scene)
-    reasons = {one.reason for one in scene.poison}
+    said = PoisonRecords().inject(context)
+    reasons = {one.reason for one in context.poison}
     assert reasons == {
         "malformed",
         "missing_event_time",
@@ -135,21 +135,21 @@ def test_poison_of_any_pipeline_is_what_the_definition_refuses(scene: Scene) -> 
         "null_key",
         "bad_type",
     }
-    assert said.startswith(f"{len(scene.poison)} poisoned records stand in the topic")
-    log = list(read_topic(scene.endpoints.kafka_bootstrap, scene.topic))
+    assert said.startswith(f"{len(context.poison)} poisoned records stand in the topic")
+    log = list(read_topic(context.endpoints.kafka_bootstrap, context.topic))
     whole = [r for r in log if r.control != b'{"end":true}']
-    dead = {(d.partition, d.offset): d.reason for d in evaluate(scene.pipeline, whole).dead}
-    assert all(dead[one.partition, one.offset] == one.reason for one in scene.poison)
+    dead = {(d.partition, d.offset): d.reason for d in evaluate(context.pipeline, whole).dead}
+    assert all(dead[one.partition, one.offset] == one.reason for one in context.poison)
 
 
-def test_copies_are_the_bytes_of_records_and_no_controls(scene: Scene) -> None:
-    bootstrap = scene.endpoints.kafka_bootstrap
-    before = end_offsets(bootstrap, scene.topic)
-    DuplicateSends(records=40).inject(scene)
+def test_copies_are_the_bytes_of_records_and_no_controls(context: FaultContext) -> None:
+    bootstrap = context.endpoints.kafka_bootstrap
+    before = end_offsets(bootstrap, context.topic)
+    DuplicateSends(records=40).inject(context)
     copies = [
         record
-        for record in read_topic(bootstrap, scene.topic)
+        for record in read_topic(bootstrap, context.topic)
         if record.offset >= before[record.partition]
     ]
-    assert sum(scene.sent.values()) == len(copies) == 11
+    assert sum(context.sent.values()) == len(copies) == 11
     assert {record.value for record in copies} == {*VALUES, b"\xff\xfe"}

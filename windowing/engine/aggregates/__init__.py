@@ -6,5 +6,6 @@ may be combined in any grouping. What rounds, rounds once, in `results`.
 """
 
 from windowing.engine.aggregates.plan import Accumulators, AggregateOverflow
+from windowing.engine.aggregates.schema import StateSchema
 
-__all__ = ["Accumulators", "AggregateOverflow"]
+__all__ = ["Accumulators", "AggregateOverflow", "StateSchema"]

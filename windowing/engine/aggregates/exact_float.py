@@ -23,6 +23,10 @@ BIN_BITS = 32
 _MANTISSA_BITS = 53
 LOWEST = -1073 - _MANTISSA_BITS
 """Bin 0 of a sum counts in units of 2^LOWEST, bin 0 of a sum of squares in 2^(2 LOWEST)."""
+_HIGHEST = 1024 - _MANTISSA_BITS
+BINS = (_HIGHEST - LOWEST) // BIN_BITS + 3
+"""How many bins any sum may use: the largest double spans the last three."""
+SQUARE_BINS = 2 * (_HIGHEST - LOWEST) // BIN_BITS + 5
 _MASK = np.int64((1 << BIN_BITS) - 1)
 
 Ints = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Which bag an aggregate keeps: one line per kind, in the terms of `bags`."""
+"""What an aggregate keeps that is more than numbers: a bag, in the terms of `bags`, or a state."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.aggregates.bags import Bag
-from windowing.engine.aggregates.columns import state_column
 from windowing.engine.aggregates.ranks import VALUE
 from windowing.engine.aggregates.sketches import bin_numbers, bins_per_octave, hashes
-from windowing.engine.input.decode import column
+from windowing.engine.aggregates.user import UserState
+from windowing.engine.columns import OFFSET, PARTITION, field_column, state_column
 from windowing.model.fields import Aggregate
 
 
@@ -26,9 +26,9 @@ def bag_of(aggregate: Aggregate, order: str) -> Bag | None:
     if aggregate.field is None:
         return None
     field, parameters = aggregate.field, aggregate.parameters
-    own = pl.col(column(field))
+    own = pl.col(field_column(field))
     value, known = own.alias(VALUE), own.is_not_null()
-    place = (pl.col(order).alias("#at"), pl.col("partition", "offset").name.prefix("#"))
+    place = (pl.col(order).alias("#at"), pl.col(PARTITION, OFFSET).name.prefix("#"))
     match aggregate.function:
         case "first":
             return Bag(state_column(field, "earliest"), (*place, value), known, keys=3, keep=1)
@@ -37,7 +37,7 @@ def bag_of(aggregate: Aggregate, order: str) -> Bag | None:
                 state_column(field, "latest"), (*place, value), known, keys=3, falling=3, keep=1
             )
         case "argmin" | "argmax" as function:
-            shown = pl.col(column(aggregate.more[0])) if aggregate.more else pl.col(order)
+            shown = pl.col(field_column(aggregate.more[0])) if aggregate.more else pl.col(order)
             entry = (own.alias("#extreme"), *place, shown.alias(VALUE))
             held = state_column(",".join(aggregate.fields), function)
             present = known & shown.is_not_null()
@@ -66,6 +66,13 @@ def bag_of(aggregate: Aggregate, order: str) -> Bag | None:
             hashed = own.map_batches(hashes, return_dtype=pl.UInt64).alias(VALUE)
             return Bag(state_column(field, f"hashes{size}"), (hashed,), known, keep=size)
     return None
+
+
+def user_state_of(aggregate: Aggregate) -> UserState:
+    """The state that a user's aggregate keeps."""
+    assert aggregate.user is not None  # noqa: S101 - called for such aggregates only
+    held = state_column(",".join(aggregate.fields), f"python:{aggregate.user}")
+    return UserState(held, aggregate.user, tuple(map(field_column, aggregate.fields)))
 
 
 def _binned(per_octave: int) -> Callable[[pl.Series], pl.Series]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -10,19 +10,24 @@ import polars as pl
 
 from windowing.engine.aggregates import ranks
 from windowing.engine.aggregates.bags import Bag
-from windowing.engine.aggregates.columns import Role, is_bin, role_of, state_column
-from windowing.engine.aggregates.holdings import bag_of
+from windowing.engine.aggregates.schema import Role, StateSchema
 from windowing.engine.aggregates.sketches import bin_middles, bins_per_octave
-from windowing.engine.aggregates.sums import SPREAD, Sums, lift_sums
-from windowing.engine.aggregates.user import UserState
-from windowing.engine.input.decode import column
+from windowing.engine.aggregates.sums import SPREAD, Sums
+from windowing.engine.columns import (
+    FIRST_OFFSET,
+    LAST_OFFSET,
+    OFFSET,
+    RECORDS,
+    field_column,
+    state_column,
+)
+from windowing.engine.input.decode import DTYPES
 from windowing.model import Query
 from windowing.model.fields import Aggregate, FieldType, ValueType, value_type
 from windowing.model.file.pipeline import Source
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Value
 
-_SUMMED = {"sum", "mean", *SPREAD}
 Values = pl.Series | Sequence[Value]
 """The results of one aggregate, one per partial state."""
 
@@ -32,7 +37,7 @@ _MERGED = {
     Role.MIN: pl.Expr.min,
     Role.MAX: pl.Expr.max,
 }
-_COLUMNS = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
+_EXTREMES = ("min", "max")
 
 
 class AggregateOverflow(ArithmeticError):
@@ -53,110 +58,72 @@ class Accumulators:
     """Partial states of one query's aggregates, as columns.
 
     Every partial state has `records`, and `first` and `last` (offsets). What else it has follows
-    from the aggregates: per field, columns of numbers (`windowing.engine.aggregates.columns`);
-    bags, one list each (`windowing.engine.aggregates.bags`); states of users' classes, one binary
-    value each. Aggregates that need the same column share it.
+    from the aggregates, and stands in the schema: per field, numbers; bags, one list each; states
+    of users' classes, one binary value each. Aggregates that need the same column share it.
 
     Args:
         aggregates: of the query.
         fields: of the source.
-        order: the column of the records that holds the windowing attribute; with partition and
-            offset it makes the canonical order.
+        schema: of their partial states.
     """
 
     def __init__(
-        self, aggregates: Sequence[Aggregate], fields: dict[str, FieldType], order: str
+        self,
+        aggregates: Sequence[Aggregate],
+        fields: Mapping[str, FieldType],
+        schema: StateSchema,
     ) -> None:
-        self._aggregates = tuple(aggregates)
+        self._aggregates, self.schema = tuple(aggregates), schema
         self._types = [value_type(a, fields) for a in aggregates]
         self._fields = {field: fields[field].kind for a in aggregates for field in a.fields}
-        self._needs = {(a.field, a.function) for a in aggregates}
-        self._bags = {a.name: bag for a in aggregates if (bag := bag_of(a, order)) is not None}
-        self._users = {a.name: _user_state(a) for a in aggregates if a.user is not None}
-        held: list[Bag | UserState] = [*self._bags.values(), *self._users.values()]
-        self._held = {state.column: state for state in held}
 
     @classmethod
     def of(cls, query: Query, source: Source) -> Accumulators:
         """The accumulators of a query over a source."""
-        attribute = query.window.attribute
-        # The event time may stand under `fields` as well, there as it was spelled.
-        plain = attribute in source.fields and attribute != source.event_time.field
-        order = column(attribute) if plain else "ts_us"
-        return cls(query.aggregates, source.fields, order)
+        return cls(query.aggregates, source.fields, StateSchema.of(query, source))
 
     def lift(self, records: pl.DataFrame) -> list[pl.Series]:
         """The partial state of each single record.
 
         Args:
-            records: with `partition`, `offset`, the column `order` and, for each field, a column
-                named `=field`.
+            records: with partition, offset, the column of the windowing attribute and, for each
+                field, its column.
         """
-        offset = records["offset"]
+        offset = records[OFFSET]
         columns = [
-            pl.Series("records", np.ones(len(records), dtype=np.int64)),
-            offset.alias("first"),
-            offset.alias("last"),
+            pl.Series(RECORDS, np.ones(len(records), dtype=np.int64)),
+            offset.alias(FIRST_OFFSET),
+            offset.alias(LAST_OFFSET),
         ]
-        for field, kind in self._fields.items():
-            columns += self._lift_field(field, kind, records[column(field)])
-        return [*columns, *(held.lift(records) for held in self._held.values())]
+        for field in self._fields:
+            columns += self._lift_field(field, records[field_column(field)])
+        return [*columns, *(held.lift(records) for held in self.schema.held.values())]
 
-    def _lift_field(self, field: str, kind: str, values: pl.Series) -> list[pl.Series]:
-        columns = [
-            values.alias(state_column(field, function))
-            for function in ("min", "max")
-            if (field, function) in self._needs
-        ]
-        functions = {function for name, function in self._needs if name == field}
-        if functions & _SUMMED:
-            squares = bool(functions & set(SPREAD))
-            columns += lift_sums(field, kind, values, squares=squares)
-        return columns
+    def _lift_field(self, field: str, values: pl.Series) -> list[pl.Series]:
+        names = (state_column(field, function) for function in _EXTREMES)
+        columns = [values.alias(name) for name in names if name in self.schema.columns]
+        sums = self.schema.sums.get(field)
+        return columns if sums is None else [*columns, *sums.lift(values)]
 
-    @staticmethod
-    def concat(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """Partial states one below the other; bins that a frame does not have are zero."""
-        joined = pl.concat(frames, how="diagonal")
-        bins = [name for name in joined.columns if is_bin(name)]
-        return joined.with_columns(pl.col(bins).fill_null(0)) if bins else joined
+    def concat(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """Partial states one below the other, as one frame."""
+        return self.schema.concat(frames)
 
-    @staticmethod
-    def trimmed(partials: pl.DataFrame) -> pl.DataFrame:
-        """The same partial states without bins that are zero in all of them."""
-        empty = [
-            name for name in partials.columns if is_bin(name) and not (partials[name] != 0).any()
-        ]
-        return partials.drop(empty)
-
-    def merge(
-        self,
-        partials: pl.DataFrame,
-        by: Sequence[str],
-        *extra: pl.Expr,
-        among: Sequence[str] = (),
-    ) -> pl.DataFrame:
+    def merge(self, partials: pl.DataFrame, by: Sequence[str], *extra: pl.Expr) -> pl.DataFrame:
         """Merge the partial states that agree in the columns `by`.
 
         Args:
-            partials: with the columns `by`, `among`, and partial states.
+            partials: with the columns `by`, and partial states; further columns are left out.
             by: what the merged states are named by.
             extra: further expressions over each group.
-            among: columns that are neither names nor states; they are left out.
         """
-        states = [name for name in partials.columns if name not in by and name not in among]
-        plain = [self._merged(name) for name in states if name not in self._held]
+        numbers = self.schema.among(partials, *_MERGED)
+        plain = [_MERGED[column.role](pl.col(column.name)) for column in numbers]
         merged = partials.group_by(by).agg(*plain, *extra)
-        for name in (name for name in states if name in self._held):
-            held = self._held[name].merge(partials, by)
+        for column in self.schema.among(partials, Role.BAG, Role.USER):
+            held = self.schema.held[column.name].merge(partials, by)
             merged = merged.join(held, on=by, how="left", nulls_equal=True)
         return merged
-
-    def _merged(self, name: str) -> pl.Expr:
-        """What merging makes of a column of numbers."""
-        role = role_of(name)
-        assert role is not None, f"{name} is no part of a state"  # noqa: S101 - nothing is guessed
-        return _MERGED[role](pl.col(name))
 
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
         """The aggregates' values, one column each, in the order of the query.
@@ -174,25 +141,19 @@ class Accumulators:
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         name, field, function = aggregate.name, aggregate.field, aggregate.function
         if field is None:
-            return partials["records"]
-        if name in self._users:
-            return self._users[name].results(partials)
-        if name in self._bags:
-            return _read(aggregate, self._bags[name], partials)
-        if function in ("min", "max"):
+            return partials[RECORDS]
+        if name in self.schema.users:
+            return self.schema.users[name].results(partials)
+        if name in self.schema.bags:
+            return _read(aggregate, self.schema.bags[name], partials)
+        if function in _EXTREMES:
             return partials[state_column(field, function)]
-        sums = Sums.of(field, self._fields[field], partials)
+        sums = Sums.of(self.schema.sums[field], partials)
         if function in SPREAD:
             return sums.spread(function)
         if function == "mean":
             return sums.means()
         return sums.rounded_sums() if self._fields[field] == "float" else _whole_sums(name, sums)
-
-
-def _user_state(aggregate: Aggregate) -> UserState:
-    assert aggregate.user is not None  # noqa: S101 - called for such aggregates only
-    held = state_column(",".join(aggregate.fields), f"python:{aggregate.user}")
-    return UserState(held, aggregate.user, tuple(map(column, aggregate.fields)))
 
 
 def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
@@ -219,7 +180,7 @@ def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
 
 
 def _dtype(type_: ValueType) -> pl.DataType | type[pl.DataType]:
-    dtype = _COLUMNS[type_.kind]
+    dtype = DTYPES[type_.kind]
     return pl.List(dtype) if type_.many else dtype
 
 

@@ -7,14 +7,20 @@ cancels, however large the values are beside their spread.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from windowing.engine.aggregates.columns import bins_of, state_column
-from windowing.engine.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
+from windowing.engine.aggregates.exact_float import (
+    BIN_BITS,
+    BINS,
+    LOWEST,
+    SQUARE_BINS,
+    to_bins,
+    to_square_bins,
+)
 from windowing.engine.aggregates.exact_int import (
     Ints,
     join_halves,
@@ -23,39 +29,81 @@ from windowing.engine.aggregates.exact_int import (
     to_halves,
 )
 from windowing.engine.aggregates.rounding import divided, root
+from windowing.engine.columns import state_column
 
 SAMPLE = ("var", "stddev")
 POPULATION = ("var_pop", "stddev_pop")
 SPREAD = (*SAMPLE, *POPULATION)
+SUMMED = ("sum", "mean", *SPREAD)
+"""The functions whose results follow from sums."""
 
 _EXACT_DOUBLE = 1 << 53
 """Every integer below this is a double, and so is every number of records: they are far fewer."""
 
 
-def lift_sums(field: str, kind: str, values: pl.Series, *, squares: bool) -> list[pl.Series]:
-    """The columns of each single value: its number, sum and, if asked for, square.
+@dataclass(frozen=True)
+class SumColumns:
+    """The columns of a field's exact sums.
 
-    Raises:
-        ValueError: a float that is not finite.
+    Attributes:
+        field: its name.
+        count: the column of how many values there are.
+        total: of their sum: its high and its low half, or bins, each at the place of its number.
+        squares: of the sum of their squares: limbs, the lowest first, or bins; empty if nobody asks
+            for it.
+        binned: they are bins, of which a frame has those that it uses.
     """
-    dense = values.fill_null(0).to_numpy()
-    columns = {"n": values.is_not_null().cast(pl.Int64).to_numpy()}
-    if kind == "int":
-        columns["hi"], columns["lo"] = to_halves(dense)
-        if squares:
-            columns |= {f"q{i}": limb for i, limb in enumerate(limbs_of_square(dense))}
-    else:
-        if not np.isfinite(dense).all():
-            msg = f"{field} holds a float that is not finite: a reader refuses it as bad_type"
-            raise ValueError(msg)
-        columns |= {f"b{b:03d}": digits for b, digits in to_bins(dense).items()}
-        if squares:
-            binned = to_square_bins(dense)
-            columns |= {f"s{b:03d}": digits for b, digits in binned.items()}
-    return [
-        pl.Series(state_column(field, part), column, dtype=pl.Int64)
-        for part, column in columns.items()
-    ]
+
+    field: str
+    count: str
+    total: tuple[str, ...]
+    squares: tuple[str, ...]
+    binned: bool
+
+    @classmethod
+    def of(cls, field: str, kind: str, functions: Collection[str]) -> SumColumns:
+        """The columns from which some functions of a field's values follow."""
+        binned = kind == "float"
+        if binned:
+            total, squares = _numbered("b", BINS), _numbered("s", SQUARE_BINS)
+        else:
+            total, squares = ["hi", "lo"], [f"q{i}" for i in range(4)]
+        spread = not {*SPREAD}.isdisjoint(functions)
+        return cls(
+            field,
+            state_column(field, "n"),
+            tuple(state_column(field, part) for part in total),
+            tuple(state_column(field, part) for part in squares if spread),
+            binned,
+        )
+
+    def lift(self, values: pl.Series) -> list[pl.Series]:
+        """The number, the sum and the square of each single value; of bins, those in use.
+
+        Raises:
+            ValueError: a float that is not finite.
+        """
+        dense = values.fill_null(0).to_numpy()
+        columns = {self.count: values.is_not_null().cast(pl.Int64).to_numpy()}
+        if self.binned:
+            if not np.isfinite(dense).all():
+                msg = (
+                    f"{self.field} holds a float that is not finite: a reader refuses it as "
+                    "bad_type"
+                )
+                raise ValueError(msg)
+            columns |= {self.total[b]: digits for b, digits in to_bins(dense).items()}
+            if self.squares:
+                columns |= {self.squares[b]: digits for b, digits in to_square_bins(dense).items()}
+        else:
+            columns |= dict(zip(self.total, to_halves(dense), strict=True))
+            if self.squares:
+                columns |= dict(zip(self.squares, limbs_of_square(dense), strict=True))
+        return [pl.Series(name, column, dtype=pl.Int64) for name, column in columns.items()]
+
+
+def _numbered(tag: str, count: int) -> list[str]:
+    return [f"{tag}{number:03d}" for number in range(count)]
 
 
 @dataclass(frozen=True)
@@ -75,17 +123,15 @@ class Sums:
     shift: int
 
     @classmethod
-    def of(cls, field: str, kind: str, partials: pl.DataFrame) -> Sums:
-        """Read the columns that `lift_sums` made and merging added up."""
-        counts = partials[state_column(field, "n")]
-        if kind == "float":
-            totals, squares = (_binned(field, tag, partials) for tag in "bs")
+    def of(cls, columns: SumColumns, partials: pl.DataFrame) -> Sums:
+        """Read the columns that `lift` made and merging added up."""
+        counts = partials[columns.count]
+        if columns.binned:
+            totals, squares = (_binned(b, partials) for b in (columns.total, columns.squares))
             return cls(counts, totals, squares, -LOWEST)
-        high, low = (partials[state_column(field, half)].to_numpy() for half in ("hi", "lo"))
+        high, low = (partials[half].to_numpy() for half in columns.total)
         fitting = join_halves(high, low)
-        limbs = [state_column(field, f"q{i}") for i in range(4)]
-        held = limbs[0] in partials.columns
-        squares = join_limbs([partials[name].to_numpy() for name in limbs]) if held else []
+        squares = join_limbs([partials[name].to_numpy() for name in columns.squares])
         return cls(counts, join_limbs([low, high]) if fitting is None else fitting, squares, 0)
 
     def each(self) -> Iterator[tuple[int, int]]:
@@ -129,9 +175,10 @@ class Sums:
         ]
 
 
-def _binned(field: str, tag: str, partials: pl.DataFrame) -> list[int]:
-    totals = [0] * len(partials)
-    for name, number in bins_of(field, tag, partials.columns).items():
-        shift, digits = BIN_BITS * number, partials[name].to_list()
-        totals = [t + (d << shift) for t, d in zip(totals, digits, strict=True)]
+def _binned(bins: Sequence[str], partials: pl.DataFrame) -> list[int]:
+    totals, used = [0] * len(partials), {*partials.columns}
+    for number, name in enumerate(bins):
+        if name in used:
+            shift, digits = BIN_BITS * number, partials[name].to_list()
+            totals = [t + (d << shift) for t, d in zip(totals, digits, strict=True)]
     return totals

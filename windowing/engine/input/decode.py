@@ -17,6 +17,7 @@ import msgspec
 import orjson
 import polars as pl
 
+from windowing.engine.columns import TIME, field_column
 from windowing.engine.input.values import UNIT_US, BadValue, ValueRules, iso_us
 
 DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
@@ -24,11 +25,6 @@ _TYPES: dict[str, Any] = {"int": int, "float": float, "string": str}
 _TIME = "_time"
 # What JSON escapes in a name, and msgspec allows in no name of a struct's member.
 _ESCAPED = re.compile(r'[\x00-\x1f"\\]')
-
-
-def column(field: str) -> str:
-    """The name of a field's column in a chunk, which no column of the chunk itself can have."""
-    return f"={field}"
 
 
 def decode_clean(
@@ -70,7 +66,7 @@ def series(name: str, kind: str, values: list[Any]) -> pl.Series:
     if kind == "float":
         # Adding zero reads -0.0 as 0.0; a column of one row plus zero is the row itself in polars.
         values = [None if value is None else float(value) + 0.0 for value in values]
-    return pl.Series(column(name), values, dtype=DTYPES[kind])
+    return pl.Series(field_column(name), values, dtype=DTYPES[kind])
 
 
 def _own(name: str, number: int, rules: ValueRules) -> str:
@@ -126,4 +122,4 @@ def _times(
         for time, appended in zip(times, append_us, strict=True)
     ):
         return None
-    return pl.Series("ts_us", times, dtype=pl.Int64)
+    return pl.Series(TIME, times, dtype=pl.Int64)

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from windowing.engine.columns import KIND, OFFSET, REFUSAL, TIME
 from windowing.engine.input.control import ControlError, read_control
 from windowing.engine.input.decode import decode_clean, series
 from windowing.engine.input.refusals import spelled
@@ -81,9 +82,9 @@ def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
 
 
 def _chunk(offsets: Sequence[int], columns: list[pl.Series]) -> pl.DataFrame:
-    offset = pl.Series("offset", offsets, dtype=pl.Int64)
+    offset = pl.Series(OFFSET, offsets, dtype=pl.Int64)
     return pl.DataFrame([offset, *columns]).with_columns(
-        kind=pl.lit(DATA, dtype=pl.UInt8), refusal=pl.lit(None, dtype=pl.String)
+        pl.lit(DATA, dtype=pl.UInt8).alias(KIND), pl.lit(None, dtype=pl.String).alias(REFUSAL)
     )
 
 
@@ -111,10 +112,10 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         refusals.append(refusal)
         for name, column_values in fields.items():
             column_values.append(record[name])
-    columns = [pl.Series("ts_us", times, dtype=pl.Int64)]
+    columns = [pl.Series(TIME, times, dtype=pl.Int64)]
     columns += [series(name, rules.fields[name][0], values) for name, values in fields.items()]
     return _chunk(rows.offsets, columns).with_columns(
-        pl.Series("kind", kinds, dtype=pl.UInt8), pl.Series("refusal", refusals, dtype=pl.String)
+        pl.Series(KIND, kinds, dtype=pl.UInt8), pl.Series(REFUSAL, refusals, dtype=pl.String)
     )
 
 

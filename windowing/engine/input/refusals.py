@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from windowing.engine.input.decode import column
+from windowing.engine.columns import REFUSAL, TIME, field_column
 from windowing.engine.input.values import BadValue, ValueRules, misfit, parse_object
 from windowing.model.file.pipeline import Query
 from windowing.model.lengths import spell_us
@@ -100,7 +100,7 @@ def read_columns(after_end: pl.Series) -> dict[str, pl.Expr]:
     Args:
         after_end: which of its records stand behind an end, whatever else is wrong with them.
     """
-    whole = pl.col("refusal").str.json_decode(pl.List(pl.String)).list
+    whole = pl.col(REFUSAL).str.json_decode(pl.List(pl.String)).list
     behind = {"reason": "after_end", "rule": "it stands behind the end of its partition"}
     return {
         name: pl.when(after_end).then(pl.lit(behind.get(name))).otherwise(whole.get(place))
@@ -117,10 +117,10 @@ def late_columns(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
         query: for which.
         data: the columns of the records.
     """
-    own = column(query.window.attribute)
+    own = field_column(query.window.attribute)
     return {
         "field": pl.lit(_late_field(query), dtype=pl.String),
-        "value": pl.col(own if own in data.columns else "ts_us").cast(pl.String),
+        "value": pl.col(own if own in data.columns else TIME).cast(pl.String),
         "rule": pl.lit(_late_rule(query)),
     }
 

@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import TIME
 from windowing.engine.progress.generator import OwnRecords
 from windowing.engine.wids import Ints
 from windowing.model.lengths import INT64_MIN
@@ -29,7 +30,7 @@ class Adaptive(OwnRecords):
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The bound after each record."""
-        times = records["ts_us"].to_list()
+        times = records[TIME].to_list()
         if not times:
             return np.empty(0, dtype=np.int64)
         newest, lags = (memory[0], memory[1:]) if memory else (times[0], [])

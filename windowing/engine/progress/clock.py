@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from windowing.engine.input.decode import column
+from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
 from windowing.engine.input.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
@@ -86,13 +86,14 @@ class Rows:
 
     def over(self, name: str) -> Rows:
         """The same rows with another column for their times, which no bound speaks of."""
-        bound = pl.col("kind").is_in([BOUND, BOUND_ON, OBSERVED])
+        bound = pl.col(KIND).is_in([BOUND, BOUND_ON, OBSERVED])
         return replace(
             self,
             all=self.all.with_columns(
-                ts_us=name, kind=pl.when(bound).then(pl.lit(IGNORED)).otherwise("kind")
+                pl.col(name).alias(TIME),
+                pl.when(bound).then(pl.lit(IGNORED)).otherwise(KIND).alias(KIND),
             ),
-            data=self.data.with_columns(ts_us=name),
+            data=self.data.with_columns(pl.col(name).alias(TIME)),
         )
 
 
@@ -182,7 +183,7 @@ def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | N
     Raises:
         ArrivalOrder: it counts rows, and two lanes have records of one unit.
     """
-    key = None if clock.key is None else column(clock.key)
+    key = None if clock.key is None else field_column(clock.key)
     if clock.attribute == ROW_NUM:
         return RowProgress.of_lanes(lanes, key, keys, str(clock.key))
     return StreamProgress(lanes, key, keys)
@@ -196,17 +197,17 @@ class _AttributeClock:
     """
 
     def __init__(self, clock: ClockId, disorder: Disorder, lane: str, *, timed: bool) -> None:
-        self._key = None if clock.key is None else column(clock.key)
+        self._key = None if clock.key is None else field_column(clock.key)
         self._generator = generator_of(disorder, lane)
         self._by_record = isinstance(disorder, OrderedPer) and self._key is not None
-        self._other = None if timed else column(clock.attribute)
+        self._other = None if timed else field_column(clock.attribute)
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         """Run over a chunk."""
         if self._other is not None:
             rows = rows.over(self._other)
-        kind = rows.all["kind"].to_numpy()
-        ts_us = rows.all["ts_us"].fill_null(0).to_numpy()
+        kind = rows.all[KIND].to_numpy()
+        ts_us = rows.all[TIME].fill_null(0).to_numpy()
         bounds = np.full(len(rows.all), NOTHING_YET, dtype=np.int64)
         bounds[rows.is_data] = self._generator.bounds(rows.data, state.memory)
         bounds[kind == BOUND] = ts_us[kind == BOUND]
@@ -216,7 +217,7 @@ class _AttributeClock:
         bounds[kind == END] = ENDED
         held = state.reached
         running = np.maximum.accumulate(np.concatenate(([np.int64(held.progress_us)], bounds)))
-        finite, values = running[running < ENDED], rows.data["ts_us"].to_numpy()
+        finite, values = running[running < ENDED], rows.data[TIME].to_numpy()
         state.reached = Reached(
             progress_us=int(running[-1]),
             furthest_us=max(held.furthest_us, int(finite.max(initial=NOTHING_YET))),
@@ -243,16 +244,16 @@ def _per_key(
         promised: of each row the bound for its key; `NOTHING_YET`: it says nothing.
         keys: the bounds before the chunk.
     """
-    events = rows.all.select(key, bound=pl.Series(promised), row=pl.Series(rows.is_data))
+    events = rows.all.select(key, pl.Series(promised).alias(KEY_BOUND), row=pl.Series(rows.is_data))
     if keys is not None:
         events = pl.concat([keys.with_columns(row=pl.lit(value=False)), events])
-    before = pl.col("bound").cum_max().shift(1).over(key).fill_null(NOTHING_YET)
-    of_records = events.with_columns(before=before).filter("row")["before"].to_numpy()
-    said = events.filter(pl.col("bound") > NOTHING_YET)
-    bounds = said.group_by(key).agg(pl.col("bound").max()).sort(key)
+    before = pl.col(KEY_BOUND).cum_max().shift(1).over(key).fill_null(NOTHING_YET)
+    of_records = events.with_columns(before.alias(BEFORE)).filter("row")[BEFORE].to_numpy()
+    said = events.filter(pl.col(KEY_BOUND) > NOTHING_YET)
+    bounds = said.group_by(key).agg(pl.col(KEY_BOUND).max()).sort(key)
     if keys is None:
         return of_records, bounds, bounds
-    moved = bounds.join(keys, on=[key, "bound"], how="anti", nulls_equal=True)
+    moved = bounds.join(keys, on=[key, KEY_BOUND], how="anti", nulls_equal=True)
     return of_records, bounds, moved
 
 
@@ -260,7 +261,7 @@ class _RowClock:
     """Numbers the data records of a lane from 0, for each key apart where there is one."""
 
     def __init__(self, clock: ClockId) -> None:
-        self._key = None if clock.key is None else column(clock.key)
+        self._key = None if clock.key is None else field_column(clock.key)
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         """Run over a chunk. The progress of a unit is the number that its next record will have."""
@@ -271,7 +272,7 @@ class _RowClock:
             furthest_us = first + count if first + count else NOTHING_YET
         else:
             furthest_us = NOTHING_YET
-        ended = held.progress_us == ENDED or bool((rows.all["kind"] == END).any())
+        ended = held.progress_us == ENDED or bool((rows.all[KIND] == END).any())
         progress_us = ENDED if ended else furthest_us
         state.reached = Reached(progress_us, furthest_us, NOTHING_YET)
         if self._key is None:
@@ -282,13 +283,13 @@ class _RowClock:
             records = records.join(
                 keys, on=self._key, how="left", nulls_equal=True, maintain_order="left"
             )
-            base = pl.col("bound").fill_null(0)
+            base = pl.col(KEY_BOUND).fill_null(0)
         number = base + pl.int_range(pl.len(), dtype=pl.Int64).over(self._key)
         numbers = records.select(number.alias("number"))["number"].to_numpy()
         moved = (
-            records.select(self._key, bound=pl.Series(numbers) + 1)
+            records.select(self._key, (pl.Series(numbers) + 1).alias(KEY_BOUND))
             .group_by(self._key)
-            .agg(pl.col("bound").max())
+            .agg(pl.col(KEY_BOUND).max())
             .sort(self._key)
         )
         return Course(numbers, numbers, state.reached, merge_keys(keys, moved, self._key), moved)
@@ -297,4 +298,4 @@ class _RowClock:
 def merge_keys(held: pl.DataFrame | None, moved: pl.DataFrame, *names: str) -> pl.DataFrame:
     """Two tables of bounds as one: of each key (and whatever else names a row) the larger bound."""
     joined = moved if held is None else pl.concat([held, moved.select(held.columns)])
-    return joined.group_by(names).agg(pl.col("bound").max()).sort(names)
+    return joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)

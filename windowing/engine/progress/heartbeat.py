@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from windowing.engine.columns import TIME
 from windowing.engine.wids import Ints, lowered
 from windowing.model.progress.disorder import Delays
 
@@ -28,7 +29,7 @@ class Heartbeat:
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The bound after each record."""
-        return lowered(records["ts_us"].to_numpy(), self._own_us)
+        return lowered(records[TIME].to_numpy(), self._own_us)
 
     def observed(self, instants_us: Ints) -> Ints:
         """What may still come once the true clock has reached these instants."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from windowing.engine.input.decode import column
+from windowing.engine.columns import TIME, field_column
 from windowing.engine.progress.generator import OwnRecords
 from windowing.engine.wids import NOTHING_YET, Ints
 from windowing.model.progress.disorder import Member
@@ -30,7 +30,7 @@ class OrderedPer(OwnRecords):
             return np.full(len(records), NOTHING_YET, dtype=np.int64)
         if not memory:
             memory[:] = [NOTHING_YET] * len(self._members)
-        ts_us, named = records["ts_us"].to_numpy(), records[column(self._attr)]
+        ts_us, named = records[TIME].to_numpy(), records[field_column(self._attr)]
         behind = np.full(len(records), np.iinfo(np.int64).max)
         for number, member in enumerate(self._members):
             own = (named == member).fill_null(value=False).to_numpy()

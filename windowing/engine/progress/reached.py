@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.model.run_errors import ArrivalOrder
 
@@ -111,7 +112,7 @@ class StreamProgress:
         names = self.keys.select(self.key).unique(maintain_order=True).with_row_index("row")
         placed = self.keys.join(names, on=self.key, nulls_equal=True)
         promised = np.full((len(names), len(self.lanes)), NOTHING_YET)
-        promised[placed["row"].to_numpy(), placed["partition"].to_numpy()] = placed["bound"]
+        promised[placed["row"].to_numpy(), placed[PARTITION].to_numpy()] = placed[KEY_BOUND]
         lanes = np.array([lane.progress_us for lane in self.lanes])
         furthest = max(lane.furthest_us for lane in self.lanes)
         return names.select(
@@ -195,8 +196,8 @@ class RowProgress:
         if len(several):
             unit = several[key][0]
             of_unit = several.filter(pl.col(key).eq_missing(pl.lit(unit, dtype=several[key].dtype)))
-            raise _arrival_order(f"{what} {unit!r}", sorted(of_unit["partition"].to_list()))
-        return cls(keys.select(key, "bound"), 0, ended)
+            raise _arrival_order(f"{what} {unit!r}", sorted(of_unit[PARTITION].to_list()))
+        return cls(keys.select(key, KEY_BOUND), 0, ended)
 
     @property
     def highest(self) -> int:
@@ -205,7 +206,7 @@ class RowProgress:
             return ENDED
         if self.counts is None:
             return self.total
-        return int(self.counts["bound"].to_numpy().max(initial=0))
+        return int(self.counts[KEY_BOUND].to_numpy().max(initial=0))
 
     def of(self, units: pl.DataFrame) -> Ints:
         """How many rows each row's unit has; `ENDED` once nothing follows."""
@@ -215,7 +216,7 @@ class RowProgress:
         """How many rows each row's unit has."""
         if self.counts is None:
             return np.array([self.total])
-        return looked_up(units, self.counts, "bound", 0)
+        return looked_up(units, self.counts, KEY_BOUND, 0)
 
     def newest(self, units: pl.DataFrame) -> Ints:
         """The number of the last row of each row's unit."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from windowing.engine.columns import TIME
 from windowing.engine.progress.generator import OwnRecords
 from windowing.engine.wids import Ints, lowered
 
@@ -23,4 +24,4 @@ class SlackTime(OwnRecords):
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The bound after each record."""
-        return lowered(records["ts_us"].to_numpy(), self._slack_us)
+        return lowered(records[TIME].to_numpy(), self._slack_us)

@@ -10,6 +10,7 @@ import heapq
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import TIME
 from windowing.engine.progress.generator import OwnRecords
 from windowing.engine.wids import NOTHING_YET, Ints
 
@@ -26,7 +27,7 @@ class SlackRows(OwnRecords):
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
         """The bound after each record: what the full heap lets go for it."""
-        times = records["ts_us"].to_list()
+        times = records[TIME].to_list()
         filling = max(self._rows - len(memory), 0)
         for ts_us in times[:filling]:
             heapq.heappush(memory, ts_us)

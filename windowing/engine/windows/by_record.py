@@ -23,6 +23,15 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import (
+    AFTER,
+    FIRST_WINDOW,
+    INSTANT,
+    LAST_WINDOW,
+    RELEASE,
+    REVISION,
+    WINDOW_ID,
+)
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.intervals import indexed
@@ -62,12 +71,12 @@ class AtRecordsLanePart(SlidingLanePart):
                 pl.DataFrame(
                     [
                         *(scan.data[name].filter(pl.Series(chosen)) for name in self._unit),
-                        pl.Series("w_first", span.first[chosen]),
-                        pl.Series("release", span.release[chosen]),
+                        pl.Series(FIRST_WINDOW, span.first[chosen]),
+                        pl.Series(RELEASE, span.release[chosen]),
                     ]
                 )
             )
-        named = [*self._unit, "w_first", "release"]
+        named = [*self._unit, FIRST_WINDOW, RELEASE]
         counts = pl.concat(parts).group_by(named).agg(count=pl.len().cast(pl.Int64))
         return {**super()._tables(scan, spans), DEFINERS: counts}
 
@@ -95,22 +104,24 @@ class AtRecordsShardPart(SlidingShardPart):
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which this state may ask for a row; never later than it."""
-        positions = tables[DEFINERS].with_columns(w_last=pl.col("w_first"))
+        positions = tables[DEFINERS].with_columns(pl.col(FIRST_WINDOW).alias(LAST_WINDOW))
         due_us = self._next_end_us(positions.filter(~LATE), after)
         late = stamped(positions.filter(LATE), after=after)
-        late_us = self._next_boundary_us(late.filter(pl.col("release") > pl.col("after")))
+        late_us = self._next_boundary_us(late.filter(pl.col(RELEASE) > pl.col(AFTER)))
         return min(due_us, late_us, super().next_due_us({PARTIALS: self._shown(tables)}, after))
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """What some row after this progress can still need, merged where it agrees."""
         gone = per_row(self._gone(tables[DEFINERS], after))
-        definers, passed = tables[DEFINERS], pl.col("w_first") <= gone
+        definers, passed = tables[DEFINERS], pl.col(FIRST_WINDOW) <= gone
         if self._ranked:
             folded = pl.when(passed).then(pl.lit(INT64_MIN, dtype=pl.Int64))
-            definers = definers.with_columns(w_first=folded.otherwise(pl.col("w_first")))
+            definers = definers.with_columns(
+                folded.otherwise(pl.col(FIRST_WINDOW)).alias(FIRST_WINDOW)
+            )
         else:
             definers = definers.filter(~passed)
-        named = [*self._unit, "w_first", "release"]
+        named = [*self._unit, FIRST_WINDOW, RELEASE]
         kept = definers.group_by(named).agg(pl.col("count").sum()).sort(named)
         return {**super().retained(tables, after), DEFINERS: kept}
 
@@ -120,13 +131,13 @@ class AtRecordsShardPart(SlidingShardPart):
         `appears` is ON_TIME, or the late epoch at which the window comes into being. By rank,
         positions that progress has not passed may turn out to be others.
         """
-        named = [*self._unit, "w_first"]
+        named = [*self._unit, FIRST_WINDOW]
         merged = (
             tables[DEFINERS]
             .group_by(named)
-            .agg(pl.col("release").min().alias("appears"), pl.col("count").sum())
+            .agg(pl.col(RELEASE).min().alias("appears"), pl.col("count").sum())
         )
-        windows = merged.sort(named).rename({"w_first": "window_id"})
+        windows = merged.sort(named).rename({FIRST_WINDOW: WINDOW_ID})
         if self._ranked:
             counted = pl.col("count").cum_sum()
             counted = counted.over(self._unit) if self._unit else counted
@@ -137,10 +148,10 @@ class AtRecordsShardPart(SlidingShardPart):
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         windows = self._windows(tables).filter(_ON_TIME_WINDOW)
         first, last = self._ended_between(windows, before, after)
-        position = pl.col("window_id")
+        position = pl.col(WINDOW_ID)
         due = windows.filter(position >= per_row(first), position <= per_row(last))
         held = self._content(self._on_time(tables), due, self._unit)
-        return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))
+        return held.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
 
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         windows = self._windows(tables)
@@ -149,31 +160,31 @@ class AtRecordsShardPart(SlidingShardPart):
         row = pl.int_ranges(pl.Series(first), pl.Series(last) + 1, dtype=pl.Int64)
         pairs = late.with_columns(row=row).explode("row")
         places = windows[pairs["row"].to_numpy()]
-        pairs = pairs.drop("row").with_columns(places["window_id"])
-        shown = np.maximum(self._boundary(pairs, "window_id").to_numpy(), places["appears"])
-        pairs = pairs.with_columns(instant=pl.Series(shown))
+        pairs = pairs.drop("row").with_columns(places[WINDOW_ID])
+        shown = np.maximum(self._boundary(pairs, WINDOW_ID).to_numpy(), places["appears"])
+        pairs = pairs.with_columns(pl.Series(shown).alias(INSTANT))
         appearing = self._appearing(tables, windows.filter(~_ON_TIME_WINDOW), before, after)
         both = self._accumulators.concat([pairs, appearing])
-        return both.filter(pl.col("instant") <= pl.col("after"))
+        return both.filter(pl.col(INSTANT) <= pl.col(AFTER))
 
     def _appearing(
         self, tables: Tables, windows: pl.DataFrame, before: Progress, after: Progress
     ) -> pl.DataFrame:
         """What windows that appear late hold of records on time, at the epoch where they appear."""
         held = self._content(self._on_time(tables), windows, self._unit)
-        named = [*self._unit, "window_id"]
-        placed = held.join(windows, on=named, nulls_equal=True).rename({"appears": "instant"})
+        named = [*self._unit, WINDOW_ID]
+        placed = held.join(windows, on=named, nulls_equal=True).rename({"appears": INSTANT})
         return stamped(placed, before=before, after=after)
 
     def _on_time_at(self, tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
-        named = [*self._unit, "window_id"]
+        named = [*self._unit, WINDOW_ID]
         on_time = self._windows(tables).filter(_ON_TIME_WINDOW)
         return super()._on_time_at(
             tables, windows.join(on_time, on=named, how="semi", nulls_equal=True)
         )
 
     def _on_time(self, tables: Tables) -> pl.DataFrame:
-        return tables[PARTIALS].filter(~LATE).drop("release")
+        return tables[PARTIALS].filter(~LATE).drop(RELEASE)
 
     def _shown(self, tables: Tables) -> pl.DataFrame:
         """The partials that ask for rows by themselves: those on time wait for a window."""

@@ -13,18 +13,15 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from windowing.engine.input.decode import column
+from windowing.engine.columns import AT_FIRST, AT_LAST, CHAIN, GAP, field_column
 from windowing.engine.wids import ENDED
 from windowing.model import Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 
-FIRST, LAST, GAP, CHAIN = "at_first", "at_last", "gap", "chain"
-"""Columns of pieces."""
-
 
 def merged_ends() -> tuple[pl.Expr, pl.Expr]:
     """What merging pieces makes of their first and last values."""
-    return pl.col(FIRST).min(), pl.col(LAST).max()
+    return pl.col(AT_FIRST).min(), pl.col(AT_LAST).max()
 
 
 def with_gap(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
@@ -33,14 +30,14 @@ def with_gap(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
     gap: pl.Expr = pl.lit(window.range_, dtype=pl.Int64)
     if window.gaps:
         known = dict(window.gaps)
-        key = pl.col(column(query.key[0]))
+        key = pl.col(field_column(query.key[0]))
         gap = key.replace_strict(known, default=window.range_, return_dtype=pl.Int64)
     return pieces.with_columns(gap.alias(GAP))
 
 
 def end() -> pl.Expr:
     """Where a session ends whose last record is a piece's, at most `ENDED`."""
-    return later(pl.col(LAST), pl.col(GAP))
+    return later(pl.col(AT_LAST), pl.col(GAP))
 
 
 def later(instant: pl.Expr, by: pl.Expr) -> pl.Expr:
@@ -56,10 +53,10 @@ def chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         pieces: with the columns `by`, `at_first`, `at_last` and `gap`.
         by: what the pieces of one chain agree in.
     """
-    ordered = pieces.sort(*by, FIRST)
-    reach = pl.col(LAST).cum_max().shift(1)
+    ordered = pieces.sort(*by, AT_FIRST)
+    reach = pl.col(AT_LAST).cum_max().shift(1)
     ordered = ordered.with_columns((reach.over(by) if by else reach).alias("reach"))
-    beyond = pl.col(FIRST) < INT64_MIN + pl.col(GAP)
-    from_ = pl.when(beyond).then(pl.lit(INT64_MIN)).otherwise(pl.col(FIRST) - pl.col(GAP))
+    beyond = pl.col(AT_FIRST) < INT64_MIN + pl.col(GAP)
+    from_ = pl.when(beyond).then(pl.lit(INT64_MIN)).otherwise(pl.col(AT_FIRST) - pl.col(GAP))
     begins = pl.col("reach").is_null() | (from_ >= pl.col("reach"))
     return ordered.with_columns(begins.cum_sum().alias(CHAIN)).drop("reach")

@@ -1,20 +1,24 @@
 """The classes of windows that the engine has: for each, a lane's part and a shard's.
 
 A new class is a file in `windowing/engine/windows/` with both parts, and a line here. The two agree
-on the tables of partial states that travel between them; nobody else looks into those.
+on the tables of partial states that travel between them; nobody else looks into those. A user's
+class registers its own (`window_parts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
+from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
-from windowing.engine.windows.chains import GAP, LAST
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart
 from windowing.engine.windows.landmark import LandmarkShardPart
@@ -23,68 +27,146 @@ from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbe
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
 from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
+from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
-from windowing.model.windows.classes import known_class
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.own import OwnWindow, missing_plugin
 from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.traits import Ends, Order
+from windowing.model.windows.traits import Order
 from windowing.model.windows.window import Window
+
+Extents = Callable[[pl.DataFrame], list[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
 class Parts:
-    """How the engine evaluates one class of windows.
+    """How the engine evaluates a window.
 
     Attributes:
-        lane: the class of a lane's part of a query.
-        shard: the class of a shard's part of a query.
+        lane: makes a lane's part of a query.
+        shard: makes a shard's part of a query.
         evaluation: what the two do together, and why.
+        extents: give start and end of the window of each row that a shard's part made.
     """
 
     lane: Callable[[Query, Pipeline], LanePart]
     shard: Callable[[Query, Pipeline], ShardPart]
     evaluation: Evaluation
+    extents: Extents
 
 
-def _of_rows(window: Window) -> Parts:
-    if window.traits.order is Order.CANONICAL:
-        return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED)
-    # A row numbered by its lane is a record whose attribute is its number.
-    return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED)
+PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
+"""The one place that knows which class of windows is evaluated how, by kind."""
+
+_Class = TypeVar("_Class", bound=Callable[[Any], Numbering])
 
 
-def _of_sessions(window: Window) -> Parts:
-    what = "rows of other keys" if window.traits.counts_arrivals else "time"
-    return Parts(SessionLanePart, SessionShardPart, evaluation.chained(what))
+def window_parts(kind: str) -> Callable[[_Class], _Class]:
+    """Register the decorated class as the numbering of a user's windows.
 
+    Partial states, late epochs and rows are then as those of sliding windows. The class is given
+    what the package makes of the clauses (`windowing.model.windows.registry.window`). Who needs
+    other parts adds these to `PARTS`; open windows must be shown by them
+    (`windowing.engine.windows.part.ShowsOpenWindows`).
 
-PARTS: dict[type[Window], Parts | Callable[[Window], Parts]] = {
-    Sliding: Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES),
-    Landmark: Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE),
-    RowWindow: _of_rows,
-    SlideByTuple: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED),
-    SlideByN: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED),
-    SlideByRank: Parts(AtRecordsLanePart, AtRecordsShardPart, evaluation.DEFINED_BY_RANK),
-    Session: _of_sessions,
-    Pairs: Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED),
-}
-"""The one place that knows which class of windows is evaluated how."""
+    Raises:
+        PluginError: another has this kind.
+    """
+
+    def register(class_: _Class) -> _Class:
+        def parts(window: Window) -> Parts:
+            assert isinstance(window, OwnWindow)  # noqa: S101 - of no other kind
+            numbering = class_(window.made())
+            return Parts(
+                partial(SlidingLanePart, numbering=numbering),
+                partial(SlidingShardPart, numbering=numbering),
+                evaluation.valued(kind),
+                _numbered_by(numbering),
+            )
+
+        PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
+        return class_
+
+    return register
 
 
 def parts_of(window: Window) -> Parts:
-    """Give the parts that evaluate a window."""
-    found = PARTS[known_class(window)]
-    return found if isinstance(found, Parts) else found(window)
+    """Give the parts that evaluate a window.
+
+    Raises:
+        PluginError: it is a plug-in's, which cannot be imported.
+    """
+    if window.kind not in PARTS:
+        raise missing_plugin("window_parts", window.kind)
+    return PARTS[window.kind](window)
 
 
 def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
     """Start and end of the window of each row that a shard's part made."""
-    if query.window.traits.ends is Ends.DRAWN:
-        # Their sum may leave 64 bits, as ends of other windows may.
-        ends = zip(rows[LAST].to_list(), rows[GAP].to_list(), strict=True)
-        starts = rows["window_id"].to_list()
-        return [(start, sum(end)) for start, end in zip(starts, ends, strict=True)]
-    return [wids.bounds_of(query.window, wid) for wid in rows["window_id"]]
+    return parts_of(query.window).extents(rows)
+
+
+def _numbered_by(numbering: Numbering) -> Extents:
+    return partial(_bounds, numbering)
+
+
+def _bounds(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    return [numbering.bounds(wid) for wid in rows[WINDOW_ID]]
+
+
+def _drawn(rows: pl.DataFrame) -> list[tuple[int, int]]:
+    """Start and end where each row brings its own."""
+    # Their sum may leave 64 bits, as ends of other windows may.
+    ends = zip(rows[AT_LAST].to_list(), rows[GAP].to_list(), strict=True)
+    return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
+
+
+def _sliding(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
+    return Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES, extents)
+
+
+def _landmark(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
+    return Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, extents)
+
+
+def _of_rows(window: Window) -> Parts:
+    extents = _numbered_by(wids.grid(window))
+    if window.traits.order is Order.CANONICAL:
+        return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED, extents)
+    # A row numbered by its lane is a record whose attribute is its number.
+    return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
+
+
+def _at_records(window: Window) -> Parts:
+    by_rank = window.traits.order is Order.CANONICAL
+    told = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
+    extents = _numbered_by(wids.grid(window))
+    return Parts(AtRecordsLanePart, AtRecordsShardPart, told, extents)
+
+
+def _of_sessions(window: Window) -> Parts:
+    what = "rows of other keys" if window.traits.counts_arrivals else "time"
+    return Parts(SessionLanePart, SessionShardPart, evaluation.chained(what), _drawn)
+
+
+def _of_join(window: Window) -> Parts:
+    del window
+    return Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED, _drawn)
+
+
+for _kind, _parts in (
+    (Sliding.kind, _sliding),
+    (Landmark.kind, _landmark),
+    (RowWindow.kind, _of_rows),
+    (SlideByTuple.kind, _at_records),
+    (SlideByN.kind, _at_records),
+    (SlideByRank.kind, _at_records),
+    (Session.kind, _of_sessions),
+    (Pairs.kind, _of_join),
+):
+    PARTS.add(_kind, _parts, f"{__name__}.{_parts.__name__}")

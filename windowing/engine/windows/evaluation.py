@@ -145,6 +145,21 @@ PAIRED = Evaluation(
 )
 
 
+def valued(kind: str) -> Evaluation:
+    """Windows of a user's class, which follow from values.
+
+    Args:
+        kind: the name of the class.
+    """
+    return Evaluation(
+        "slices, pre-aggregated in the lane; a closing window merges its slices",
+        f"{kind} says which windows a value lies in, and where these end",
+        Keeps.PARTIALS,
+        "sets of windows that records share, as long as these can still change",
+        _unknown,
+    )
+
+
 def chained(what: str) -> Evaluation:
     """Sessions.
 

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.aggregates import Accumulators
+from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, WINDOW_ID
 from windowing.engine.wids import Ints
 
 _NODE = "node"
@@ -36,12 +37,12 @@ def indexed(
         the intervals that hold any window, and their first and last positions among the windows.
     """
     intervals, of_interval, of_window = _coded(intervals, windows, unit)
-    ids = windows["window_id"].to_numpy()
+    ids = windows[WINDOW_ID].to_numpy()
     known = np.unique(ids)
     places = of_window * (len(known) + 1) + np.searchsorted(known, ids)
     base = of_interval * (len(known) + 1)
-    first = np.searchsorted(known, intervals["w_first"].to_numpy(), "left")
-    last = np.searchsorted(known, intervals["w_last"].to_numpy(), "right") - 1
+    first = np.searchsorted(known, intervals[FIRST_WINDOW].to_numpy(), "left")
+    last = np.searchsorted(known, intervals[LAST_WINDOW].to_numpy(), "right") - 1
     begin = np.searchsorted(places, base + first, "left")
     end = np.searchsorted(places, base + last, "right") - 1
     some = begin <= end
@@ -81,7 +82,7 @@ def content(
         partial states with the columns `by` and `window_id`.
     """
     partials, first, last = indexed(partials, windows, unit)
-    partials = partials.drop("w_first", "w_last")
+    partials = partials.drop(FIRST_WINDOW, LAST_WINDOW)
     levels = _nodes(first, last, len(windows))
     carried = partials.clear().with_columns(pl.lit(0, dtype=pl.Int64).alias(_NODE))
     for depth in range(len(levels) - 1, -1, -1):
@@ -93,7 +94,7 @@ def content(
             joined = accumulators.concat(merged)
             carried = accumulators.merge(joined, [*by, _NODE])
     leaves = carried[_NODE].to_numpy() - _leaf(len(levels))
-    return carried.drop(_NODE).with_columns(window_id=windows["window_id"][leaves])
+    return carried.drop(_NODE).with_columns(windows[WINDOW_ID][leaves])
 
 
 def _leaf(levels: int) -> int:

@@ -21,12 +21,30 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
+from windowing.engine.columns import (
+    AT,
+    AT_LAST,
+    FIRST_OFFSET,
+    GAP,
+    INSTANT,
+    IS_LATE,
+    KEY,
+    LAST_OFFSET,
+    OFFSET,
+    OFFSETS,
+    PARTITION,
+    RECORDS,
+    RETRACTS,
+    REVISION,
+    VALUES,
+    WINDOW_ID,
+    field_column,
+)
 from windowing.engine.frames import to_bytes
-from windowing.engine.input.decode import column
 from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Flags, Ints
-from windowing.engine.windows.chains import GAP, LAST, later
+from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
@@ -37,7 +55,7 @@ from windowing.model.lengths import INT64_MAX, INT64_MIN
 SIDES: tuple[Side, Side] = ("left", "right")
 _DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 # Of a record beside those of the other side.
-_HEAD = ("at", "instant", "late", "offset", "partition")
+_HEAD = (AT, INSTANT, IS_LATE, OFFSET, PARTITION)
 _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "<": pl.Expr.lt,
     "<=": pl.Expr.le,
@@ -50,7 +68,7 @@ _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 
 def equal_columns(source: JoinedSource) -> list[str]:
     """The columns that both sides' tables have, for what must be equal."""
-    return [column(name) for name in source.join.equal]
+    return [field_column(name) for name in source.join.equal]
 
 
 class JoinLanePart:
@@ -66,7 +84,7 @@ class JoinLanePart:
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         assert isinstance(pipeline.source, JoinedSource)  # noqa: S101 - only joins come here
-        self._query, self._source, self._shards = query, pipeline.source, pipeline.shards
+        self._query, self._source = query, pipeline.source
         self._equal = equal_columns(self._source)
 
     def assign(self, scan: Scan) -> Assigned:
@@ -99,14 +117,14 @@ class JoinLanePart:
         tables[own] = pl.DataFrame(
             [
                 *(
-                    records[column(name)].alias(equal)
+                    records[field_column(name)].alias(equal)
                     for name, equal in zip(join.key_fields(own), self._equal, strict=True)
                 ),
-                pl.Series("at", scan.values[taken]),
-                pl.Series("instant", instant[taken]),
-                pl.Series("late", late[taken]),
-                records["offset"],
-                *(records[column(name)].alias(f"{own}.{name}") for name in join.needed(own)),
+                pl.Series(AT, scan.values[taken]),
+                pl.Series(INSTANT, instant[taken]),
+                pl.Series(IS_LATE, late[taken]),
+                records[OFFSET],
+                *(records[field_column(name)].alias(f"{own}.{name}") for name in join.needed(own)),
             ]
         )
         return dict(tables.items())
@@ -117,7 +135,7 @@ class JoinLanePart:
         equal = zip(join.key_fields(side), self._equal, strict=True)
         return {
             **{name: _DTYPES[types[field].kind] for field, name in equal},
-            **{"at": pl.Int64, "instant": pl.Int64, "late": pl.Boolean, "offset": pl.Int64},
+            **{AT: pl.Int64, INSTANT: pl.Int64, IS_LATE: pl.Boolean, OFFSET: pl.Int64},
             **{f"{side}.{name}": _DTYPES[types[name].kind] for name in join.needed(side)},
         }
 
@@ -125,10 +143,10 @@ class JoinLanePart:
         """Put each shard's part of the tables into its parcel; without equality, all into one."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():
-            for number, part in split(table, self._equal, self._shards):
+            for number, part in split(table, self._equal, len(parcels)):
                 queries = parcels[number].queries
                 addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
-                addition.due_us = min(addition.due_us, int(part["instant"].to_numpy().min()))
+                addition.due_us = min(addition.due_us, int(part[INSTANT].to_numpy().min()))
                 addition.tables[name] = to_bytes(part)
 
 
@@ -147,11 +165,11 @@ class _Moved:
 
     def old(self, side: Side) -> pl.DataFrame:
         """What had been delivered before."""
-        return self.sides[side].filter(pl.col(f"{side}:instant") <= self.since)
+        return self.sides[side].filter(pl.col(_side_column(side, INSTANT)) <= self.since)
 
     def new(self, side: Side) -> pl.DataFrame:
         """What has been delivered since."""
-        instant = pl.col(f"{side}:instant")
+        instant = pl.col(_side_column(side, INSTANT))
         return self.sides[side].filter(instant > self.since, instant <= self.until)
 
 
@@ -194,7 +212,7 @@ class JoinShardPart:
         until = int(after.of(tables["left"])[0])
         due = [ENDED]
         for side in SIDES:
-            instants = [tables[side]["instant"]]
+            instants = [tables[side][INSTANT]]
             if self._join.keeps(side):
                 alone = self._due_alone(side)
                 instants.append(tables[side].select(due=alone)["due"])
@@ -211,10 +229,10 @@ class JoinShardPart:
             # whether that was alone: twice the reach, and what late records may take.
             longest = max(reach for reach in self._reach.values() if reach is not None)
             behind = min(2 * longest + past_end(self._query) + 1, ENDED)
-            stays = later(pl.col("at"), pl.lit(behind, dtype=pl.Int64))
-            kept = pl.max_horizontal(stays, "instant") >= until
+            stays = later(pl.col(AT), pl.lit(behind, dtype=pl.Int64))
+            kept = pl.max_horizontal(stays, INSTANT) >= until
             kept &= pl.lit(until < ENDED)
-        order = ["at", "partition", "offset"]
+        order = [AT, PARTITION, OFFSET]
         return {side: tables[side].filter(kept).sort(order) for side in SIDES}
 
     def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
@@ -236,18 +254,19 @@ class JoinShardPart:
             pairs = left.join_where(right, *bounds)
         else:
             pairs = left.join(right, how="cross")
-        instant = pl.max_horizontal("left:instant", "right:instant")
-        return pairs.filter(*self._conditions()).with_columns(instant=instant)
+        instant = pl.max_horizontal(_side_column("left", INSTANT), _side_column("right", INSTANT))
+        return pairs.filter(*self._conditions()).with_columns(instant.alias(INSTANT))
 
     def _bounds(self) -> list[pl.Expr]:
         """Between which times of the left record a right one lies, where windows say it."""
-        at, bounds = pl.col("left:at"), list[pl.Expr]()
+        at, right_at = (pl.col(_side_column(side, AT)) for side in SIDES)
+        bounds = list[pl.Expr]()
         if (back := self._reach["right"]) is not None:
             least = pl.lit(INT64_MIN, dtype=pl.Int64)
             first = pl.when(at < INT64_MIN + back).then(least).otherwise(at - back)
-            bounds.append(pl.col("right:at") >= first)
+            bounds.append(right_at >= first)
         if (ahead := self._reach["left"]) is not None:
-            bounds.append(pl.col("right:at") <= later(at, pl.lit(ahead, dtype=pl.Int64)))
+            bounds.append(right_at <= later(at, pl.lit(ahead, dtype=pl.Int64)))
         return bounds
 
     def _conditions(self) -> list[pl.Expr]:
@@ -258,8 +277,8 @@ class JoinShardPart:
         reach = self._reach[side]
         if reach is None:
             return pl.lit(ENDED, dtype=pl.Int64)
-        at = later(pl.col(f"{prefix}at"), pl.lit(min(reach + 1, ENDED), dtype=pl.Int64))
-        return pl.max_horizontal(at, f"{prefix}instant")
+        at = later(pl.col(prefix + AT), pl.lit(min(reach + 1, ENDED), dtype=pl.Int64))
+        return pl.max_horizontal(at, prefix + INSTANT)
 
     def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
         """Rows of a side's records without a partner, and those that take such rows back.
@@ -269,17 +288,17 @@ class JoinShardPart:
             moved: the records of both sides.
             pairs: the new ones.
         """
-        place = [f"{side}:partition", f"{side}:offset"]
-        records = moved.sides[side].with_columns(due=self._due_alone(side, f"{side}:"))
+        place = [_side_column(side, PARTITION), _side_column(side, OFFSET)]
+        records = moved.sides[side].with_columns(due=self._due_alone(side, _side_column(side, "")))
         paired = records.join(pairs.select(place).unique(), on=place, how="semi")
         asked = pl.col("due").is_between(moved.since, moved.until, closed="right")
         records = pl.concat([records.filter(asked), paired]).unique(place)
         # What these were paired with before.
         other: Side = "right" if side == "left" else "left"
-        old = {side: records.filter(pl.col(f"{side}:instant") <= moved.since).drop("due")}
+        old = {side: records.filter(pl.col(_side_column(side, INSTANT)) <= moved.since).drop("due")}
         old[other] = moved.old(other)
         known = self._match(old["left"], old["right"])
-        first = pl.concat([pairs, known]).group_by(place).agg(paired=pl.col("instant").min())
+        first = pl.concat([pairs, known]).group_by(place).agg(paired=pl.col(INSTANT).min())
         records = records.join(first, on=place, how="left")
         unpaired = pl.col("paired").is_null() | (pl.col("paired") > pl.col("due"))
         records = records.filter(unpaired, pl.col("due") <= moved.until)
@@ -289,20 +308,20 @@ class JoinShardPart:
 
     def _row(self, records: pl.DataFrame, *, retracts: bool) -> pl.DataFrame:
         """Rows of pairs, or of records of one side alone."""
-        there = [side for side in SIDES if f"{side}:at" in records.columns]
-        times = [f"{side}:at" for side in there]
-        late = pl.any_horizontal(f"{side}:late" for side in there)
+        there = [side for side in SIDES if _side_column(side, AT) in records.columns]
+        times = [_side_column(side, AT) for side in there]
+        late = pl.any_horizontal(_side_column(side, IS_LATE) for side in there)
         return records.select(
-            window_id=pl.min_horizontal(times),
-            at_last=pl.max_horizontal(times),
-            gap=pl.lit(1, dtype=pl.Int64),
-            retracts=pl.lit(retracts),
-            revision=late.cast(pl.Int64),
-            records=pl.lit(len(there), dtype=pl.Int64),
-            offsets=pl.concat_list(_offsets(side) for side in there),
-            key=self._key(there),
-            values=self._values(there),
-        ).rename({"at_last": LAST, "gap": GAP})
+            pl.min_horizontal(times).alias(WINDOW_ID),
+            pl.max_horizontal(times).alias(AT_LAST),
+            pl.lit(1, dtype=pl.Int64).alias(GAP),
+            pl.lit(retracts).alias(RETRACTS),
+            late.cast(pl.Int64).alias(REVISION),
+            pl.lit(len(there), dtype=pl.Int64).alias(RECORDS),
+            pl.concat_list(_offsets(side) for side in there).alias(OFFSETS),
+            self._key(there).alias(KEY),
+            self._values(there).alias(VALUES),
+        )
 
     def _key(self, there: Sequence[Side]) -> pl.Expr:
         """What is equal, then the lanes and offsets of both records."""
@@ -314,9 +333,9 @@ class JoinShardPart:
         for side in SIDES:
             lane, offset = pl.lit(None, dtype=pl.String), pl.lit(None, dtype=pl.Int64)
             if side in there:
-                number = pl.col(f"{side}:partition")
+                number = pl.col(_side_column(side, PARTITION))
                 lane = number.replace_strict(names, return_dtype=pl.String)
-                offset = pl.col(f"{side}:offset")
+                offset = pl.col(_side_column(side, OFFSET))
             parts += [lane.alias(side), offset.alias(f"{side}_offset")]
         return pl.struct(parts)
 
@@ -331,15 +350,20 @@ class JoinShardPart:
         )
 
 
+def _side_column(side: Side, name: str) -> str:
+    """A column of one side's records beside the same one of the other side's."""
+    return f"{side}:{name}"
+
+
 def _prefixed(records: pl.DataFrame, side: Side) -> pl.DataFrame:
     """Records in columns that say whose they are."""
-    return records.rename({name: f"{side}:{name}" for name in _HEAD})
+    return records.rename({name: _side_column(side, name) for name in _HEAD})
 
 
 def _offsets(side: Side) -> pl.Expr:
-    offset = pl.col(f"{side}:offset")
-    lane = pl.col(f"{side}:partition").cast(pl.Int32)
-    return pl.struct(lane.alias("partition"), offset.alias("first"), offset.alias("last"))
+    offset = pl.col(_side_column(side, OFFSET))
+    lane = pl.col(_side_column(side, PARTITION)).cast(pl.Int32)
+    return pl.struct(lane.alias(PARTITION), offset.alias(FIRST_OFFSET), offset.alias(LAST_OFFSET))
 
 
 def _condition(comparison: Comparison) -> pl.Expr:

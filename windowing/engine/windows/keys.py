@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windowing.engine.input.decode import column
+from windowing.engine.columns import field_column
 from windowing.model import Query
 from windowing.model.file.pipeline import Source
 from windowing.model.progress.disorder import progress_attr
@@ -10,12 +10,12 @@ from windowing.model.progress.disorder import progress_attr
 
 def key_columns(query: Query) -> list[str]:
     """The columns of a row's key, each once."""
-    return list(dict.fromkeys(column(name) for name in query.key))
+    return list(dict.fromkeys(field_column(name) for name in query.key))
 
 
 def unit_columns(query: Query) -> list[str]:
     """The column of PATTR, whose values have windows of their own; none: the stream is one unit."""
-    return [] if query.window.pattr is None else [column(query.window.pattr)]
+    return [] if query.window.pattr is None else [field_column(query.window.pattr)]
 
 
 def route(query: Query, source: Source) -> list[str]:
@@ -28,4 +28,4 @@ def route(query: Query, source: Source) -> list[str]:
         return unit_columns(query)
     attribute = source.ordered_by(query.window.attribute)
     promised = progress_attr(source.generator_of(attribute))
-    return key_columns(query) if promised is None else [column(promised)]
+    return key_columns(query) if promised is None else [field_column(promised)]

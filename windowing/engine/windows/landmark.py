@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, RELEASE, REVISION
 from windowing.engine.progress.reached import AllEnded, Progress
 from windowing.engine.wids import Ints
 from windowing.engine.windows.part import Tables
@@ -38,7 +39,7 @@ class LandmarkShardPart(SlidingShardPart):
         due = self._due(tables, before, after)
         # All intervals of a key end at the same window, and so do all windows that it has.
         spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))
-        listed = spans.agg(pl.col("w_first").min(), pl.col("w_last").max())
+        listed = spans.agg(pl.col(FIRST_WINDOW).min(), pl.col(LAST_WINDOW).max())
         windows = self._expanded(listed).select(self._group).sort(self._group)
-        held = self._content(due.drop("release"), windows, self._keys)
-        return held.with_columns(revision=pl.lit(0, dtype=pl.Int64))
+        held = self._content(due.drop(RELEASE), windows, self._keys)
+        return held.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))

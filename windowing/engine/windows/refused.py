@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from windowing.engine.columns import OFFSET, PARTITION
 from windowing.engine.input.refusals import late_columns
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import Flags
@@ -24,8 +25,8 @@ def dead_letters(query: Query, data: pl.DataFrame, refused: Flags, partition: in
         return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
     reason = "late" if policy == "dead_letter" else "out_of_retention"
     return data.filter(pl.Series(refused)).select(
-        partition=pl.lit(partition, dtype=pl.Int32),
-        offset="offset",
+        pl.lit(partition, dtype=pl.Int32).alias(PARTITION),
+        OFFSET,
         query=pl.lit(query.name),
         reason=pl.lit(reason),
         **late_columns(query, data),

@@ -5,7 +5,18 @@ from __future__ import annotations
 import polars as pl
 
 from windowing.engine.aggregates import Accumulators, AggregateOverflow
-from windowing.engine.input.decode import column
+from windowing.engine.columns import (
+    FIRST_OFFSET,
+    KEY,
+    LAST_OFFSET,
+    OFFSETS,
+    PARTITION,
+    RECORDS,
+    REVISION,
+    VALUES,
+    WINDOW_ID,
+    field_column,
+)
 from windowing.model import Pipeline, Query
 from windowing.model.run_errors import ResultOverflow
 
@@ -21,7 +32,7 @@ class Results:
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query = query
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._names = {column(name): name for name in query.key}
+        self._names = {field_column(name): name for name in query.key}
 
     def of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
         """Merge over lanes and compute the results.
@@ -33,21 +44,21 @@ class Results:
         Raises:
             ResultOverflow: a sum of integers leaves 64 bits.
         """
-        by = [*self._names, "window_id", "revision", *more]
-        offsets = pl.struct("partition", "first", "last").sort_by("partition").alias("offsets")
-        merged = self._accumulators.merge(parts, by, offsets, among=["partition", "first", "last"])
+        by = [*self._names, WINDOW_ID, REVISION, *more]
+        offsets = pl.struct(PARTITION, FIRST_OFFSET, LAST_OFFSET).sort_by(PARTITION).alias(OFFSETS)
+        merged = self._accumulators.merge(parts, by, offsets)
         try:
             values = self._accumulators.results(merged)
         except AggregateOverflow as error:
             key = tuple(merged[name][error.row] for name in self._names)
             msg = (
-                f"query {self._query.name}, window {merged['window_id'][error.row]}, key "
+                f"query {self._query.name}, window {merged[WINDOW_ID][error.row]}, key "
                 f"{key!r}: {error}; sum a float instead, or group by a finer key"
             )
             raise ResultOverflow(msg) from None
         columns = [
-            *(merged[name] for name in ("window_id", "revision", *more, "records", "offsets")),
-            pl.DataFrame(values).to_struct("values"),
+            *(merged[name] for name in (WINDOW_ID, REVISION, *more, RECORDS, OFFSETS)),
+            pl.DataFrame(values).to_struct(VALUES),
         ]
         if self._names:
             columns.append(self.key_of(merged))
@@ -55,4 +66,4 @@ class Results:
 
     def key_of(self, parts: pl.DataFrame) -> pl.Series:
         """The key of each row of a frame, as a struct of its fields."""
-        return parts.select(*self._names).rename(self._names).to_struct("key")
+        return parts.select(*self._names).rename(self._names).to_struct(KEY)

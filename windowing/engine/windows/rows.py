@@ -19,7 +19,17 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates import StateSchema
+from windowing.engine.columns import (
+    AT,
+    FIRST_OFFSET,
+    FIRST_WINDOW,
+    KEY_BOUND,
+    LAST_WINDOW,
+    PARTITION,
+    RECORDS,
+    RELEASE,
+)
 from windowing.engine.progress.reached import Progress, RowProgress, looked_up
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
 from windowing.engine.windows.keys import key_columns, unit_columns
@@ -51,12 +61,12 @@ class RankedLanePart(SlidingLanePart):
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
         records = scan.data.filter(pl.Series(spans[0].chosen))
-        at = pl.Series("at", scan.values[spans[0].chosen])
+        at = pl.Series(AT, scan.values[spans[0].chosen])
         keys = [records[key] for key in self._keys]
         return {ROWS: pl.DataFrame([*keys, at, *self._accumulators.lift(records)])}
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
-        due: Ints = table["at"].to_numpy()
+        due: Ints = table[AT].to_numpy()
         return due
 
 
@@ -72,7 +82,7 @@ class RankedShardPart:
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
-        self._window = query.window
+        self._window, self._schema = query.window, StateSchema.of(query, pipeline.source)
         self._keys, self._unit = key_columns(query), unit_columns(query)
         self._numbered = numbered_part(query.window)(query, pipeline)
 
@@ -89,16 +99,16 @@ class RankedShardPart:
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which a row gets its number."""
         rows = tables[ROWS]
-        waiting = rows.filter(pl.col("at") >= per_row(after.of(rows)))
-        at = waiting["at"].to_numpy()
+        waiting = rows.filter(pl.col(AT) >= per_row(after.of(rows)))
+        at = waiting[AT].to_numpy()
         return min(int(at.min(initial=ENDED)), ENDED - 1) + 1
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """What some row after this progress can still need: rows that were numbered are merged."""
         rows, counted = tables[ROWS], self._counted(tables, after)
-        waiting = rows.filter(pl.col("at") >= per_row(after.of(rows)))
+        waiting = rows.filter(pl.col(AT) >= per_row(after.of(rows)))
         kept = {
-            ROWS: waiting.sort(*self._unit, "at", "partition", "first"),
+            ROWS: waiting.sort(*self._unit, AT, PARTITION, FIRST_OFFSET),
             COUNTS: self._counts(tables, after).sort(self._unit),
         }
         partials = self._partials(tables, after)
@@ -107,46 +117,46 @@ class RankedShardPart:
     def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
         """The rows that have a number by now."""
         rows = tables[ROWS]
-        return rows.filter(pl.col("at") < per_row(progress.of(rows)))
+        return rows.filter(pl.col(AT) < per_row(progress.of(rows)))
 
     def _counts(self, tables: Tables, progress: Progress) -> pl.DataFrame:
         """Per unit, as `bound`, how many rows have a number."""
-        rows = self._passed(tables, progress).select(*self._unit, bound="records")
+        rows = self._passed(tables, progress).select(*self._unit, pl.col(RECORDS).alias(KEY_BOUND))
         counts = pl.concat([rows, tables[COUNTS]]) if COUNTS in tables else rows
         if not self._unit:
-            return counts.select(pl.col("bound").sum())
-        return counts.group_by(self._unit).agg(pl.col("bound").sum())
+            return counts.select(pl.col(KEY_BOUND).sum())
+        return counts.group_by(self._unit).agg(pl.col(KEY_BOUND).sum())
 
     def _counted(self, tables: Tables, progress: Progress) -> RowProgress:
         """The progress of the units by their numbers of rows."""
         counts, ended = self._counts(tables, progress), progress.highest == ENDED
         if self._unit:
             return RowProgress(counts, 0, ended)
-        return RowProgress(None, int(counts["bound"].sum()), ended)
+        return RowProgress(None, int(counts[KEY_BOUND].sum()), ended)
 
     def _partials(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """The partial states of all rows that have a number, those of earlier batches merged."""
-        rows = self._passed(tables, after).sort(*self._unit, "at", "partition", "first")
+        rows = self._passed(tables, after).sort(*self._unit, AT, PARTITION, FIRST_OFFSET)
         rank = pl.int_range(pl.len(), dtype=pl.Int64)
         grid = wids.grid(self._window)
         number = rows.select(number=rank.over(self._unit) if self._unit else rank)["number"]
         numbers = number.to_numpy() + self._numbered_before(tables, rows)
-        partials = rows.drop("at").with_columns(
-            w_first=pl.Series(grid.first(numbers)),
-            w_last=pl.Series(grid.last(numbers)),
-            release=pl.lit(ON_TIME, dtype=pl.Int64),
+        partials = rows.drop(AT).with_columns(
+            pl.Series(grid.first(numbers)).alias(FIRST_WINDOW),
+            pl.Series(grid.last(numbers)).alias(LAST_WINDOW),
+            pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE),
         )
-        partials = partials.filter(pl.col("w_first") <= pl.col("w_last"))
+        partials = partials.filter(pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW))
         held = [tables[PARTIALS]] if PARTIALS in tables else []
-        return Accumulators.concat([*held, partials])
+        return self._schema.concat([*held, partials])
 
     def _numbered_before(self, tables: Tables, rows: pl.DataFrame) -> Ints:
         """Of each row's unit, how many rows were numbered and merged in earlier batches."""
         if COUNTS not in tables:
             return np.array([0])
         if not self._unit:
-            return tables[COUNTS]["bound"].to_numpy()
-        return looked_up(rows, tables[COUNTS], "bound", 0)
+            return tables[COUNTS][KEY_BOUND].to_numpy()
+        return looked_up(rows, tables[COUNTS], KEY_BOUND, 0)
 
 
 def numbered_part(window: Window) -> type[SlidingShardPart]:

@@ -20,19 +20,27 @@ import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
+from windowing.engine.columns import (
+    ABSORBED_BY,
+    AFTER,
+    AT_FIRST,
+    AT_LAST,
+    BEFORE,
+    CHAIN,
+    GAP,
+    KEY,
+    OFFSETS,
+    PARTITION,
+    RECORDS,
+    RELEASE,
+    RETRACTS,
+    REVISION,
+    VALUES,
+    WINDOW_ID,
+)
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
-from windowing.engine.windows.chains import (
-    CHAIN,
-    FIRST,
-    GAP,
-    LAST,
-    chained,
-    end,
-    later,
-    merged_ends,
-    with_gap,
-)
+from windowing.engine.windows.chains import chained, end, later, merged_ends, with_gap
 from windowing.engine.windows.keys import key_columns
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.results import Results
@@ -43,13 +51,12 @@ from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 
 PIECES = "pieces"
-ABSORBED = "absorbed_by"
 _SHOWN: Mapping[str, pl.DataType | type[pl.DataType]] = {
-    "window_id": pl.Int64,
-    LAST: pl.Int64,
-    "revision": pl.Int64,
-    "retracts": pl.Boolean,
-    ABSORBED: pl.Int64,
+    WINDOW_ID: pl.Int64,
+    AT_LAST: pl.Int64,
+    REVISION: pl.Int64,
+    RETRACTS: pl.Boolean,
+    ABSORBED_BY: pl.Int64,
     "number": pl.List(pl.UInt32),
     "of": pl.UInt32,
 }
@@ -91,24 +98,21 @@ class SessionLanePart(SlidingLanePart):
                 pl.DataFrame(
                     [
                         *(records[key] for key in self._keys),
-                        pl.Series(FIRST, at),
-                        pl.Series(LAST, at),
-                        pl.Series("release", span.release[span.chosen]),
+                        pl.Series(AT_FIRST, at),
+                        pl.Series(AT_LAST, at),
+                        pl.Series(RELEASE, span.release[span.chosen]),
                         *self._accumulators.lift(records),
                     ]
                 )
             )
         pieces = with_gap(self._query, self._accumulators.concat(parts))
-        named = [*self._keys, "release", CHAIN]
-        pieces = chained(pieces, [*self._keys, "release"])
-        among = [GAP, FIRST, LAST]
-        return {
-            PIECES: self._accumulators.merge(pieces, named, *merged_ends(), among=among).drop(CHAIN)
-        }
+        named = [*self._keys, RELEASE, CHAIN]
+        pieces = chained(pieces, [*self._keys, RELEASE])
+        return {PIECES: self._accumulators.merge(pieces, named, *merged_ends()).drop(CHAIN)}
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
         ends = with_gap(self._query, table).select(due=end())["due"].to_numpy()
-        due: Ints = np.where(table["release"] == ON_TIME, ends, table["release"].to_numpy())
+        due: Ints = np.where(table[RELEASE] == ON_TIME, ends, table[RELEASE].to_numpy())
         return due
 
 
@@ -135,30 +139,30 @@ class SessionShardPart:
             ResultOverflow: a sum of integers leaves 64 bits.
         """
         pieces = stamped(self._chained(tables), before=before, after=after)
-        earliest, latest = end().min().over(CHAIN), pl.max_horizontal(end(), "release")
-        moving = (earliest <= pl.col("after")) & (latest.max().over(CHAIN) > pl.col("before"))
+        earliest, latest = end().min().over(CHAIN), pl.max_horizontal(end(), RELEASE)
+        moving = (earliest <= pl.col(AFTER)) & (latest.max().over(CHAIN) > pl.col(BEFORE))
         pieces = pieces.filter(moving).with_row_index("number")
         shown = pl.DataFrame(list(self._shown(pieces)), schema=_SHOWN, orient="row")
         if not len(shown):
             return shown
-        gone = shown.filter(pl.col(ABSORBED).is_not_null())
-        there = shown.filter(pl.col(ABSORBED).is_null()).drop("of")
-        named = ["window_id", LAST, "revision", "retracts", ABSORBED]
+        gone = shown.filter(pl.col(ABSORBED_BY).is_not_null())
+        there = shown.filter(pl.col(ABSORBED_BY).is_null()).drop("of")
+        named = [WINDOW_ID, AT_LAST, REVISION, RETRACTS, ABSORBED_BY]
         parts = there.explode("number").join(self._parts(pieces), on="number")
-        rows = self._rows_of(parts.drop("number"), LAST, GAP, "retracts", ABSORBED)
+        rows = self._rows_of(parts.drop("number"), AT_LAST, GAP, RETRACTS, ABSORBED_BY)
         return pl.concat([rows, self._tombstones(gone.select(*named, "of"), pieces, rows)])
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """The sessions that have not ended, as rows; what still waits is not in them."""
         pieces = stamped(with_gap(self._query, tables[PIECES]), after=after)
-        joined = chained(pieces.filter(pl.col("release") <= pl.col("after")), self._keys)
-        still = joined.filter(end().max().over(CHAIN) > pl.col("after"))
+        joined = chained(pieces.filter(pl.col(RELEASE) <= pl.col(AFTER)), self._keys)
+        still = joined.filter(end().max().over(CHAIN) > pl.col(AFTER))
         parts = still.with_columns(
-            window_id=pl.col(FIRST).min().over(CHAIN),
-            at_last=pl.col(LAST).max().over(CHAIN),
-            revision=pl.lit(0, dtype=pl.Int64),
+            pl.col(AT_FIRST).min().over(CHAIN).alias(WINDOW_ID),
+            pl.col(AT_LAST).max().over(CHAIN),
+            pl.lit(0, dtype=pl.Int64).alias(REVISION),
         )
-        return self._rows_of(parts.drop(FIRST, CHAIN, "release", "after"), LAST, GAP)
+        return self._rows_of(parts.drop(AT_FIRST, CHAIN, RELEASE, AFTER), AT_LAST, GAP)
 
     def moved(self, tables: Tables, after: Progress, shown: pl.DataFrame) -> pl.DataFrame:
         """Tombstones of open sessions whose start has moved since early rows showed them.
@@ -172,46 +176,46 @@ class SessionShardPart:
                 revision.
         """
         pieces = stamped(self._chained(tables), after=after).with_row_index("number")
-        starts = self._sessions(pieces).rename({"window_id": ABSORBED})
-        shown = shown.rename({"number": "revision"})
+        starts = self._sessions(pieces).rename({WINDOW_ID: ABSORBED_BY})
+        shown = shown.rename({"number": REVISION})
         if self._keys:
             inside = shown.join(starts, on=self._keys, nulls_equal=True)
         else:
             inside = shown.join(starts, how="cross")
         inside = inside.filter(
-            pl.col(ABSORBED) < pl.col("window_id"), pl.col("window_id") <= pl.col("until")
+            pl.col(ABSORBED_BY) < pl.col(WINDOW_ID), pl.col(WINDOW_ID) <= pl.col("until")
         )
         provisional = [
             not self._was_sent(pieces, of, start)
-            for of, start in inside.select("of", "window_id").rows()
+            for of, start in inside.select("of", WINDOW_ID).rows()
         ]
         gone = inside.filter(pl.Series(provisional, dtype=pl.Boolean))
         if not len(gone):
             return pl.DataFrame()
-        gone = gone.with_columns(pl.col("revision") + 1).drop(*self._keys, GAP)
+        gone = gone.with_columns(pl.col(REVISION) + 1).drop(*self._keys, GAP)
         return self._tombstones(gone, pieces, self.open(tables, after))
 
     def sessions(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """The sessions that the state still holds, open or not: the key's columns, `window_id`."""
         pieces = stamped(self._chained(tables), after=after).with_row_index("number")
-        return self._sessions(pieces).select(*self._keys, "window_id")
+        return self._sessions(pieces).select(*self._keys, WINDOW_ID)
 
     def _sessions(self, pieces: pl.DataFrame) -> pl.DataFrame:
         """Of each session as it stands its start, its last value `until`, and `of`, a piece."""
-        there = chained(pieces.filter(pl.col("release") <= pl.col("after")), self._keys)
+        there = chained(pieces.filter(pl.col(RELEASE) <= pl.col(AFTER)), self._keys)
         return there.select(
             *self._keys,
             GAP,
             pl.col("number").alias("of"),
-            pl.col(FIRST).min().over(CHAIN).alias("window_id"),
-            pl.col(LAST).max().over(CHAIN).alias("until"),
-        ).unique([*self._keys, "window_id"])
+            pl.col(AT_FIRST).min().over(CHAIN).alias(WINDOW_ID),
+            pl.col(AT_LAST).max().over(CHAIN).alias("until"),
+        ).unique([*self._keys, WINDOW_ID])
 
     def _was_sent(self, pieces: pl.DataFrame, of: int, start: int) -> bool:
         """Whether a row but a tombstone has shown a start; `of` is a piece of its chain."""
         chain = pieces.filter(pl.col(CHAIN) == pieces[CHAIN][of])
-        gap, after = chain[GAP][0], chain["after"][0]
-        own = [Piece(*row) for row in chain.select(FIRST, LAST, "release", "number").rows()]
+        gap, after = chain[GAP][0], chain[AFTER][0]
+        own = [Piece(*row) for row in chain.select(AT_FIRST, AT_LAST, RELEASE, "number").rows()]
         return any(
             sent.start == start and sent.absorbed_by is None for sent in course(own, gap, after)
         )
@@ -220,8 +224,8 @@ class SessionShardPart:
         """The next progress at which these pieces may ask for a row; never later than it."""
         pieces = stamped(with_gap(self._query, tables[PIECES]), after=after)
         due = [
-            pieces.select(due=instant.filter(instant > pl.col("after")).min())["due"][0]
-            for instant in (end(), pl.col("release"))
+            pieces.select(due=instant.filter(instant > pl.col(AFTER)).min())["due"][0]
+            for instant in (end(), pl.col(RELEASE))
         ]
         return min((int(instant) for instant in due if instant is not None), default=ENDED)
 
@@ -233,26 +237,25 @@ class SessionShardPart:
             # A late record may lie a gap behind the end, and come a retention after its own end.
             retention = pl.lit(self._query.retention_us or 0, dtype=pl.Int64)
             until = later(later(until, pl.col(GAP)), retention)
-        needed = pl.max_horizontal(until, "release").max().over(CHAIN) > pl.col("after")
-        kept = chained(pieces.filter(needed), [*self._keys, "release", "partition"])
-        named = [*self._keys, "release", "partition", CHAIN]
-        among = [GAP, "after", FIRST, LAST]
-        merged = self._accumulators.merge(kept, named, *merged_ends(), among=among).drop(CHAIN)
-        return {PIECES: merged.sort(*named[:-1], FIRST)}
+        needed = pl.max_horizontal(until, RELEASE).max().over(CHAIN) > pl.col(AFTER)
+        kept = chained(pieces.filter(needed), [*self._keys, RELEASE, PARTITION])
+        named = [*self._keys, RELEASE, PARTITION, CHAIN]
+        merged = self._accumulators.merge(kept, named, *merged_ends()).drop(CHAIN)
+        return {PIECES: merged.sort(*named[:-1], AT_FIRST)}
 
     def _chained(self, tables: Tables) -> pl.DataFrame:
         return chained(with_gap(self._query, tables[PIECES]), self._keys)
 
     def _parts(self, pieces: pl.DataFrame) -> pl.DataFrame:
         """The partial states of pieces by their number."""
-        return pieces.drop(FIRST, LAST, "release", CHAIN, "before", "after")
+        return pieces.drop(AT_FIRST, AT_LAST, RELEASE, CHAIN, BEFORE, AFTER)
 
     def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
         """What is sent: as `_SHOWN` has it; `of` is a piece of the same key."""
-        named = pieces.select(CHAIN, GAP, "before", "after", FIRST, LAST, "release", "number")
+        named = pieces.select(CHAIN, GAP, BEFORE, AFTER, AT_FIRST, AT_LAST, RELEASE, "number")
         for _, chain in named.group_by(CHAIN, maintain_order=True):
-            gap, before, after = (chain[name][0] for name in (GAP, "before", "after"))
-            own = [Piece(*row) for row in chain.select(FIRST, LAST, "release", "number").rows()]
+            gap, before, after = (chain[name][0] for name in (GAP, BEFORE, AFTER))
+            own = [Piece(*row) for row in chain.select(AT_FIRST, AT_LAST, RELEASE, "number").rows()]
             for sent in course(own, gap, after):
                 if sent.instant > before:
                     yield from self._as_rows(sent, own[0].number)
@@ -271,7 +274,7 @@ class SessionShardPart:
 
     def _rows_of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
         """Rows, of any number of parts per lane."""
-        named = [*self._keys, "window_id", "revision", *more, "partition"]
+        named = [*self._keys, WINDOW_ID, REVISION, *more, PARTITION]
         return self._results.of(self._accumulators.merge(parts, named), *more)
 
     def _tombstones(
@@ -280,10 +283,10 @@ class SessionShardPart:
         """Rows with nothing in them, in the columns of other rows, and with who absorbed them."""
         keys = pieces.select(pl.col("number").alias("of"), GAP, *self._keys)
         stones = gone.join(keys, on="of").with_columns(
-            records=pl.lit(0, dtype=pl.Int64),
-            offsets=pl.lit([], dtype=rows.schema["offsets"]),
-            values=pl.lit(None, dtype=rows.schema["values"]),
+            pl.lit(0, dtype=pl.Int64).alias(RECORDS),
+            pl.lit([], dtype=rows.schema[OFFSETS]).alias(OFFSETS),
+            pl.lit(None, dtype=rows.schema[VALUES]).alias(VALUES),
         )
         if self._keys:
-            stones = stones.with_columns(key=self._results.key_of(stones))
-        return stones.select(*dict.fromkeys([*rows.columns, ABSORBED]))
+            stones = stones.with_columns(self._results.key_of(stones).alias(KEY))
+        return stones.select(*dict.fromkeys([*rows.columns, ABSORBED_BY]))

@@ -21,6 +21,18 @@ import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.aggregates import Accumulators
+from windowing.engine.columns import (
+    AFTER,
+    BEFORE,
+    FIRST_WINDOW,
+    INSTANT,
+    LAST_WINDOW,
+    PARTITION,
+    RELEASE,
+    RETRACTS,
+    REVISION,
+    WINDOW_ID,
+)
 from windowing.engine.frames import to_bytes
 from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
@@ -38,12 +50,9 @@ from windowing.model.run_errors import TooManyWindows
 from windowing.model.windows.window import ROW_NUM
 
 PARTIALS = "partials"
-LATE = pl.col("release") != ON_TIME
-RETRACTS = "retracts"
+LATE = pl.col(RELEASE) != ON_TIME
 # Before all instants, that of records on time too, which is the smallest number there is.
 _EVER = pl.lit(None, dtype=pl.Int64)
-# Columns that say where a partial state counts, and are no part of it.
-_PLACE = ("w_first", "w_last", "release", "instant", "epoch", "before", "after")
 
 
 @dataclass(frozen=True)
@@ -64,9 +73,9 @@ class Span:
     def columns(self) -> list[pl.Series]:
         """The span of each chosen record."""
         return [
-            pl.Series("w_first", self.first[self.chosen]),
-            pl.Series("w_last", self.last[self.chosen]),
-            pl.Series("release", self.release[self.chosen]),
+            pl.Series(FIRST_WINDOW, self.first[self.chosen]),
+            pl.Series(LAST_WINDOW, self.last[self.chosen]),
+            pl.Series(RELEASE, self.release[self.chosen]),
         ]
 
 
@@ -82,8 +91,7 @@ class SlidingLanePart:
     def __init__(
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
-        self._query, self._shards = query, pipeline.shards
-        self._numbering = numbering or wids.grid(query.window)
+        self._query, self._numbering = query, numbering or wids.grid(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys, self._route = key_columns(query), route(query, pipeline.source)
 
@@ -148,14 +156,14 @@ class SlidingLanePart:
                     ]
                 )
             )
-        named = [*self._keys, "w_first", "w_last", "release"]
+        named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE]
         return {PARTIALS: self._accumulators.merge(self._accumulators.concat(parts), named)}
 
     def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
         """Put each shard's part of the tables into its parcel."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():
-            for number, part in split(table, self._route, self._shards):
+            for number, part in split(table, self._route, len(parcels)):
                 queries = parcels[number].queries
                 # A shard gets all of the tables or none.
                 addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
@@ -164,8 +172,8 @@ class SlidingLanePart:
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
         """The progress at which each row of a table may first ask for something."""
-        ends = self._numbering.ends(table["w_first"].to_numpy())
-        due: Ints = np.maximum(ends, table["release"].to_numpy())
+        ends = self._numbering.ends(table[FIRST_WINDOW].to_numpy())
+        due: Ints = np.maximum(ends, table[RELEASE].to_numpy())
         return due
 
 
@@ -185,7 +193,7 @@ class SlidingShardPart:
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results(query, pipeline)
         self._keys = key_columns(query)
-        self._group = [*self._keys, "window_id"]
+        self._group = [*self._keys, WINDOW_ID]
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """The rows due while progress moves.
@@ -199,7 +207,7 @@ class SlidingShardPart:
         parts = [part for part in parts if len(part)]
         if not parts:
             return pl.DataFrame()
-        joined = Accumulators.concat(parts)
+        joined = self._accumulators.concat(parts)
         if self._query.accumulation != "retracting":
             return self._results.of(joined)
         # Also where nothing is taken back: frames of all shards are put together.
@@ -211,10 +219,12 @@ class SlidingShardPart:
         """What open windows hold of records on time, as rows whose revision says nothing."""
         on_time = tables[PARTIALS].filter(~LATE)
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
-        first = pl.max_horizontal("w_first", per_row(ended + 1))
-        still = on_time.with_columns(w_first=first).filter(pl.col("w_first") <= pl.col("w_last"))
-        parts = self._merge(self._expanded(still), [*self._group, "partition"])
-        return self._results.of(parts.with_columns(revision=pl.lit(0, dtype=pl.Int64)))
+        first = pl.max_horizontal(FIRST_WINDOW, per_row(ended + 1))
+        still = on_time.with_columns(first.alias(FIRST_WINDOW)).filter(
+            pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
+        )
+        parts = self._accumulators.merge(self._expanded(still), [*self._group, PARTITION])
+        return self._results.of(parts.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """The next progress at which these partials may ask for a row; never later than it."""
@@ -223,18 +233,18 @@ class SlidingShardPart:
         every_us = self._query.late.every_us
         if every_us is not None:
             late = stamped(partials.filter(LATE), after=after)
-            waiting = late.filter(pl.col("after") < self._boundary(late, "w_last"))
+            waiting = late.filter(pl.col(AFTER) < self._boundary(late, LAST_WINDOW))
             due_us = min(due_us, self._next_boundary_us(waiting))
         return due_us
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """What some row after this progress can still need, merged where it agrees."""
         partials = tables[PARTIALS]
-        first_kept = pl.col("w_first").clip(per_row(self._gone(partials, after) + 1))
-        kept = partials.with_columns(w_first=first_kept).filter(
-            pl.col("w_first") <= pl.col("w_last")
+        first_kept = pl.col(FIRST_WINDOW).clip(per_row(self._gone(partials, after) + 1))
+        kept = partials.with_columns(first_kept.alias(FIRST_WINDOW)).filter(
+            pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
         )
-        named = [*self._keys, "w_first", "w_last", "release", "partition"]
+        named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE, PARTITION]
         return {PARTIALS: self._accumulators.merge(kept, named).sort(named)}
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
@@ -254,67 +264,67 @@ class SlidingShardPart:
         on_time = tables[PARTIALS].filter(~LATE)
         first, last = self._ended_between(on_time, before, after)
         clipped = on_time.with_columns(
-            w_first=pl.max_horizontal("w_first", per_row(first)),
-            w_last=pl.min_horizontal("w_last", per_row(last)),
+            pl.max_horizontal(FIRST_WINDOW, per_row(first)).alias(FIRST_WINDOW),
+            pl.min_horizontal(LAST_WINDOW, per_row(last)).alias(LAST_WINDOW),
         )
-        return clipped.filter(pl.col("w_first") <= pl.col("w_last"))
+        return clipped.filter(pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW))
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Revision 0 of the windows that end while progress moves."""
         due = self._due(tables, before, after)
-        if (due["w_last"] > due["w_first"]).any():
+        if (due[LAST_WINDOW] > due[FIRST_WINDOW]).any():
             # Slices that enter the same of these windows are merged once, not once per window.
-            due = self._merge(due, [*self._keys, "w_first", "w_last", "partition"])
-        merged = self._merge(self._expanded(due), [*self._group, "partition"])
-        return merged.with_columns(revision=pl.lit(0, dtype=pl.Int64))
+            due = self._accumulators.merge(due, [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION])
+        merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
+        return merged.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Revisions 1, 2, … whose late epoch lies in (before, after]."""
         late = self._pairs(tables, before, after)
         # Null keys are keys like any other; join and rank must take them so.
-        epochs = late.select(*self._group, "instant", "before").unique().sort("instant")
+        epochs = late.select(*self._group, INSTANT, BEFORE).unique().sort(INSTANT)
         epochs = epochs.with_columns(
-            revision=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(self._group),
-            previous=pl.col("instant").shift(1).over(self._group).fill_null(ON_TIME),
-        ).filter(pl.col("instant") > pl.col("before"))
+            pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(self._group).alias(REVISION),
+            previous=pl.col(INSTANT).shift(1).over(self._group).fill_null(ON_TIME),
+        ).filter(pl.col(INSTANT) > pl.col(BEFORE))
         if not len(epochs):
             return epochs
         on_time = self._on_time_at(tables, epochs.select(self._group).unique())
-        shown_before = on_time.with_columns(instant=pl.lit(ON_TIME, dtype=pl.Int64))
-        held = Accumulators.concat([part for part in (late, shown_before) if len(part)])
-        due, named = self._sent(epochs), [*self._group, "revision", RETRACTS, "partition"]
+        shown_before = on_time.with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(INSTANT))
+        held = self._accumulators.concat([part for part in (late, shown_before) if len(part)])
+        due, named = self._sent(epochs), [*self._group, REVISION, RETRACTS, PARTITION]
         shown = due.join(held, on=self._group, how="inner", nulls_equal=True)
-        new = pl.col("previous").is_null() | (pl.col("instant") > pl.col("previous"))
-        shown = shown.filter((pl.col("instant") <= pl.col("epoch")) & new).drop("previous")
-        return self._merge(shown, [name for name in named if name in shown.columns])
+        new = pl.col("previous").is_null() | (pl.col(INSTANT) > pl.col("previous"))
+        shown = shown.filter((pl.col(INSTANT) <= pl.col("epoch")) & new).drop("previous")
+        return self._accumulators.merge(shown, [name for name in named if name in shown.columns])
 
     def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
         """The rows that epochs send; each shows what has its instant in (`previous`, `epoch`]."""
-        due = epochs.drop("before").rename({"instant": "epoch"})
+        due = epochs.drop(BEFORE).rename({INSTANT: "epoch"})
         match self._query.accumulation:
             case "discarding":
                 return due
             case "accumulating":
                 return due.with_columns(previous=_EVER)
         taken_back = due.with_columns(
+            pl.col(REVISION) - 1,
+            pl.lit(value=True).alias(RETRACTS),
             epoch=pl.col("previous"),
-            revision=pl.col("revision") - 1,
             previous=_EVER,
-            retracts=pl.lit(value=True),
         )
-        again = due.with_columns(previous=_EVER, retracts=pl.lit(value=False))
+        again = due.with_columns(pl.lit(value=False).alias(RETRACTS), previous=_EVER)
         return pl.concat([taken_back, again])
 
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Late partials and their windows, with the `instant` at which they are shown there."""
         late = stamped(tables[PARTIALS].filter(LATE), before=before, after=after)
-        pairs = self._expanded(late.filter(pl.col("release") <= pl.col("after")))
-        pairs = pairs.with_columns(instant=self._boundary(pairs, "window_id"))
-        return pairs.filter(pl.col("instant") <= pl.col("after"))
+        pairs = self._expanded(late.filter(pl.col(RELEASE) <= pl.col(AFTER)))
+        pairs = pairs.with_columns(self._boundary(pairs, WINDOW_ID).alias(INSTANT))
+        return pairs.filter(pl.col(INSTANT) <= pl.col(AFTER))
 
     def _on_time_at(self, tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
         """What windows, each of a key, held at revision 0."""
-        on_time = tables[PARTIALS].filter(~LATE).drop("release")
+        on_time = tables[PARTIALS].filter(~LATE).drop(RELEASE)
         return self._content(on_time, windows.sort(self._group), self._keys)
 
     def _boundary(self, late: pl.DataFrame, window_id: str) -> pl.Series:
@@ -322,14 +332,14 @@ class SlidingShardPart:
         every_us = self._query.late.every_us
         assert every_us is not None  # noqa: S101 - late partials exist under `update` only
         ends = self._numbering.ends(late[window_id].to_numpy())
-        releases = np.maximum(wids.release_us(ends, every_us), late["release"].to_numpy())
-        return pl.Series("instant", releases)
+        releases = np.maximum(wids.release_us(ends, every_us), late[RELEASE].to_numpy())
+        return pl.Series(INSTANT, releases)
 
     def _next_end_us(self, on_time: pl.DataFrame, after: Progress) -> int:
         """The earliest end of a window that is open and holds any of these."""
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
-        open_ = on_time["w_last"].to_numpy() > ended
-        first = np.maximum(on_time["w_first"].to_numpy(), ended + 1)[open_]
+        open_ = on_time[LAST_WINDOW].to_numpy() > ended
+        first = np.maximum(on_time[FIRST_WINDOW].to_numpy(), ended + 1)[open_]
         return int(self._numbering.ends(first).min(initial=ENDED))
 
     def _next_boundary_us(self, waiting: pl.DataFrame) -> int:
@@ -338,14 +348,14 @@ class SlidingShardPart:
         if every_us is None or not len(waiting):
             return ENDED
         # Every late instant is an epoch's boundary: the next one is early enough.
-        next_us = wids.release_us(waiting["after"].to_numpy(), every_us)
-        return int(np.maximum(next_us, waiting["release"].to_numpy()).min())
+        next_us = wids.release_us(waiting[AFTER].to_numpy(), every_us)
+        return int(np.maximum(next_us, waiting[RELEASE].to_numpy()).min())
 
     def _content(
         self, partials: pl.DataFrame, windows: pl.DataFrame, unit: Sequence[str]
     ) -> pl.DataFrame:
         """What windows hold of some partials, for each key and lane apart."""
-        return content(self._accumulators, partials, windows, unit, [*self._keys, "partition"])
+        return content(self._accumulators, partials, windows, unit, [*self._keys, PARTITION])
 
     def _expanded(self, partials: pl.DataFrame) -> pl.DataFrame:
         """One row for each partial and each of its windows.
@@ -353,7 +363,7 @@ class SlidingShardPart:
         Raises:
             TooManyWindows: there are more than fit any machine.
         """
-        last, first = (partials[name].cast(pl.Float64) for name in ("w_last", "w_first"))
+        last, first = (partials[name].cast(pl.Float64) for name in (LAST_WINDOW, FIRST_WINDOW))
         many = int((last - first + 1).sum())
         if many > WINDOWS_MAX:
             msg = (
@@ -362,9 +372,5 @@ class SlidingShardPart:
                 "max_ahead, which make it a dead letter; else choose a longer slide"
             )
             raise TooManyWindows(msg)
-        ids = pl.int_ranges("w_first", pl.col("w_last") + 1, dtype=pl.Int64)
-        return partials.with_columns(window_id=ids).explode("window_id")
-
-    def _merge(self, partials: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-        among = sorted({*_PLACE} & {*partials.columns} - {*by})
-        return self._accumulators.merge(partials, by, among=among)
+        ids = pl.int_ranges(FIRST_WINDOW, pl.col(LAST_WINDOW) + 1, dtype=pl.Int64)
+        return partials.with_columns(ids.alias(WINDOW_ID)).explode(WINDOW_ID)

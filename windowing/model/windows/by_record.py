@@ -6,8 +6,10 @@ A window lies at the position w of a record that defines it, and holds what lies
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from windowing.model.facts import Facts
+from windowing.model.windows.language import Spelled
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
@@ -41,6 +43,23 @@ class SlideByTuple:
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
 
+    @classmethod
+    def of(cls, spelled: Spelled) -> Self | None:
+        """Make the window that clauses spell; None: they spell one of another class."""
+        if spelled.at_records != "row_num" or spelled.range_ is None or spelled.slide != 1:
+            return None
+        return cls(spelled.range_, spelled.attribute, spelled.pattr)
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window."""
+        return {
+            "class": "slide by tuple",
+            "range": self.range_,
+            "slide": self.slide,
+            "over": self.attribute,
+            "of_each": self.pattr,
+        }
+
     def title(self, spell: Spell) -> str:
         """Say the class and the lengths, as people do."""
         return f"slide by 1 row, range {spell(self.range_)} over {self.attribute}"
@@ -72,6 +91,23 @@ class SlideByN:
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
 
+    @classmethod
+    def of(cls, spelled: Spelled) -> Self | None:
+        """Make the window that clauses spell; None: they spell one of another class."""
+        if spelled.at_records != "row_num" or spelled.range_ is None or spelled.slide == 1:
+            return None
+        return cls(spelled.range_, spelled.slide, spelled.attribute, spelled.pattr)
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window."""
+        return {
+            "class": "slide by n",
+            "range": self.range_,
+            "slide": self.slide,
+            "over": self.attribute,
+            "of_each": self.pattr,
+        }
+
     def title(self, spell: Spell) -> str:
         """Say the class and the lengths, as people do."""
         return f"slide by {_rows(self.slide)}, range {spell(self.range_)} over {self.attribute}"
@@ -102,6 +138,23 @@ class SlideByRank:
     origin: ClassVar[int] = 0
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
+
+    @classmethod
+    def of(cls, spelled: Spelled) -> Self | None:
+        """Make the window that clauses spell; None: they spell one of another class."""
+        if spelled.at_records != "rank" or spelled.range_ is None:
+            return None
+        return cls(spelled.range_, spelled.slide, spelled.attribute, spelled.pattr)
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window."""
+        return {
+            "class": "slide by rank",
+            "range": self.range_,
+            "slide": self.slide,
+            "over": self.attribute,
+            "of_each": self.pattr,
+        }
 
     def title(self, spell: Spell) -> str:
         """Say the class and the lengths, as people do."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.pairs import Pairs
+from windowing.model.windows.registry import WINDOWS
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.window import Window
 
-CLASSES: tuple[type[Window], ...] = (
+CLASSES: tuple[type[Any], ...] = (
     Sliding,
     Landmark,
     RowWindow,
@@ -20,9 +22,7 @@ CLASSES: tuple[type[Window], ...] = (
     Session,
     Pairs,
 )
-"""What engine, definition and fingerprint each have an entry for."""
+"""Those that the window language spells, and that of a join."""
 
-
-def known_class(window: Window) -> type[Window]:
-    """The class of these that a window is of, whatever its own class adds to it or is called."""
-    return next(class_ for class_ in CLASSES if isinstance(window, class_))
+for _class in CLASSES:
+    WINDOWS.add(_class.kind, _class, f"{_class.__module__}.{_class.__name__}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from windowing.model.facts import Facts
+from windowing.model.windows.language import Spelled
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
@@ -37,6 +39,23 @@ class Landmark:
     range_: ClassVar[int | None] = None
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
+
+    @classmethod
+    def of(cls, spelled: Spelled) -> Self | None:
+        """Make the window that clauses spell; None: they spell one of another class."""
+        if spelled.range_ is not None or spelled.over_rows:
+            return None
+        return cls(spelled.slide, spelled.attribute, spelled.origin, spelled.pattr)
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window."""
+        return {
+            "class": "landmark",
+            "slide": self.slide,
+            "over": self.attribute,
+            "origin": self.origin,
+            "of_each": self.pattr,
+        }
 
     def title(self, spell: Spell) -> str:
         """Say the class and the lengths, as people do."""

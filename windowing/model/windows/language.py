@@ -15,11 +15,11 @@ from typing import Literal
 
 from windowing.model.errors import WindowError
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, parse_length
-from windowing.model.windows.window import ROW_NUM
+from windowing.model.windows.window import ROW_NUM, Align
 
 AttributeType = Literal["time", "number", "text", "rows"]
 
-_CLAUSES = (
+CLAUSES = (
     *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
 )
 _TOKEN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?|[A-Za-z_][A-Za-z0-9_.-]*|[()]|\S")
@@ -44,6 +44,35 @@ class Clauses:
     gaps: tuple[tuple[int | str, Length], ...] = ()
 
 
+@dataclass(frozen=True)
+class Spelled:
+    """Clauses that keep to every rule, each length in the unit of its attribute.
+
+    Attributes:
+        range_: None: LANDMARK.
+        slide: the distance of two windows' ends, or the number of rows between two windows.
+        attribute: that of WATTR or RATTR.
+        origin, pattr: as they stand in the file, or as they are by default.
+        at_records: None: WATTR; else what defines windows: records counted as they come (`row_num`)
+            or in the order of their attribute (`rank`).
+        order, align: as origin.
+    """
+
+    range_: int | None
+    slide: int
+    attribute: str
+    origin: int
+    pattr: str | None
+    at_records: Literal["row_num", "rank"] | None
+    order: Literal["log", "event_time"]
+    align: Align
+
+    @property
+    def over_rows(self) -> bool:
+        """Whether row numbers are what windows lie over."""
+        return self.attribute == ROW_NUM
+
+
 def read_clauses(source: str | Mapping[str, object]) -> Clauses:
     """Read a window's clauses, given as text or as a mapping; no rule is applied.
 
@@ -66,7 +95,7 @@ def _read_text(text: str) -> Clauses:
     for token in tokens:
         word = token.upper()
         # A keyword right after a clause's name is that clause's value (a field called `order`).
-        if word in _CLAUSES and (current is None or current):
+        if word in CLAUSES and (current is None or current):
             if word in values:
                 code = "E_DUPLICATE"
                 msg = f"{word} stands twice in {text!r}: keep one"
@@ -87,7 +116,7 @@ def _read_fields(fields: Mapping[str, object]) -> Clauses:
         if word == "GAPS":
             gaps = value
             continue
-        if word not in _CLAUSES:
+        if word not in CLAUSES:
             raise _syntax(dict(fields), f"unknown clause {name!r}")
         if word in values:
             code = "E_DUPLICATE"

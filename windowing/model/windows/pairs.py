@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from windowing.model.facts import Facts
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
@@ -27,6 +28,13 @@ class Pairs:
     origin: ClassVar[int] = 0
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window."""
+        return {
+            "class": "join",
+            "over": self.attribute,
+        }
 
     def title(self, spell: Spell) -> str:
         """Say what it is; what matches is said by the join."""

@@ -7,8 +7,7 @@ Source: as of `windowing.model.windows.language`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
 
 from windowing.model.errors import WindowError
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
@@ -16,14 +15,22 @@ from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.language import (
     AttributeType,
     Clauses,
+    Spelled,
     amount,
     check_unit,
     read_clauses,
 )
+from windowing.model.windows.own import own_kind, own_window
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import session_of
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.window import ROW_NUM, Align, Window
+from windowing.model.windows.window import ROW_NUM, Window
+
+_LANGUAGE: tuple[Callable[[Spelled], Window | None], ...] = (
+    *(RowWindow.of, Sliding.of, Landmark.of),
+    *(SlideByRank.of, SlideByTuple.of, SlideByN.of),
+)
+"""Asked in turn whether the clauses are theirs; sessions have rules of their own."""
 
 
 def parse_window(
@@ -41,7 +48,10 @@ def parse_window(
     Raises:
         WindowError: with the first code that applies, in the order of the language's table.
     """
-    return _judge(read_clauses(source), {**attributes, ROW_NUM: "rows"}, group_by)
+    types: dict[str, AttributeType] = {**attributes, ROW_NUM: "rows"}
+    if not isinstance(source, str) and (kind := own_kind(source)) is not None:
+        return own_window(kind, source, types)
+    return _judge(read_clauses(source), types, group_by)
 
 
 def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Window:
@@ -61,22 +71,17 @@ def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[st
     slide = amount("SLIDE", c.slide, sliding, positive=True)
     range_ = None if c.range_ == "LANDMARK" else amount("RANGE", c.range_, kind, positive=True)
     origin = 0 if c.origin is None else amount("ORIGIN", c.origin, kind, positive=False)
-    if ranged == ROW_NUM:
-        order: Literal["log", "event_time"] = "event_time" if c.order == "event_time" else "log"
-        return RowWindow(range_, slide, c.pattr, order, _align(c))
-    if range_ is None:
-        return Landmark(slide, ranged, origin, c.pattr)
-    if c.wattr is not None:
-        return Sliding(range_, slide, ranged, origin, c.pattr, _align(c))
-    if c.sattr != ROW_NUM:
-        return SlideByRank(range_, slide, ranged, c.pattr)
-    if slide == 1:
-        return SlideByTuple(range_, ranged, c.pattr)
-    return SlideByN(range_, slide, ranged, c.pattr)
-
-
-def _align(c: Clauses) -> Align:
-    return "start" if c.align == "start" else "end"
+    spelled = Spelled(
+        range_,
+        slide,
+        ranged,
+        origin,
+        c.pattr,
+        at_records=None if c.wattr else "row_num" if c.sattr == ROW_NUM else "rank",
+        order="event_time" if c.order == "event_time" else "log",
+        align="start" if c.align == "start" else "end",
+    )
+    return next(made for of in _LANGUAGE if (made := of(spelled)) is not None)
 
 
 def _check_attributes(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
+from windowing.model.facts import Facts
+from windowing.model.windows.language import Spelled
 from windowing.model.windows.sliding import grid_extents
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
@@ -46,11 +48,30 @@ class RowWindow:
     origin: ClassVar[int] = 0
     gaps: ClassVar[Gaps] = ()
 
+    @classmethod
+    def of(cls, spelled: Spelled) -> Self | None:
+        """Make the window that clauses spell; None: they spell one of another class."""
+        if not spelled.over_rows:
+            return None
+        return cls(spelled.range_, spelled.slide, spelled.pattr, spelled.order, spelled.align)
+
     @property
     def traits(self) -> Traits:
         """What code that handles every class alike may ask."""
         order = Order.LANE if self.order == "log" else Order.CANONICAL
         return _TRAITS[order, self.range_ is None]
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window."""
+        return {
+            "class": "rows",
+            "range": self.range_,
+            "slide": self.slide,
+            "over": self.attribute,
+            "of_each": self.pattr,
+            "rows_by": self.order,
+            "align": self.align,
+        }
 
     def title(self, spell: Spell) -> str:
         """Say the class and the lengths, as people do."""

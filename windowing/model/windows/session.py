@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from windowing.model.errors import WindowError
+from windowing.model.facts import Facts
 from windowing.model.windows.language import AttributeType, Clauses, amount
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
@@ -49,6 +50,18 @@ class Session:
     def traits(self) -> Traits:
         """What code that handles every class alike may ask."""
         return _OF_ROWS if self.attribute == ROW_NUM else _IN_TIME
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window."""
+        gaps = sorted(self.gaps, key=lambda gap: (type(gap[0]) is str, gap))
+        return {
+            "class": "session",
+            "range": self.range_,
+            "slide": self.slide,
+            "over": self.attribute,
+            "of_each": self.pattr,
+            "gaps": [list(gap) for gap in gaps],
+        }
 
     def title(self, spell: Spell) -> str:
         """Say the class and the lengths, as people do."""

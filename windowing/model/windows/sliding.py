@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from windowing.model.facts import Facts
+from windowing.model.windows.language import Spelled
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
@@ -35,6 +37,32 @@ class Sliding:
         order=Order.FREE, ends=Ends.SLIDES, per_key=True, revisable=True, shows_early=True
     )
     gaps: ClassVar[Gaps] = ()
+
+    @classmethod
+    def of(cls, spelled: Spelled) -> Self | None:
+        """Make the window that clauses spell; None: they spell one of another class."""
+        if spelled.at_records or spelled.range_ is None or spelled.over_rows:
+            return None
+        return cls(
+            spelled.range_,
+            spelled.slide,
+            spelled.attribute,
+            spelled.origin,
+            spelled.pattr,
+            spelled.align,
+        )
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window."""
+        return {
+            "class": "sliding",
+            "range": self.range_,
+            "slide": self.slide,
+            "over": self.attribute,
+            "origin": self.origin,
+            "of_each": self.pattr,
+            "align": self.align,
+        }
 
     def title(self, spell: Spell) -> str:
         """Say the class and the lengths, as people do."""

@@ -30,12 +30,14 @@ class Ends(Enum):
         SLIDES: one slide apart, along an attribute of the records.
         ROWS: one slide apart, in row numbers.
         AT_RECORDS: at positions of records, which are the windows' ids; they close right behind.
+        NUMBERED: along an attribute of the records, wherever the class says by a window's number.
         DRAWN: where a key's records say; the id gives no end, so each row brings its own.
     """
 
     SLIDES = "slides"
     ROWS = "rows"
     AT_RECORDS = "at records"
+    NUMBERED = "numbered"
     DRAWN = "drawn"
 
 
@@ -65,6 +67,11 @@ class Traits:
     def on_grid(self) -> bool:
         """Whether ends lie one slide apart, so that a window's number gives its extent."""
         return self.ends in (Ends.SLIDES, Ends.ROWS)
+
+    @property
+    def pictured(self) -> bool:
+        """Whether the first extents can be drawn before there is a record."""
+        return self.on_grid or self.at_records
 
     @property
     def at_records(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from windowing.model.facts import Facts
 from windowing.model.windows.traits import Traits
 
 ROW_NUM = "row_num"
@@ -43,7 +44,7 @@ class Window(Protocol):
 
     @property
     def kind(self) -> str:
-        """The class, in words."""
+        """The class, in words: the name by which each room has registered it."""
 
     @property
     def traits(self) -> Traits:
@@ -76,6 +77,9 @@ class Window(Protocol):
     @property
     def gaps(self) -> Gaps:
         """Of sessions the distances of single keys that have another one."""
+
+    def facts(self) -> Facts:
+        """Give the facts by which fingerprints know the window; their names are a format."""
 
     def title(self, spell: Spell) -> str:
         """Say the class and the lengths, as people do."""

@@ -1,18 +1,19 @@
-"""Which class of windows has which definition: one file for each."""
+"""Which class of windows has which definition: one file for each; a user's registers its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final, TypeVar
 
 from windowing.model.file.pipeline import Query
+from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
-from windowing.model.windows.classes import known_class
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.own import missing_plugin
 from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.window import Window
 from windowing.semantics.windows.definition import (
     CourseDefinition,
     ExtentDefinition,
@@ -27,21 +28,51 @@ from windowing.semantics.windows.slide_by_tuple import SlideByTupleDefinition
 from windowing.semantics.windows.sliding import SlidingDefinition
 from windowing.semantics.windows.tuples import RowDefinition
 
-DEFINITIONS: dict[type[Window], Callable[[Query], WindowDefinition]] = {
-    Sliding: SlidingDefinition,
-    Landmark: LandmarkDefinition,
-    RowWindow: RowDefinition,
-    SlideByTuple: SlideByTupleDefinition,
-    SlideByN: SlideByNDefinition,
-    SlideByRank: SlideByRankDefinition,
-    Session: SessionDefinition,
-    Pairs: JoinDefinition,
-}
+DEFINITIONS: Final = Registry[Callable[[Query], WindowDefinition]](
+    "window_definition", "window_definitions"
+)
+"""Which class of windows has which definition, by kind."""
+
+_Class = TypeVar("_Class", bound=Callable[[Query], WindowDefinition])
+
+
+def window_definition(kind: str) -> Callable[[_Class], _Class]:
+    """Register the decorated class as the definition of the windows of a kind.
+
+    Raises:
+        PluginError: another has this kind.
+    """
+
+    def register(class_: _Class) -> _Class:
+        DEFINITIONS.add(kind, class_, f"{class_.__module__}.{class_.__name__}")
+        return class_
+
+    return register
+
+
+for _kind, _definition in (
+    (Sliding.kind, SlidingDefinition),
+    (Landmark.kind, LandmarkDefinition),
+    (RowWindow.kind, RowDefinition),
+    (SlideByTuple.kind, SlideByTupleDefinition),
+    (SlideByN.kind, SlideByNDefinition),
+    (SlideByRank.kind, SlideByRankDefinition),
+    (Session.kind, SessionDefinition),
+    (Pairs.kind, JoinDefinition),
+):
+    window_definition(_kind)(_definition)
 
 
 def definition_of(query: Query) -> WindowDefinition:
-    """The definition of a query's windows."""
-    return DEFINITIONS[known_class(query.window)](query)
+    """The definition of a query's windows.
+
+    Raises:
+        PluginError: it is a plug-in's, which cannot be imported.
+    """
+    kind = query.window.kind
+    if kind not in DEFINITIONS:
+        raise missing_plugin("window_definitions", kind)
+    return DEFINITIONS[kind](query)
 
 
 def courses_of(query: Query) -> CourseDefinition:

@@ -11,6 +11,19 @@ from collections.abc import Sequence
 import polars as pl
 import pyarrow as pa
 
+from windowing.engine.columns import (
+    ABSORBED_BY,
+    FIRST_OFFSET,
+    KEY,
+    LAST_OFFSET,
+    OFFSETS,
+    PARTITION,
+    RECORDS,
+    RETRACTS,
+    REVISION,
+    VALUES,
+    WINDOW_ID,
+)
 from windowing.engine.frames import from_bytes
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.engine.windows.classes import extents
@@ -71,26 +84,26 @@ class BatchRows:
         self, query: Query, frame: pl.DataFrame, batch_id: int, *, early: bool
     ) -> pa.Table:
         bounds = extents(query, frame)
-        revision, marked = frame["revision"], frame.with_columns(marks(frame))
+        revision, marked = frame[REVISION], frame.with_columns(marks(frame))
         count = len(frame)
         columns = {
             "run": [self._run] * count,
             "query": [query.name] * count,
-            "window_id": frame["window_id"].to_arrow(),
+            "window_id": frame[WINDOW_ID].to_arrow(),
             "window_start": pa.array([start for start, _ in bounds], pa.int64()).cast(_TIME),
             "window_end": pa.array([end for _, end in bounds], pa.int64()).cast(_TIME),
             "pane": ["early" if early else "late" if number else "full" for number in revision],
             "revision": revision.to_arrow(),
-            "op": ["retract" if retracts else None for retracts in marked["retracts"]],
-            "absorbed_by": marked["absorbed_by"].to_arrow(),
-            "records": frame["records"].to_arrow(),
-            "offsets": self._offsets(frame["offsets"]),
-            "values": frame["values"].to_arrow(),
+            "op": ["retract" if retracts else None for retracts in marked[RETRACTS]],
+            "absorbed_by": marked[ABSORBED_BY].to_arrow(),
+            "records": frame[RECORDS].to_arrow(),
+            "offsets": self._offsets(frame[OFFSETS]),
+            "values": frame[VALUES].to_arrow(),
             "batch_id": [batch_id] * count,
             LAG: self._lags(query, [end for _, end in bounds]),
         }
         if query.key:
-            columns["key"] = frame["key"].to_arrow()
+            columns["key"] = frame[KEY].to_arrow()
         schema = schemas(self._pipeline)[query.name]
         return pa.table(
             [
@@ -113,19 +126,19 @@ class BatchRows:
         return [min(now_us - end_us, INT64_MAX) for end_us in ends]
 
     def _offsets(self, offsets: pl.Series) -> pa.Array:
-        number = pl.element().struct["partition"]
+        number = pl.element().struct[PARTITION]
         lane = number.replace_strict(self._lanes, return_dtype=pl.String)
         named = offsets.list.eval(
             pl.struct(
                 lane=lane,
-                first=pl.element().struct["first"],
-                last=pl.element().struct["last"],
+                first=pl.element().struct[FIRST_OFFSET],
+                last=pl.element().struct[LAST_OFFSET],
             )
         )
         return named.to_arrow()
 
     def _passed(self, name: str, parts: Sequence[pl.DataFrame], batch_id: int) -> pa.Table:
-        number = pl.col("partition")
+        number = pl.col(PARTITION)
         places = {n: self._pipeline.source.place(n) for n in self._lanes}
         topics = {n: source.topic for n, (source, _) in places.items()}
         partitions = {n: partition for n, (_, partition) in places.items()}

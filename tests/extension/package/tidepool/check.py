@@ -1,10 +1,10 @@
 """A check of one's own: this log is clean, so nothing may be refused."""
 
 from chaos.readers.output import Output
-from chaos.verdict.check import Check, JudgedRun, Outcome, check
+from chaos.verdict.check import Check, FinishedRun, Outcome, check
 
 
-def sends_no_poison(run: JudgedRun) -> bool:
+def sends_no_poison(run: FinishedRun) -> bool:
     """Whether the plan leaves the log clean."""
     return "poison_records" not in run.faults
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.errors import FaultDidNotApply
-from chaos.faults import Scene, Suggestion, fault
+from chaos.faults import FaultContext, Suggestion, fault
 
 
 @fault(
@@ -20,18 +20,18 @@ class StrayFile:
 
     hold_s: float = 2.0
 
-    def inject(self, scene: Scene) -> str:
+    def inject(self, context: FaultContext) -> str:
         """Put it there."""
-        if not (scene.checkpoint / "offsets").is_dir():
+        if not (context.checkpoint / "offsets").is_dir():
             msg = "no batch is planned: there is nowhere to leave a file"
             raise FaultDidNotApply(msg)
-        self._stray(scene).write_text("who left me here?")
+        self._stray(context).write_text("who left me here?")
         return "a stray file lies in offsets/"
 
-    def heal(self, scene: Scene) -> str:
+    def heal(self, context: FaultContext) -> str:
         """Take it away."""
-        self._stray(scene).unlink(missing_ok=True)
+        self._stray(context).unlink(missing_ok=True)
         return "it is taken away"
 
-    def _stray(self, scene: Scene) -> Path:
-        return scene.checkpoint / "offsets" / ".stray.tmp"
+    def _stray(self, context: FaultContext) -> Path:
+        return context.checkpoint / "offsets" / ".stray.tmp"

@@ -1,6 +1,6 @@
-"""Lairs: the pipelines in which a defect can show, as far as a pipeline says it.
+"""Conditions on the pipelines in which a bug can show.
 
-A search for a defect that lives in joins need not draw sessions.
+A search for a bug in joins need not draw sessions.
 """
 
 from __future__ import annotations
@@ -22,184 +22,184 @@ Holds = Callable[[Pipeline, Query], bool]
 
 
 @dataclass(frozen=True)
-class Lair:
-    """Pipelines of which some query has all that is asked for.
+class SomeQuery:
+    """Pipelines with a query that meets several conditions.
 
     Attributes:
-        asked: what a query must be like.
+        asked: the conditions, all of which one query must meet.
     """
 
     asked: tuple[Holds, ...]
 
     def __call__(self, pipeline: Pipeline) -> bool:
-        """Whether the defect can show."""
+        """Whether some query of the pipeline meets all conditions."""
         return any(
             all(holds(pipeline, query) for holds in self.asked) for query in pipeline.queries
         )
 
 
-def lair(*asked: Holds) -> Lair:
-    """Pipelines with a query of which all of this holds."""
-    return Lair(asked)
+def some_query(*asked: Holds) -> SomeQuery:
+    """Return the condition that a pipeline has a query that meets all of these."""
+    return SomeQuery(asked)
 
 
 def sliding(_: Pipeline, query: Query) -> bool:
-    """Sliding or tumbling, over the time or another attribute."""
+    """Whether windows are sliding or tumbling, over time or another attribute."""
     return isinstance(query.window, Sliding)
 
 
 def landmark(_: Pipeline, query: Query) -> bool:
-    """Landmark."""
+    """Whether windows are landmark windows."""
     return isinstance(query.window, Landmark)
 
 
 def session(_: Pipeline, query: Query) -> bool:
-    """Sessions in time."""
+    """Whether windows are sessions in time."""
     return isinstance(query.window, Session) and query.window.attribute != ROW_NUM
 
 
 def join(_: Pipeline, query: Query) -> bool:
-    """A join."""
+    """Whether the pipeline is a join."""
     return isinstance(query.window, Pairs)
 
 
 def outer(pipeline: Pipeline, query: Query) -> bool:
-    """A join that shows records without a partner."""
+    """Whether the pipeline is an outer join."""
     return join(pipeline, query) and pipeline.join is not None and pipeline.join.kind != "inner"
 
 
 def rows_in_log(_: Pipeline, query: Query) -> bool:
-    """Rows, numbered as they arrive."""
+    """Whether windows count rows in the order of the log."""
     window = query.window
     return isinstance(window, RowWindow) and window.order == "log"
 
 
 def ranked_rows(_: Pipeline, query: Query) -> bool:
-    """Rows, numbered by their time."""
+    """Whether windows count rows in the order of event time."""
     window = query.window
     return isinstance(window, RowWindow) and window.order == "event_time"
 
 
 def defined(_: Pipeline, query: Query) -> bool:
-    """Windows that records define."""
+    """Whether records define the windows."""
     return query.window.traits.at_records
 
 
 def by_tuple(_: Pipeline, query: Query) -> bool:
-    """A window for each value."""
+    """Whether each value defines a window."""
     return isinstance(query.window, SlideByTuple)
 
 
 def by_n(_: Pipeline, query: Query) -> bool:
-    """A window for each n-th record as it arrives."""
+    """Whether each n-th record in the order of the log defines a window."""
     return isinstance(query.window, SlideByN)
 
 
 def by_rank(_: Pipeline, query: Query) -> bool:
-    """A window for each n-th record by its time."""
+    """Whether each n-th record in the order of event time defines a window."""
     return isinstance(query.window, SlideByRank)
 
 
 def updates(_: Pipeline, query: Query) -> bool:
-    """Late records are shown later."""
+    """Whether late records update windows."""
     return query.late.policy == "update"
 
 
 def consistent(_: Pipeline, query: Query) -> bool:
-    """Late for one window is late for all."""
+    """Whether a record that is late for one window is late for all."""
     return query.late.mode == "consistent"
 
 
 def dead_letters(_: Pipeline, query: Query) -> bool:
-    """Late records without a window are dead letters."""
+    """Whether late records without a window become dead letters."""
     return query.late.policy == "dead_letter"
 
 
 def discarding(_: Pipeline, query: Query) -> bool:
-    """Later rows show what is new."""
+    """Whether later revisions show only what is new."""
     return query.accumulation == "discarding"
 
 
 def retracting(_: Pipeline, query: Query) -> bool:
-    """Later rows take back the ones before."""
+    """Whether later revisions retract earlier ones."""
     return query.accumulation == "retracting" and not isinstance(query.window, Pairs)
 
 
 def overlapping(_: Pipeline, query: Query) -> bool:
-    """A record is in several windows."""
+    """Whether windows overlap."""
     return query.window.range_ is not None and query.window.range_ > query.window.slide
 
 
 def by_pattr(_: Pipeline, query: Query) -> bool:
-    """Windows for each value of an attribute."""
+    """Whether there are windows for each value of an attribute."""
     return query.window.pattr is not None
 
 
 def nullable_key(pipeline: Pipeline, query: Query) -> bool:
-    """A field of the key may be null."""
+    """Whether a field of the key may be null."""
     fields = pipeline.source.fields
     return any(fields[name].nullable for name in query.key if name in fields)
 
 
 def keyed(_: Pipeline, query: Query) -> bool:
-    """Rows have keys."""
+    """Whether rows have keys."""
     return bool(query.key)
 
 
 def several_lanes(pipeline: Pipeline, _: Query) -> bool:
-    """More lanes than one."""
+    """Whether there are several lanes."""
     return pipeline.source.partitions > 1
 
 
 def several_shards(pipeline: Pipeline, _: Query) -> bool:
-    """More shards than one."""
+    """Whether there are several shards."""
     return pipeline.shards > 1
 
 
 def several_queries(pipeline: Pipeline, _: Query) -> bool:
-    """More queries than one."""
+    """Whether there are several queries."""
     return len(pipeline.queries) > 1
 
 
 def session_of_rows(_: Pipeline, query: Query) -> bool:
-    """Sessions by records of other keys."""
+    """Whether windows are sessions over rows."""
     return isinstance(query.window, Session) and query.window.attribute == ROW_NUM
 
 
 def with_own_gaps(_: Pipeline, query: Query) -> bool:
-    """Sessions of which some keys have a gap of their own."""
+    """Whether windows are sessions in which some keys have their own gap."""
     return bool(query.window.gaps)
 
 
 def early(_: Pipeline, query: Query) -> bool:
-    """Early rows are sent."""
+    """Whether there are early rows."""
     return query.early is not None
 
 
 def another_attribute(pipeline: Pipeline, query: Query) -> bool:
-    """Windows over a number of the records."""
+    """Whether windows are over an attribute other than time and row number."""
     window, time = query.window, pipeline.source.event_time.field
     return not isinstance(window, Pairs) and window.attribute not in (ROW_NUM, time)
 
 
 def idle(pipeline: Pipeline) -> bool:
-    """Lanes may be silent for a while."""
+    """Whether lanes may be idle."""
     return pipeline.source.idle_timeout_us is not None and pipeline.source.partitions > 1
 
 
 def iso_times(pipeline: Pipeline) -> bool:
-    """Times are ISO texts, on one side of a join at least."""
+    """Whether times are ISO texts, at least on one side of a join."""
     return any(part.event_time.unit == "iso" for part in pipeline.source.parts)
 
 
 def per_key(pipeline: Pipeline) -> bool:
-    """Event time goes per key."""
+    """Whether progress is per key."""
     return progress_attr(pipeline.source.disorder) is not None
 
 
 @dataclass(frozen=True)
 class by_generator:  # noqa: N801 - reads as the functions above do
-    """Pipelines whose lanes have one of some generators.
+    """Pipelines with one of several generators of progress.
 
     Attributes:
         kinds: the generators.
@@ -211,24 +211,24 @@ class by_generator:  # noqa: N801 - reads as the functions above do
         object.__setattr__(self, "kinds", kinds)
 
     def __call__(self, pipeline: Pipeline) -> bool:
-        """Whether they do."""
+        """Whether the pipeline has one of the generators."""
         return isinstance(pipeline.source.disorder, self.kinds)
 
 
 @dataclass(frozen=True)
 class computing:  # noqa: N801 - reads as the functions above do
-    """A query that has one of some aggregates.
+    """Queries with one of several aggregates.
 
     Attributes:
-        functions: their names.
-        kind: of their field; None: any.
+        functions: the names of the aggregates.
+        kind: the type of their field; None: any.
     """
 
     functions: tuple[str, ...]
     kind: str | None = None
 
     def __call__(self, pipeline: Pipeline, query: Query) -> bool:
-        """Whether it has one."""
+        """Whether the query has one of the aggregates."""
         fields = pipeline.source.fields
         return not isinstance(query.window, Pairs) and any(
             a.function in self.functions

@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import chaos.planted_bugs
-from chaos.planted_bugs import GUILTY, search
-from chaos.planted_bugs.guilt import guilty
+from chaos.planted_bugs import PLANTED_BUGS, search
+from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
-from chaos.planted_bugs.search import RUNS, Verdict
-from chaos.simulator.platform.parts import Parts
+from chaos.planted_bugs.search import RUNS, SearchResult
+from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
 from chaos.simulator.simulate import simulate
 from slackwater.main import app
@@ -43,7 +43,7 @@ def a_sample() -> list[str]:
     chosen = []
     for room in ROOMS:
         names = [path.stem for path in sorted((HOUSE / room).glob("*.py"))]
-        chosen += rng.sample([n for n in names if n in GUILTY and n not in SLOW], 2)
+        chosen += rng.sample([n for n in names if n in PLANTED_BUGS and n not in SLOW], 2)
     return chosen
 
 
@@ -54,8 +54,8 @@ def test_a_guilty_engine_is_found_and_the_check_says_why(name: str) -> None:
 
 
 def test_an_engine_that_another_check_finds_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = GUILTY["join_pairs_twice"]
-    monkeypatch.setitem(GUILTY, "misjudged", guilty(true.parts, "progress"))
+    true = PLANTED_BUGS["join_pairs_twice"]
+    monkeypatch.setitem(PLANTED_BUGS, "misjudged", planted_bug(true.parts, "progress"))
     verdict = search.search("misjudged", 7)
     assert verdict.found_by == ("exactly once",)
     assert not verdict.ok
@@ -82,23 +82,23 @@ def test_an_innocent_engine_is_not_found(monkeypatch: pytest.MonkeyPatch) -> Non
         *(SameSessions, SameWindows, SameSums),
         names={"windowing.engine.parcel:shard_of": same_shard},
     )
-    monkeypatch.setitem(GUILTY, "innocent", guilty(innocent, "deterministic"))
+    monkeypatch.setitem(PLANTED_BUGS, "innocent", planted_bug(innocent, "deterministic"))
     verdict = search.search("innocent", 7, runs=60)
-    assert verdict == Verdict("innocent", 60, (), frozenset({"deterministic"}))
+    assert verdict == SearchResult("innocent", 60, (), frozenset({"deterministic"}))
     assert verdict.line.endswith("not found in 60 runs")
 
 
 def test_nothing_that_was_planted_stays() -> None:
     names = vars(Lane).copy(), shard_of, vars(Accumulators).copy()
     for name in ("hash_of_the_lane", "int_sum_by_double", "null_key_is_empty_text"):
-        run_case(draw_case(7, 0, GUILTY[name].parts), GUILTY[name].parts)
+        run_case(draw_case(7, 0, PLANTED_BUGS[name].parts), PLANTED_BUGS[name].parts)
     from windowing.engine import parcel
 
     assert (vars(Lane).copy(), parcel.shard_of, vars(Accumulators).copy()) == names
 
 
 def test_a_case_of_a_guilty_engine_lies_in_its_lair(tmp_path: Path) -> None:
-    parts = GUILTY["join_pairs_twice"].parts
+    parts = PLANTED_BUGS["join_pairs_twice"].parts
     assert all("join:" in draw_case(3, number, parts).pipeline for number in range(5))
     report = simulate(RUNS, 7, parts=parts, keep=tmp_path, stop_at=1, shrunk=0)
     assert report.failures[0].file.is_file()
@@ -109,30 +109,30 @@ def modules() -> Iterator[Path]:
 
 
 def test_the_roll_is_long_and_every_room_has_some() -> None:
-    assert len(GUILTY) >= 60
-    accused = {path.stem for path in modules() if "\nGUILTY = guilty(" in path.read_text()}
-    assert accused == set(GUILTY)
+    assert len(PLANTED_BUGS) >= 60
+    accused = {path.stem for path in modules() if "\nBUG = planted_bug(" in path.read_text()}
+    assert accused == set(PLANTED_BUGS)
     for room in ROOMS:
-        assert {path.stem for path in (HOUSE / room).glob("*.py")} & set(GUILTY), room
+        assert {path.stem for path in (HOUSE / room).glob("*.py")} & set(PLANTED_BUGS), room
 
 
 @pytest.mark.parametrize("path", sorted(modules()), ids=lambda path: path.stem)
 def test_a_module_says_what_it_does(path: Path) -> None:
-    if path.stem not in GUILTY:
+    if path.stem not in PLANTED_BUGS:
         return
     text = path.read_text()
     doc = text.split('"""')[1]
     for word in ("Defect:", "How one gets it:", "Expected:"):
         assert word in doc
-    assert GUILTY[path.stem].expected
+    assert PLANTED_BUGS[path.stem].expected
 
 
 def test_the_command_searches_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {name: GUILTY[name] for name in ("join_pairs_twice", "rows_from_one")}
-    never = guilty(replace(Parts(), name="never"), "deterministic")
+    few = {name: PLANTED_BUGS[name] for name in ("join_pairs_twice", "rows_from_one")}
+    never = planted_bug(replace(EngineParts(), name="never"), "deterministic")
 
     def run(expected: int) -> str:
-        monkeypatch.setattr(search, "GUILTY", few)
+        monkeypatch.setattr(search, "PLANTED_BUGS", few)
         monkeypatch.setattr(search.search_all, "__defaults__", (RUNS, 1, list(few)))
         command = ["chaos", "simulate", "--guilty", "all", "--seed", "7", "--runs", "20"]
         result = CliRunner().invoke(app, [*command, "--jobs", "1"])

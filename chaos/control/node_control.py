@@ -1,7 +1,7 @@
-"""What reaches the parts of a stack: signals on this machine, or a Docker engine's means.
+"""Control of a stack's nodes, with signals to local processes or through a Docker engine.
 
-Every call gives evidence, a sentence on what was seen to happen, or raises `FaultDidNotApply`.
-The container side is `chaos.control.containers`.
+Every call returns evidence, a sentence about the observed effect, or raises `FaultDidNotApply`.
+`chaos.control.containers` does the same for containers.
 """
 
 from __future__ import annotations
@@ -24,113 +24,113 @@ from infra.process import ProcessId, is_alive, send
 from infra.spark_processes import ClusterProcess, cluster_processes
 
 EFFECT_S: Final = 10.0
-"""How long a kill or a pause may take to be seen."""
+"""How long a kill or a pause may take to show, in seconds."""
 
 STOPPED_S: Final = 60.0
-"""How long a daemon may take to end in good order."""
+"""How long a daemon may take to shut down cleanly, in seconds."""
 
 _POLL_S: Final = 0.05
 
 
-class Reach(Protocol):
-    """Ways to find and to hurt the daemons of a stack, and what they have started."""
+class NodeControl(Protocol):
+    """Finds and controls the daemons of a stack and the processes that they started."""
 
     def daemon(self, name: str) -> ProcessId:
-        """The process of a daemon; in a container, the container as a whole.
+        """Return the process of a daemon, or its whole container.
 
         Raises:
-            FaultDidNotApply: it does not run.
+            FaultDidNotApply: the daemon is not running.
         """
 
-    def offspring(self, name: str) -> list[ClusterProcess]:
-        """What a Spark worker has started and what runs of it; nothing where it does not run."""
+    def children(self, name: str) -> list[ClusterProcess]:
+        """Return the running processes that a Spark worker started; none if it is not running."""
 
     def kill(self, process: ProcessId) -> str:
-        """End it at once, without a chance to tidy up.
+        """Kill a process at once, without a chance to clean up.
 
         Raises:
-            FaultDidNotApply: it was gone already, or it lives on.
+            FaultDidNotApply: the process had already ended, or survived.
         """
 
     def stop(self, process: ProcessId) -> str:
-        """End it in good order.
+        """Shut a process down cleanly.
 
         Raises:
-            FaultDidNotApply: it was gone already, or it lives on.
+            FaultDidNotApply: the process had already ended, or survived.
         """
 
     def pause(self, process: ProcessId) -> str:
-        """Stop it from running; it keeps its memory and its connections.
+        """Suspend a process, which keeps its memory and its connections.
 
         Raises:
-            FaultDidNotApply: it was gone already, or it runs on.
+            FaultDidNotApply: the process had already ended, or still runs.
         """
 
     def resume(self, process: ProcessId) -> str:
-        """Let a paused process run again; one that is gone stays gone."""
+        """Resume a paused process; do nothing if it has ended."""
 
     def is_alive(self, process: ProcessId) -> bool:
-        """Whether this very process still runs, or could if it were not paused."""
+        """Whether this very process exists, running or paused."""
 
     def is_paused(self, process: ProcessId) -> bool:
         """Whether this very process is paused."""
 
-    def cut_off(self, name: str) -> str:
-        """Take a daemon from the network.
+    def disconnect(self, name: str) -> str:
+        """Disconnect a daemon from the network.
 
         Raises:
-            FaultDidNotApply: it does not run, or it is reached nevertheless.
+            FaultDidNotApply: the daemon is not running, or is still reachable.
             Unsupported: it has no network of its own.
         """
 
-    def join(self, name: str) -> str:
-        """Put a daemon back on the network, under the names that it had."""
+    def reconnect(self, name: str) -> str:
+        """Reconnect a daemon to the network, under the names that it had."""
 
     def lose_packets(self, name: str, share: float) -> str:
-        """Drop a share of what comes in for a daemon.
+        """Drop a share of a daemon's incoming packets.
 
         Raises:
-            FaultDidNotApply: it does not run.
-            Unsupported: it has no network of its own, or the kernel lacks what that takes.
+            FaultDidNotApply: the daemon is not running.
+            Unsupported: it has no network of its own, or the kernel lacks the module.
         """
 
-    def keep_packets(self, name: str) -> int:
-        """Let everything through again; gives how many packets were dropped."""
+    def restore_packets(self, name: str) -> int:
+        """Stop dropping packets; return how many were dropped."""
 
-    def refuses_mounts(self, folder: Path) -> str:
-        """Why the job would not see a file system mounted below a folder; empty if it would."""
+    def mount_refusal(self, folder: Path) -> str:
+        """Say why the job would not see a file system mounted below a folder; empty if it would."""
 
 
 @dataclass(frozen=True)
-class LocalReach:
+class LocalNodeControl:
     """Signals to processes of this machine.
 
     Attributes:
-        layout: where the stack has noted its processes.
+        layout: where the stack records its processes.
     """
 
     layout: Layout
 
     def daemon(self, name: str) -> ProcessId:
-        """What the stack has on record."""
+        """Return the process that the stack recorded."""
         try:
             return stack.process_of(name, layout=self.layout)
         except InfraError as error:
             raise FaultDidNotApply(str(error)) from error
 
-    def offspring(self, name: str) -> list[ClusterProcess]:
-        """What is below the daemon in the tree of processes."""
+    def children(self, name: str) -> list[ClusterProcess]:
+        """Return the daemon's descendants in the process tree."""
         try:
             return cluster_processes([stack.process_of(name, layout=self.layout)])
         except InfraError:
             return []
 
     def kill(self, process: ProcessId) -> str:
-        """SIGKILL, seen to be gone."""
+        """Send SIGKILL, and wait until the process is gone."""
         return self._end(process, signal.SIGKILL, EFFECT_S)
 
     def stop(self, process: ProcessId) -> str:
-        """SIGTERM, seen to be gone."""
+        """Send SIGTERM, and wait until the process is gone."""
         return self._end(process, signal.SIGTERM, STOPPED_S)
 
     def _end(self, process: ProcessId, by: signal.Signals, bound_s: float) -> str:
@@ -142,7 +142,7 @@ class LocalReach:
         return f"pid {process.pid} is gone"
 
     def pause(self, process: ProcessId) -> str:
-        """SIGSTOP, seen to be stopped."""
+        """Send SIGSTOP, and wait until the process is stopped."""
         if not send(process, signal.SIGSTOP):
             raise gone(process)
         if not await_that(lambda: self.is_paused(process), EFFECT_S):
@@ -151,51 +151,51 @@ class LocalReach:
         return f"pid {process.pid} is stopped"
 
     def resume(self, process: ProcessId) -> str:
-        """SIGCONT."""
+        """Send SIGCONT."""
         if send(process, signal.SIGCONT):
             return f"pid {process.pid} goes on"
         return f"pid {process.pid} is gone meanwhile"
 
     def is_alive(self, process: ProcessId) -> bool:
-        """By pid and start time."""
+        """Whether the process exists, by pid and start time."""
         return is_alive(process)
 
     def is_paused(self, process: ProcessId) -> bool:
-        """Stopped by a signal."""
+        """Whether a signal has stopped the process."""
         try:
             status = psutil.Process(process.pid).status()
             return status == psutil.STATUS_STOPPED and is_alive(process)
         except psutil.NoSuchProcess:
             return False
 
-    def cut_off(self, name: str) -> str:
-        """Not here."""
+    def disconnect(self, name: str) -> str:
+        """Raise `Unsupported`: local processes share this machine's network."""
         raise _shared_network(name)
 
-    def join(self, name: str) -> str:
-        """It has never left."""
+    def reconnect(self, name: str) -> str:
+        """Do nothing: a local process was never disconnected."""
         return f"{name} was never cut off"
 
     def lose_packets(self, name: str, share: float) -> str:
-        """Not here."""
+        """Raise `Unsupported`: local processes share this machine's network."""
         raise _shared_network(name)
 
-    def keep_packets(self, name: str) -> int:
-        """None was dropped."""
+    def restore_packets(self, name: str) -> int:
+        """Return 0: no packets were dropped."""
         return 0
 
-    def refuses_mounts(self, folder: Path) -> str:
-        """The job runs beside us, and sees what we mount, if we may."""
+    def mount_refusal(self, folder: Path) -> str:
+        """Check for root: a local job sees whatever this process mounts."""
         return mount_refusal()
 
 
 def mount_refusal() -> str:
-    """Why this process may not mount a file system; empty if it may."""
+    """Say why this process may not mount a file system; empty if it may."""
     return "" if os.geteuid() == 0 else "a small file system can be mounted by root only"
 
 
 def await_that(condition: Callable[[], bool], bound_s: float) -> bool:
-    """Wait until a condition holds, `bound_s` seconds at the most; say whether it does."""
+    """Wait up to `bound_s` seconds until a condition holds; return whether it does."""
     until_s = time.monotonic() + bound_s
     while not condition():
         if time.monotonic() > until_s:
@@ -205,7 +205,7 @@ def await_that(condition: Callable[[], bool], bound_s: float) -> bool:
 
 
 def gone(process: ProcessId) -> FaultDidNotApply:
-    """What to raise where there is nothing left to hurt."""
+    """Return the error for a process that ended before the fault was injected."""
     return FaultDidNotApply(f"process {process.pid} had ended before the fault")
 
 

@@ -1,4 +1,4 @@
-"""The job under attack: submitted, stopped, submitted again, and asked why it has given up."""
+"""A handle to the job under test: submits and stops it, and says why it gave up."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from windowing.model import Pipeline
 
 
 @dataclass
-class Target:
-    """One run of a pipeline on the stack.
+class JobHandle:
+    """A handle to one run of a pipeline on the stack.
 
     Attributes:
-        pipeline: what it runs.
+        pipeline: what the job runs.
         file: the pipeline file, for its name.
-        endpoints: of the stack, as the job sees it: its broker may stand behind a proxy.
+        endpoints: the stack's addresses as the job sees them, perhaps with a proxied broker.
         run: the run's name.
-        max_offsets: offsets per batch at the most.
+        max_offsets: maximum number of offsets per batch.
     """
 
     pipeline: Pipeline
@@ -37,7 +37,7 @@ class Target:
 
     @property
     def accepted(self) -> Pipeline:
-        """What it runs by now: with the partitions that have joined the run."""
+        """The pipeline as it runs now, including partitions accepted since the start."""
         return runs.as_accepted(self.endpoints, self.pipeline, self.run)
 
     @property
@@ -51,10 +51,10 @@ class Target:
         return runs.table_of(self.endpoints, self.pipeline)
 
     def submit(self, share: float = 1.0) -> None:
-        """Submit it, or attach to it where it runs.
+        """Submit the run, or attach to it if it is running.
 
         Args:
-            share: of the offsets per batch.
+            share: fraction of the maximum number of offsets per batch.
         """
         runs.submit(
             self.endpoints,
@@ -66,13 +66,13 @@ class Target:
         )
 
     def stop(self) -> None:
-        """End it by order, and wait until it is gone."""
+        """Stop the job, and wait until it is gone."""
         runs.stop(self.endpoints, self.pipeline)
 
-    def dead(self) -> str | None:
-        """Why the job will do nothing more; None while it may."""
+    def failure(self) -> str | None:
+        """Return why the job will commit nothing more; None while it still may."""
         try:
-            # Whoever submitted it last: a deployment may have done so.
+            # Ask for the latest submission, which may be a deployment's.
             submitted = runs.find(self.endpoints, self.pipeline, self.run)
         except runs.RunError:
             return None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.run.site import StackKind, site
+from chaos.run.stack_under_test import StackKind, stack_under_test
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import Layout
@@ -13,8 +13,8 @@ from infra.layout import Layout
 @pytest.mark.parametrize(
     ("kind", "proxied", "rule"),
     [
-        ("local", False, "brokers: 3 takes containers"),
-        ("containers", True, "a proxy stands before the only broker, and here are 3"),
+        ("local", False, "brokers: 3 requires containers"),
+        ("containers", True, "a proxy needs a single broker, and there are 3"),
     ],
 )
 def test_three_brokers_take_containers_and_no_proxy(
@@ -24,7 +24,7 @@ def test_three_brokers_take_containers_and_no_proxy(
     wanted = {"components": ["kafka"], "proxied": proxied, "brokers": 3}
     with (
         pytest.raises(InfraError, match=rule),
-        site(kind, Layout(tmp_path), told.append, **wanted),  # type: ignore[arg-type]
+        stack_under_test(kind, Layout(tmp_path), told.append, **wanted),  # type: ignore[arg-type]
     ):
         pass
     assert not told

@@ -1,4 +1,4 @@
-"""Sees a job's batches come, from the files of its checkpoint alone, and notes them."""
+"""Follow a job's committed batches, from the files of its checkpoint alone."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _ASK_S: Final = 2.0
 
 
 class JobFailed(RuntimeError):
-    """The job gave up, or was given up; it will commit no more batches."""
+    """The job failed or was given up; it will commit no more batches."""
 
     exit_code = 1
 
 
 @dataclass
-class Watch:
-    """What the checkpoint says, as it grows.
+class CommitWatcher:
+    """Follows the batches of a checkpoint, and records them in the history.
 
     Attributes:
-        checkpoint: Spark's.
-        history: where batches are noted.
-        began_s: when the run began, in seconds since 1970; the history counts from it.
-        dead: asks whether the job has given up: why, or None.
-        batches: how many batches are committed.
-        offsets: how many offsets they hold, over all partitions.
+        checkpoint: Spark's checkpoint.
+        history: records the batches.
+        began_s: start of the run, in seconds since 1970; times in the history count from it.
+        job_error: returns why the job gave up; None while it has not.
+        batches: number of committed batches.
+        offsets: number of offsets in them, over all partitions.
     """
 
     checkpoint: Path
     history: History
     began_s: float
-    dead: Callable[[], str | None]
+    job_error: Callable[[], str | None]
     batches: int = 0
     offsets: int = 0
     _seen: dict[Path, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Watch:
         return time.time() - self.began_s
 
     def look(self) -> None:
-        """Note what is new."""
+        """Record what is new in the checkpoint."""
         for batch, at_s in self._new("offsets"):
             self._begun_s[batch] = at_s
             self.history.note(at_s, "begun", batch=batch)
@@ -60,14 +60,14 @@ class Watch:
             self.history.note(at_s, "commit", batch=batch, offsets=offsets)
 
     def fresh_batch(self, since_s: float) -> tuple[int, float] | None:
-        """The first batch that was begun and committed after a moment: number, time of commit."""
+        """Return number and commit time of the first batch begun and committed since a moment."""
         for batch, at_s in sorted(self._committed_s.items()):
             if self._begun_s.get(batch, 0.0) >= since_s and at_s >= since_s:
                 return batch, at_s
         return None
 
     def until(self, condition: Callable[[], bool], bound_s: float) -> bool:
-        """Look again and again until a condition holds; says whether it does in time.
+        """Poll until a condition holds; return whether it does within `bound_s` seconds.
 
         Raises:
             JobFailed: the job gave up first.
@@ -82,26 +82,26 @@ class Watch:
                 return False
             if now_s - asked_s > _ASK_S:
                 asked_s = now_s
-                if (why := self.dead()) is not None:
+                if (why := self.job_error()) is not None:
                     raise JobFailed(why)
             time.sleep(_POLL_S)
 
     def pause(self, seconds: float) -> None:
-        """Let time pass, and go on looking."""
+        """Wait, while still following the checkpoint."""
         until_s = time.monotonic() + seconds
         while (left_s := until_s - time.monotonic()) > 0:
             self.look()
             time.sleep(min(_POLL_S, left_s))
 
     def _new(self, folder: str) -> list[tuple[int, float]]:
-        """Files of a log of the checkpoint that are new or were written again, in order."""
+        """Return the new and rewritten files of a log of the checkpoint, with times, in order."""
         found = []
         for path in (self.checkpoint / folder).glob("[0-9]*"):
             if not path.name.isdigit():
                 continue  # still being written, under another name
             try:
                 written_ns = path.stat().st_mtime_ns
-            except FileNotFoundError:  # cleared away meanwhile
+            except FileNotFoundError:  # deleted in the meantime
                 continue
             if self._seen.get(path) != written_ns:
                 self._seen[path] = written_ns
@@ -110,7 +110,7 @@ class Watch:
 
 
 def total_offsets(checkpoint: Path, batch: int) -> int:
-    """How many offsets the log has up to the end of a batch, over all partitions."""
+    """Return the number of offsets up to the end of a batch, over all partitions."""
     lines = (checkpoint / "offsets" / str(batch)).read_text(encoding="utf-8").splitlines()
     by_topic = json.loads(lines[-1])
     return sum(int(end) for lanes in by_topic.values() for end in lanes.values())

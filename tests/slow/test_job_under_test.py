@@ -32,12 +32,12 @@ queries:
 TEST = """
 import json
 import pytest
-from chaos.ordeal import OrdealError
+from chaos.job_under_test import JobUnderTestError
 
 
 def test_my_pipeline_survives(chaos):
     job = chaos.job("orders.yml", "orders.jsonl", max_offsets=200)
-    with pytest.raises(OrdealError, match="silent_partition cannot strike"):
+    with pytest.raises(JobUnderTestError, match="silent_partition cannot strike"):
         job.strike("silent_partition")
     assert job.strike("kill_executor") > 0
     assert job.strike("poison_records") > 0

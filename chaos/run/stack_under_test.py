@@ -1,4 +1,4 @@
-"""The stack that a plan is run on: of processes on this machine, or of containers."""
+"""The stack that a plan runs on: local processes or containers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from chaos.control.reach import LocalReach, Reach
+from chaos.control.node_control import LocalNodeControl, NodeControl
 from infra import stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
@@ -18,30 +18,30 @@ StackKind = Literal["local", "containers"]
 KINDS: tuple[StackKind, ...] = get_args(StackKind)
 
 News = Callable[[str], None]
-"""Told in a few words what happens, for whoever waits."""
+"""Receives short progress messages for the user."""
 
 
 @dataclass(frozen=True)
-class Site:
-    """A running stack, and the means to hurt it.
+class StackUnderTest:
+    """A running stack, and the means to inject faults into it.
 
     Attributes:
-        look: gives the stack's addresses as this process sees them now.
-        seen: its addresses as the job sees them: its broker may stand behind a proxy.
-        reach: how its parts are reached.
-        restart: starts the dead daemons of a component again, and waits until they are well.
-        proxy: between the job and its broker; None where no fault needs one.
+        look: returns the stack's addresses as this process sees them now.
+        seen: the addresses as the job sees them, perhaps with a proxied broker.
+        nodes: controls the nodes of the stack.
+        restart: restarts the dead daemons of a component, and waits until they are healthy.
+        proxy: the proxy between the job and its broker; None if no fault needs one.
     """
 
     look: Callable[[], Endpoints]
     seen: Endpoints
-    reach: Reach
+    nodes: NodeControl
     restart: Callable[[str], None]
     proxy: Proxy | None = None
 
 
 @contextmanager
-def site(
+def stack_under_test(
     kind: StackKind,
     layout: Layout,
     news: News,
@@ -49,27 +49,27 @@ def site(
     components: Collection[str],
     proxied: bool,
     brokers: int = 1,
-) -> Iterator[Site]:
-    """Start a stack, and stop it in the end.
+) -> Iterator[StackUnderTest]:
+    """Start a stack, and stop it at the end.
 
     Args:
-        kind: of processes, or of containers.
-        layout: where its state lies; another's stack there is used, and stopped.
-        news: told what happens.
-        components: which parts; in containers there are Kafka and Spark, wanted or not.
-        proxied: whether the job must reach the broker through a proxy; of several it cannot.
-        brokers: how many; more than one in containers only.
+        kind: local processes or containers.
+        layout: where its state lives; a stack already running there is used, and stopped.
+        news: receives progress messages.
+        components: which components to start; containers always run Kafka and Spark.
+        proxied: whether the job must reach the broker through a proxy; needs a single broker.
+        brokers: number of brokers; more than one only in containers.
 
     Raises:
-        InfraError: it does not start, or cannot have so many brokers.
+        InfraError: the stack does not start, or does not support this number of brokers.
     """
     if brokers > 1 and kind == "local":
         msg = (
-            f"brokers: {brokers} takes containers, there is one among processes: --stack containers"
+            f"brokers: {brokers} requires containers, local processes have one: --stack containers"
         )
         raise InfraError(msg)
     if brokers > 1 and proxied:
-        msg = f"a proxy stands before the only broker, and here are {brokers}: run the plans apart"
+        msg = f"a proxy needs a single broker, and there are {brokers}: run the plans separately"
         raise InfraError(msg)
     if kind == "local":
         started = _local(layout, news, components, proxied)
@@ -82,7 +82,7 @@ def site(
 @contextmanager
 def _local(
     layout: Layout, news: News, components: Collection[str], proxied: bool
-) -> Iterator[Site]:
+) -> Iterator[StackUnderTest]:
     def told(component: str, message: str, seconds: float) -> None:
         news(f"{component}: {message} ({seconds:.0f} s)")
 
@@ -92,10 +92,10 @@ def _local(
     try:
         endpoints = stack.up(told, only=components, layout=layout)
         with _proxy(endpoints, proxied) as proxy:
-            yield Site(
+            yield StackUnderTest(
                 look=lambda: stack.endpoints(layout=layout, only=components, check=False),
                 seen=_through(endpoints, proxy, endpoints.kafka_bootstrap),
-                reach=LocalReach(layout),
+                nodes=LocalNodeControl(layout),
                 restart=restart,
                 proxy=proxy,
             )
@@ -104,19 +104,21 @@ def _local(
 
 
 @contextmanager
-def _containers(layout: Layout, news: News, proxied: bool, brokers: int) -> Iterator[Site]:
-    # Only who asks for containers needs the client of an engine.
-    from chaos.control.containers import ContainerReach  # noqa: PLC0415
+def _containers(
+    layout: Layout, news: News, proxied: bool, brokers: int
+) -> Iterator[StackUnderTest]:
+    # The Docker client is needed for containers only.
+    from chaos.control.containers import ContainerNodeControl  # noqa: PLC0415
     from infra.containers.stack import ContainerStack  # noqa: PLC0415
 
     with (
         ContainerStack(layout, news, brokers=brokers) as running,
         _proxy(running.endpoints, proxied) as proxy,
     ):
-        yield Site(
+        yield StackUnderTest(
             look=lambda: running.endpoints,
             seen=_through(running.endpoints, proxy, running.inside),
-            reach=ContainerReach(running),
+            nodes=ContainerNodeControl(running),
             restart=running.restart,
             proxy=proxy,
         )
@@ -127,5 +129,5 @@ def _proxy(endpoints: Endpoints, wanted: bool) -> AbstractContextManager[Proxy |
 
 
 def _through(endpoints: Endpoints, proxy: Proxy | None, direct: str) -> Endpoints:
-    """The stack as the job sees it: its broker behind the proxy, or by its own address."""
+    """Return the stack's addresses as the job sees them: the proxy's, or the broker's own."""
     return replace(endpoints, kafka_bootstrap=endpoints.kafka_proxy if proxy else direct)

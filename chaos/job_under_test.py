@@ -1,7 +1,7 @@
-"""A user's own job on a stack: fed with a log of their own, hurt, and judged by the definition.
+"""A user's own job on a stack, fed with their own log, put through faults, and verified.
 
-What plans do, step by step: made for tests (`chaos.pytest_plugin`), and usable without them. The
-report is that of `slackwater chaos run`, of a plan that is written while it is carried out.
+It does what a plan does, step by step, for tests (`chaos.pytest_plugin`) or other programs. The
+report is that of `slackwater chaos run`, for a plan that grows with each fault.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from chaos.control.reach import LocalReach
+from chaos.control.node_control import LocalNodeControl
 from chaos.errors import FaultDidNotApply
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
-from chaos.plan import CheckName, Expected, Plan, Recovery, Step, least_after
+from chaos.plan import CheckName, Expected, Plan, PlannedFault, Recovery, least_after
 from chaos.reports.report import write_report
 from chaos.reports.report_folder import claim
+from chaos.run.commit_watcher import JobFailed
+from chaos.run.fault_run import FaultRun
+from chaos.run.job_handle import JobHandle
 from chaos.run.judgement import judge
-from chaos.run.runner import Report, commit_here
-from chaos.run.siege import Siege
-from chaos.run.site import Site
-from chaos.run.target import Target
-from chaos.run.watch import JobFailed
+from chaos.run.runner import RunReport, commit_here
+from chaos.run.stack_under_test import StackUnderTest
 from chaos.verdict.catalogue import all_checks
 from chaos.verdict.check import Check, Outcome
 from chaos.verdict.verify import Verdict
@@ -43,7 +43,7 @@ _GIVE_UP_US: Final = 300_000_000
 
 
 def striking() -> tuple[str, ...]:
-    """The faults that need nothing but a running job, by name."""
+    """Return the names of the faults that need nothing but a running job."""
     return tuple(
         name
         for name, kind in FAULTS.items()
@@ -52,31 +52,30 @@ def striking() -> tuple[str, ...]:
     )
 
 
-class OrdealError(RuntimeError):
-    """What was asked for cannot be done to this job."""
+class JobUnderTestError(RuntimeError):
+    """A fault that cannot be injected into this job."""
 
     exit_code = 1
 
 
-class Ordeal:
-    """One run of a pipeline on a stack, with topics and tables of its own.
+class JobUnderTest:
+    """One run of a pipeline on a stack, with its own topics and tables.
 
     Args:
         file: the pipeline file.
-        events: its log: EVENTS.jsonl as `slackwater run` takes it, whose offsets give way to the
-            broker's; or a value a line. Records that are to be late must be late by the file's
-            order.
-        layout: of a running stack with Kafka and Spark.
-        report: a folder for the report, new or one of reports.
-        max_offsets: offsets per batch; few enough that the job lives long enough to be hurt.
-        seed: draws victims.
-        name: for the report.
-        command: what runs it again, for the report.
-        checks: what is judged at the end; None: all that there are.
+        events: its log: EVENTS.jsonl as `slackwater run` takes it, whose offsets are replaced by
+            the broker's; or one value per line. Late records must be late in the file's order.
+        layout: layout of a running stack with Kafka and Spark.
+        report: a folder for the report, either new or already used for reports.
+        max_offsets: offsets per batch; small enough that the job outlives the faults.
+        seed: seed of the victims.
+        name: name of the plan in the report.
+        command: the command that repeats the run, for the report.
+        checks: the checks at the end; None: all of them.
 
     Raises:
         PipelineError: the pipeline file breaks a rule.
-        EventsFileError: the events are no log of this pipeline.
+        EventsFileError: the events are not a log of this pipeline.
         ReportFolderError: the folder holds something else.
     """
 
@@ -102,13 +101,13 @@ class Ordeal:
         run = f"ordeal-{datetime.fromtimestamp(self._began_s, UTC):%Y%m%d-%H%M%S-%f}"
         self.pipeline = own_pipeline(file, run, topic=run)
         endpoints = stack.endpoints(layout=layout, only=["kafka", "spark"])
-        site = Site(
+        under_test = StackUnderTest(
             look=lambda: endpoints,
             seen=endpoints,
-            reach=LocalReach(layout),
+            nodes=LocalNodeControl(layout),
             restart=lambda component: _restart(component, layout),
         )
-        # It grows by each fault that strikes.
+        # Each fault that is injected is added to the plan.
         plan = Plan.model_construct(
             name=name,
             pipeline=str(file),
@@ -123,10 +122,10 @@ class Ordeal:
         history = History(path=report / "history.jsonl")
         commit = commit_here()
         history.note(0.0, "start", plan=name, seed=seed, commit=commit, run=run)
-        self._siege = Siege(
+        self._fault_run = FaultRun(
             plan,
-            Target(self.pipeline, file, endpoints, run, max_offsets),
-            site,
+            JobHandle(self.pipeline, file, endpoints, run, max_offsets),
+            under_test,
             history,
             self._began_s,
             random.Random(seed),
@@ -140,66 +139,68 @@ class Ordeal:
         Raises:
             BrokerError: no broker answers.
         """
-        self._siege.begin()
+        self._fault_run.begin()
 
     def strike(
         self, fault: str, *, hold_s: float | None = None, expect: Expected | None = None
     ) -> float:
-        """Hurt the job after its next batch, and wait until it has begun and committed another.
+        """Inject a fault after the next batch, and wait for a batch begun and committed after it.
 
         Args:
             fault: its name, as in plans.
-            hold_s: how long it lasts, where somebody has to end it.
-            expect: what a fault of identity must come to.
+            hold_s: its duration in seconds, if it needs healing.
+            expect: the expected outcome of an identity fault.
 
         Returns:
-            seconds from the end of the fault (for what heals by itself: from its beginning) to the
-            commit of that batch.
+            seconds from the end of the fault (from its start, if the system recovers by itself) to
+            the commit of that batch.
 
         Raises:
-            OrdealError: this fault needs a plan.
-            FaultDidNotApply: it took no effect, so that nothing would be proved.
-            JobFailed: the job gave up, or stood still; the report says why.
+            JobUnderTestError: this fault needs a plan.
+            FaultDidNotApply: the fault had no effect and so would prove nothing.
+            JobFailed: the job gave up or made no progress; the report says why.
         """
-        siege, number = self._siege, len(self._siege.plan.faults)
+        fault_run, number = self._fault_run, len(self._fault_run.plan.faults)
         step = _step(fault, hold_s, expect)
-        siege.plan = siege.plan.model_copy(update={"faults": (*siege.plan.faults, step)})
+        fault_run.plan = fault_run.plan.model_copy(
+            update={"faults": (*fault_run.plan.faults, step)}
+        )
         try:
-            came_back = siege.strike(number, step)
+            came_back = fault_run.strike(number, step)
         except JobFailed as error:
             self._give_up(f"the job failed: {error}")
             raise
-        for entry in siege.history.of("no_effect", "unsupported"):
+        for entry in fault_run.history.of("no_effect", "unsupported"):
             if entry["fault"] == number:
                 raise FaultDidNotApply(entry["why"])
         if not came_back:
             self._give_up("broken off")
             msg = f"the job has committed nothing for {_GIVE_UP_US / 1e6:.0f} s"
             raise JobFailed(msg)
-        recovered = (e for e in siege.history.of("recovered") if e["fault"] == number)
+        recovered = (e for e in fault_run.history.of("recovered") if e["fault"] == number)
         return float(next(recovered)["seconds"])
 
     def finish(self) -> Verdict:
-        """Send the ends, wait until all is committed, stop the job, and judge; writes the report.
+        """Send the ends, wait until all is committed, stop the job, and write the report.
 
         Returns:
-            the comparison with the definition; the other checks stand in the report.
+            the comparison with the definition; the other checks are in the report.
 
         Raises:
-            JobFailed: the job gave up, or stood still.
+            JobFailed: the job gave up, or made no progress.
         """
         try:
-            state = self._siege.bring_to_end()
+            state = self._fault_run.bring_to_end()
         except JobFailed as error:
             self._give_up(f"the job failed: {error}")
             raise
         if state != "done":
             self._give_up(state)
             raise JobFailed(state)
-        self._siege.close(state)
-        siege = self._siege
-        endpoints = siege.site.look()
-        judged = judge(siege, endpoints.kafka_bootstrap)
+        self._fault_run.close(state)
+        fault_run = self._fault_run
+        endpoints = fault_run.stack.look()
+        judged = judge(fault_run, endpoints.kafka_bootstrap)
         self._write(judged.checks)
         if judged.verdict is None:
             msg = f"the job has written nothing that could be compared: {self.report}"
@@ -208,43 +209,43 @@ class Ordeal:
 
     @property
     def report(self) -> Path:
-        """The page, once there is one."""
+        """The path of the report page, which need not exist yet."""
         return self._folder / "report.html"
 
     def stop(self) -> None:
-        """End the job; what it wrote stays."""
-        self._siege.job.stop()
+        """Stop the job, and keep what it wrote."""
+        self._fault_run.job.stop()
 
     def _give_up(self, state: str) -> None:
-        """Stop the job, and report what can be said of it."""
-        siege = self._siege
-        siege.close(state)
-        bootstrap = siege.site.look().kafka_bootstrap
-        judged = judge(siege, bootstrap)
+        """Stop the job, and report what can be said about it."""
+        fault_run = self._fault_run
+        fault_run.close(state)
+        bootstrap = fault_run.stack.look().kafka_bootstrap
+        judged = judge(fault_run, bootstrap)
         failed = Check("deterministic", Outcome.failed, f"the run was given up: {state}")
         self._write((*judged.checks, failed))
 
     def _write(self, found: Sequence[Check]) -> None:
         began = datetime.fromtimestamp(self._began_s, UTC).isoformat(timespec="seconds")
-        plan, history = self._siege.plan, self._siege.history
-        report = Report(
+        plan, history = self._fault_run.plan, self._fault_run.history
+        report = RunReport(
             plan, self._seed, self._command, commit_here(), began, history, tuple(found)
         )
         write_report(report, self._folder)
 
 
-def _step(fault: str, hold_s: float | None, expect: Expected | None) -> Step:
+def _step(fault: str, hold_s: float | None, expect: Expected | None) -> PlannedFault:
     if fault not in (usable := striking()):
         msg = f"{fault} cannot strike a job outside a plan: use {', '.join(usable)}"
-        raise OrdealError(msg)
+        raise JobUnderTestError(msg)
     given: dict[str, object] = {"fault": fault, "after": least_after(fault), "expect": expect}
     if hold_s is not None:
         given["hold"] = f"{round(hold_s * 1e6)} us"
     try:
-        return Step.model_validate(given)
+        return PlannedFault.model_validate(given)
     except ValidationError as error:
         msg = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise OrdealError(msg) from None
+        raise JobUnderTestError(msg) from None
 
 
 def _restart(component: str, layout: Layout) -> None:

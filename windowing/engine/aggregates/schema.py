@@ -1,0 +1,176 @@
+"""The schema of partial states: of each column its role, by which all that happens to it is chosen.
+
+A query's schema is built once, from its aggregates. Merging, padding and reading results ask it for
+a column by name; what it does not list is no part of a state, however it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+import polars as pl
+
+from windowing.engine.aggregates.bags import Bag
+from windowing.engine.aggregates.holdings import bag_of, user_state_of
+from windowing.engine.aggregates.sums import SUMMED, SumColumns
+from windowing.engine.aggregates.user import UserState
+from windowing.engine.columns import (
+    FIRST_OFFSET,
+    LAST_OFFSET,
+    RECORDS,
+    TIME,
+    field_column,
+    state_column,
+)
+from windowing.engine.input.decode import DTYPES
+from windowing.model import Query
+from windowing.model.fields import Aggregate, FieldType
+from windowing.model.file.pipeline import Source
+
+DataType = pl.DataType | type[pl.DataType]
+
+
+class Role(Enum):
+    """What merging does with a column."""
+
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+    BIN = "bin"
+    """A sum that only frames that use it have; elsewhere it is zero."""
+    BAG = "bag"
+    """Entries, united by `windowing.engine.aggregates.bags.Bag`."""
+    USER = "user"
+    """States of a user's class, merged by the class."""
+
+
+class StateColumn(NamedTuple):
+    """One column of partial states.
+
+    Attributes:
+        name: of the column.
+        role: what merging does with it.
+        dtype: of its values; of a bag no more than that it is a list.
+        aggregates: the names of those that read it; none: every row shows it.
+    """
+
+    name: str
+    role: Role
+    dtype: DataType
+    aggregates: tuple[str, ...] = ()
+
+
+_EXTREMES = {"min": Role.MIN, "max": Role.MAX}
+_OF_ALL = (
+    StateColumn(RECORDS, Role.SUM, pl.Int64),
+    StateColumn(FIRST_OFFSET, Role.MIN, pl.Int64),
+    StateColumn(LAST_OFFSET, Role.MAX, pl.Int64),
+)
+
+
+@dataclass(frozen=True)
+class StateSchema:
+    """The columns of one query's partial states.
+
+    Attributes:
+        columns: by name, in the order in which a new state has them.
+        sums: by field, the columns of its exact sum.
+        bags: by aggregate, the bag that it reads.
+        users: by aggregate, the state of a user's class that it reads.
+    """
+
+    columns: Mapping[str, StateColumn]
+    sums: Mapping[str, SumColumns]
+    bags: Mapping[str, Bag]
+    users: Mapping[str, UserState]
+
+    @classmethod
+    def of(cls, query: Query, source: Source) -> StateSchema:
+        """The schema of a query over a source."""
+        attribute = query.window.attribute
+        # The event time may stand under `fields` as well, there as it was spelled.
+        plain = attribute in source.fields and attribute != source.event_time.field
+        order = field_column(attribute) if plain else TIME
+        return cls.over(query.aggregates, source.fields, order)
+
+    @classmethod
+    def over(
+        cls, aggregates: Sequence[Aggregate], fields: Mapping[str, FieldType], order: str
+    ) -> StateSchema:
+        """The schema of some aggregates.
+
+        Args:
+            aggregates: of a query.
+            fields: of its source.
+            order: the column of the records that holds the windowing attribute; with partition and
+                offset it makes the canonical order.
+        """
+        summed: dict[str, set[str]] = {}
+        for a in aggregates:
+            if a.field is not None and a.function in SUMMED:
+                summed.setdefault(a.field, set()).add(a.function)
+        schema = cls(
+            {},
+            {field: SumColumns.of(field, fields[field].kind, summed[field]) for field in summed},
+            {a.name: bag for a in aggregates if (bag := bag_of(a, order)) is not None},
+            {a.name: user_state_of(a) for a in aggregates if a.user is not None},
+        )
+        columns = (*_OF_ALL, *schema._read(aggregates, fields))
+        return replace(schema, columns={column.name: column for column in columns})
+
+    def _read(
+        self, aggregates: Sequence[Aggregate], fields: Mapping[str, FieldType]
+    ) -> Iterator[StateColumn]:
+        """The columns that aggregates read, in the order of a new state."""
+        for field in dict.fromkeys(field for a in aggregates for field in a.fields):
+            over = [a for a in aggregates if a.field == field]
+            dtype = DTYPES[fields[field].kind]
+            for function, role in _EXTREMES.items():
+                if readers := tuple(a.name for a in over if a.function == function):
+                    yield StateColumn(state_column(field, function), role, dtype, readers)
+            if field in self.sums:
+                sums, readers = (
+                    self.sums[field],
+                    tuple(a.name for a in over if a.function in SUMMED),
+                )
+                role = Role.BIN if sums.binned else Role.SUM
+                yield StateColumn(sums.count, Role.SUM, pl.Int64, readers)
+                for name in (*sums.total, *sums.squares):
+                    yield StateColumn(name, role, pl.Int64, readers)
+        for column in dict.fromkeys(bag.column for bag in self.bags.values()):
+            readers = tuple(name for name, bag in self.bags.items() if bag.column == column)
+            yield StateColumn(column, Role.BAG, pl.List, readers)
+        for column in dict.fromkeys(user.column for user in self.users.values()):
+            readers = tuple(name for name, user in self.users.items() if user.column == column)
+            yield StateColumn(column, Role.USER, pl.Binary, readers)
+
+    @cached_property
+    def held(self) -> dict[str, Bag | UserState]:
+        """By column, what is held there that is more than numbers."""
+        states: list[Bag | UserState] = [*self.bags.values(), *self.users.values()]
+        return {state.column: state for state in states}
+
+    def among(self, frame: pl.DataFrame, *roles: Role) -> list[StateColumn]:
+        """The columns of a frame that are part of a state, in its order.
+
+        Args:
+            frame: partial states beside whatever else.
+            roles: no others than those of these roles.
+        """
+        found = (self.columns.get(name) for name in frame.columns)
+        return [column for column in found if column is not None and column.role in roles]
+
+    def concat(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """Partial states one below the other; bins that a frame does not have are zero."""
+        joined = pl.concat(frames, how="diagonal")
+        bins = [column.name for column in self.among(joined, Role.BIN)]
+        return joined.with_columns(pl.col(bins).fill_null(0)) if bins else joined
+
+    def trimmed(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """The same partial states without bins that are zero in all of them."""
+        bins = [column.name for column in self.among(partials, Role.BIN)]
+        return partials.drop(name for name in bins if not (partials[name] != 0).any())
