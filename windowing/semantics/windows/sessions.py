@@ -91,7 +91,9 @@ class SessionDefinition:
         """The distance that parts two records of this record's key."""
         window = self.query.window
         assert window.range_ is not None  # noqa: S101 - every session has one
-        own = [gap for key, gap in window.gaps if key == item.fields[self.query.key[0]]]
+        # Without GROUP BY there are no single keys, and so none that has another gap.
+        whose = [item.fields[name] for name in self.query.key[:1]]
+        own = [gap for key, gap in window.gaps if [key] == whose]
         return own[0] if own else window.range_
 
     def _release(self, item: Item) -> int | None:
