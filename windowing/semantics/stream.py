@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.progress.disorder import Disorder
 from windowing.model.rows import Scalar
 from windowing.model.windows.traits import Ends
@@ -54,7 +54,7 @@ class Question:
         ignore_control: of the control records only `end` is honoured.
     """
 
-    query: Query
+    query: StreamFlow
     lanes: tuple[str, ...]
     disorder: Disorder
     ignore_control: bool = False

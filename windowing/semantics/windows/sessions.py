@@ -16,7 +16,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
 from windowing.model.rules import in_log_order
 from windowing.semantics.lateness import epoch
@@ -24,7 +24,7 @@ from windowing.semantics.session_course import Entry, Sent, course
 from windowing.semantics.units import Item, Lateness, Shown, Unit, group_of, in_one_lane, part_of
 
 
-def _shown(query: Query, group: Key, member: Item, sent: Sent[Item]) -> Shown:
+def _shown(query: StreamFlow, group: Key, member: Item, sent: Sent[Item]) -> Shown:
     return Shown(
         wid=sent.start,
         start=sent.start,
@@ -47,7 +47,7 @@ class SessionDefinition:
         query: its gaps and key, and what becomes of late records.
     """
 
-    query: Query
+    query: StreamFlow
 
     def courses(self, unit: Unit) -> list[list[Shown]]:
         """Of each key and session start, the rows that the log shows, in their order.
