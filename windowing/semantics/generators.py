@@ -1,4 +1,4 @@
-"""Generators: what a lane's records promise about those after them, one function for each kind.
+"""Generators: what a lane's records promise about later ones, a function for each kind.
 
 A generator is asked after every record of its lane and gives a bound, or None where it promises
 nothing. The lane's progress is the running maximum of the bounds, so a bound may fall again.
@@ -51,7 +51,7 @@ def own_slack_us(disorder: Heartbeat, lane: str) -> int:
     """How much older than a record a later one of its lane can be.
 
     The record left at ts - s or later by the true clock and took l or more; one that comes after it
-    took at most L, and its clock is s slow at the most.
+    took at most L, and its clock is at most s slow.
     """
     of_lane = dict(disorder.sources)[lane]
     return of_lane.max_delay_us - of_lane.min_delay_us + 2 * of_lane.skew_us
@@ -68,7 +68,7 @@ def _slack(slack_us: int, value: int, _fields: Fields) -> int:
 
 
 def _slack_rows(rows: int, seen: list[int], value: int, _fields: Fields) -> int | None:
-    """The (n+1)-th largest value seen: what a sorting buffer of n rows has let go by now."""
+    """The (n+1)-th largest value seen: what a sorting buffer of n rows has put out by then."""
     insort(seen, value)
     del seen[: -(rows + 1)]  # those below the (n+1)-th largest never matter again
     return seen[0] if len(seen) > rows else None

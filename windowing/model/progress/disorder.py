@@ -30,7 +30,7 @@ class Slack:
 
 @dataclass(frozen=True)
 class SlackRows:
-    """No record is more than so many rows out of order: what a sorting buffer of n rows lets go.
+    """No record is more than n rows out of order: the output of a sorting buffer of n rows.
 
     Attributes:
         rows: n; the bound is the (n+1)-th largest time seen; 0 means sorted.
@@ -158,8 +158,8 @@ def parse_disorder_of(value: object) -> Disorder:
     disorder = parse_disorder(value)
     if not without_unit(disorder):
         msg = (
-            f"E_DISORDER: {value!r} speaks of times, and a number is none: use ordered, "
-            "{slack: 50}, {slack: 500 rows}, ordered_per or adaptive"
+            f"E_DISORDER: {value!r} is about times, but this attribute is a number: use "
+            "ordered, {slack: 50}, {slack: 500 rows}, ordered_per or adaptive"
         )
         raise ValueError(msg)
     return disorder
