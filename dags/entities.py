@@ -201,7 +201,7 @@ def broken_file(file: str, error: Exception, path: Path) -> BrokenFile:
 def _deployment_in(path: Path, file: str) -> Deployment:
     # Reading a pipe would block forever.
     if not path.is_file():
-        raise PipelineError([Problem(file, 0, "", "is no file: take it out of the folder")])
+        raise PipelineError([Problem(file, 0, "", "is not a file: take it out of the folder")])
     return deployment_of(load_pipeline(path), file)
 
 

@@ -199,9 +199,9 @@ def _prepare(layout: Layout, ports: Ports) -> None:
                 check=False,
             ).returncode
         except subprocess.TimeoutExpired as error:
-            text = f"Airflow's data base was not ready after {MIGRATE_S:.0f} s; see {log}"
+            text = f"Airflow's database was not ready after {MIGRATE_S:.0f} s; see {log}"
             raise InfraError(text) from error
     if code != 0:
-        text = f"Airflow's data base cannot be made (code {code}); see {log}"
+        text = f"Airflow's database cannot be created (code {code}); see {log}"
         raise InfraError(text)
     stamp.write_text(wanted)

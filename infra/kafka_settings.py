@@ -171,7 +171,7 @@ class KafkaSettings(_Part):
             if match is None or not 0 < int(match["port"]) < 65_536:
                 # With an @, it may be a login.
                 which = "what stands there" if "@" in one else repr(one)
-                msg = f"{which} is no address of a broker: give host:port, such as 127.0.0.1:9092"
+                msg = f"{which} is not a broker's address: give host:port, such as 127.0.0.1:9092"
                 raise ValueError(msg)
         return ",".join(addresses)
 
@@ -246,7 +246,7 @@ def settings(environment: Mapping[str, str] | None = None) -> KafkaSettings | No
     given = os.environ if environment is None else environment
     known = {f"{PREFIX}{name}" for name in _VARIABLES} | {FILE_VARIABLE}
     if unknown := sorted(name for name in given if name.startswith(PREFIX) and name not in known):
-        text = f"{unknown[0]} is no setting; there are {', '.join(sorted(known))}"
+        text = f"{unknown[0]} is not a setting; there are {', '.join(sorted(known))}"
         raise SettingsError(text)
     file = given.get(FILE_VARIABLE)
     found = kafka_file.read(Path(file), given) if file else {}
@@ -312,7 +312,7 @@ def _override(found: dict[str, Any], given: Mapping[str, str]) -> None:
 def _property(name: Any, value: Any) -> str:
     """Convert a client property's value to Kafka's spelling; an error does not repeat it."""
     if not isinstance(name, str) or not _PROPERTY.fullmatch(name):
-        msg = f"{str(name)[:80]!r} is no client property: write its name, as client.id"
+        msg = f"{str(name)[:80]!r} is not a client property: write its name, as client.id"
         raise ValueError(msg)
     if isinstance(value, bool):
         return str(value).lower()

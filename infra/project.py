@@ -158,7 +158,7 @@ def read(folder: Path) -> Settings:
         document = yaml.safe_load(read_small(file))
     except OSError as error:
         text = (
-            f"{folder} is no project: {FILE} cannot be read there ({error.strerror}); "
+            f"{folder} is not a project: {FILE} cannot be read there ({error.strerror}); "
             f"`slackwater init {folder}` makes one of a new or empty folder"
         )
         raise SettingsError(text) from error
@@ -179,5 +179,5 @@ def _said(file: Path, error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return f"{file}: {key!r} is no key: it knows {', '.join(Settings.model_fields)}"
+        return f"{file}: {key!r} is not a key: it knows {', '.join(Settings.model_fields)}"
     return f"{file}: {key}: {first['msg']}, and not {first['input']!r}"

@@ -133,7 +133,7 @@ def _sink(pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf) -> Si
 def _folder(place: str) -> Path:
     """Return a checkpoint's folder; a store without folders has no atomic rename either."""
     if "://" in place:
-        msg = f"{place} is no folder that driver and executors share: see infra/cluster/README.md"
+        msg = f"{place} is not a folder shared by driver and executors: see infra/cluster/README.md"
         raise argparse.ArgumentTypeError(msg)
     return Path(place)
 

@@ -62,6 +62,6 @@ def warn(endpoints: Endpoints, run: Run, file: Path) -> None:
 
     differing = file_differs(endpoints, run, file)
     if differing:
-        tell(f"run {run.run} runs its own copy of the file, {run.file}; {file} differs by now:")
+        tell(f"run {run.run} runs its own copy of the file, {run.file}; {file} differs now:")
         for sentence in differing:
             tell(f"  {sentence}")

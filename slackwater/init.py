@@ -25,7 +25,7 @@ def init(
 ) -> None:
     """Create a project to work in: a pipeline, events, tests, a chaos plan, a CI file."""
     if folder.exists() and not folder.is_dir():
-        msg = f"{folder} is no folder: name one that is new or empty"
+        msg = f"{folder} is not a folder: name one that is new or empty"
         raise typer.BadParameter(msg)
     if folder.is_dir() and (there := sorted(path.name for path in folder.iterdir())):
         msg = f"{folder} is not empty, it has {there[0]!r}: name a folder that is new or empty"

@@ -39,7 +39,7 @@ def limited(seconds: float, what: str, call: Callable[..., Found], *arguments: A
     theirs.close()
     try:
         if not ours.poll(seconds):
-            msg = f"{what} has not ended after {seconds:g} s: does it loop for ever?"
+            msg = f"{what} has not ended after {seconds:g} s: does it loop forever?"
             raise LimitReached(msg)
         found, error = ours.recv()
     except EOFError:

@@ -40,7 +40,7 @@ def up(
     from infra import stack
 
     if unknown := [name for name in only or () if name not in stack.PARTS]:
-        msg = f"{unknown[0]!r} is no part of the stack: name some of {', '.join(stack.PARTS)}"
+        msg = f"{unknown[0]!r} is not a part of the stack: name some of {', '.join(stack.PARTS)}"
         raise typer.BadParameter(msg)
     with when_interrupted(lambda: tell("what has started goes on: `slackwater down` ends it")):
         _tell(stack.up(report, only=only or tuple(stack.PARTS)))

@@ -128,7 +128,7 @@ class MonitorJob(CommandTask):
         jobs = self._jobs(file)
         job = named(jobs, run)
         if job is None:
-            msg = f"there is no run {run} any more: its folder is gone; trigger the DAG anew"
+            msg = f"there is no run {run} any more: its folder is gone; trigger the DAG again"
             raise AirflowFailException(msg)
         _check_is_ours(job, jobs, by_hand=self._is_cleared(context))
         if other := watcher(context, self.submit_task_id, run):

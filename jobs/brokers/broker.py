@@ -304,7 +304,7 @@ def _address(bootstrap: str, one: str) -> tuple[str, int]:
     host, _, port = one.strip().rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise AddressError(
-            f"{bootstrap!r} is no address of a Kafka broker: give host:port, such as 127.0.0.1:9092"
+            f"{bootstrap!r} is not a Kafka broker's address: give host:port, such as 127.0.0.1:9092"
         )
     return host.strip("[]"), int(port)
 

@@ -137,7 +137,7 @@ def _tables_wrong(checkpoint: Checkpoint, tables: Tables) -> list[str]:
             wrong.append(
                 f"{table} has batches up to {kept.batch} of the run, without tokens, and the "
                 f"checkpoint {checkpoint.place} has planned up to {planned}: it is an older copy, "
-                f"and nobody knows how the later batches were cut; {NEW_RUN}"
+                f"and it is unknown how the later batches were cut; {NEW_RUN}"
             )
         elif kept.digest is not None and batch not in tokens:
             wrong.append(

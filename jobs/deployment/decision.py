@@ -219,7 +219,7 @@ def _meaning(told: str, change: Change) -> tuple[str, ...]:
     if change.kind is Kind.same:
         spelled = f"; spelled otherwise: {', '.join(change.sentences)}" if change.sentences else ""
         return (f"{told}the file means what it was begun with{spelled}",)
-    return (f"{told}what has changed is no part of the result", *change.effects)
+    return (f"{told}what has changed is not part of the result", *change.effects)
 
 
 def _ending(ends: tuple[str, ...]) -> tuple[str, ...]:

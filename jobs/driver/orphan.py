@@ -49,7 +49,7 @@ class Orphan:
         elif self._seen_s is not None and self._now_s() - self._seen_s > LOST_S:
             msg = (
                 f"no executor for {LOST_S:.0f} s: the master has forgotten this application, or "
-                "all workers are gone; it ends, so that it is started again and registers anew"
+                "all workers are gone; it ends, so that it is restarted and registers again"
             )
             raise ExecutorsLost(msg)
 

@@ -83,7 +83,7 @@ def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: 
 
 def _who(job: str) -> str:
     ours = pipeline_and_run(job)
-    return f"run {ours[1]} of {ours[0]}" if ours else f"{job!r}, which is no run of a pipeline,"
+    return f"run {ours[1]} of {ours[0]}" if ours else f"{job!r}, which is not a run of a pipeline,"
 
 
 def _how(jobs: list[str], file_of: FileOf) -> str:

@@ -68,7 +68,7 @@ def test_what_merely_fails_is_not_blamed_for_its_order(name: str, verdict: str) 
 @pytest.mark.parametrize(
     ("name", "arguments", "code", "said"),
     [
-        ("Endless", ["--within", "8"], 1, "has not ended after 8 s: does it loop for ever?"),
+        ("Endless", ["--within", "8"], 1, "has not ended after 8 s: does it loop forever?"),
         ("Quitting", [], 1, "Quitting ended its process with exit code 7"),
         ("Leaving", [], 1, "failed: SystemExit: 7"),
         ("Misspelt", [], 2, "the annotations of update cannot be read"),

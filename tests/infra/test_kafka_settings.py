@@ -83,7 +83,7 @@ def test_the_addresses_may_be_those_of_a_stack_elsewhere() -> None:
     ("text", "said"),
     [
         ("kafka: [", "are not YAML"),
-        ("kafka: {bootstrap: one}", "'one' is no address of a broker: give host:port"),
+        ("kafka: {bootstrap: one}", "'one' is not a broker's address: give host:port"),
         ("kafka: {bootstrap: 'one:9'}\nmore: 1", "must hold one key, `kafka`"),
         ("kafka: {bootstrap: 'one:9', sals: {}}", "sals: Extra inputs are not permitted"),
         ("kafka: {sasl: {mechanism: PLAIN, username: u, password: hunter2}}", "holds a secret its"),
@@ -100,12 +100,12 @@ def test_the_addresses_may_be_those_of_a_stack_elsewhere() -> None:
         ("kafka: &a {bootstrap: *a}", "line 1 repeats another place by *"),
         ("kafka: {bootstrap: 'o:9', properties: {x: &x [1], y: [*x, *x]}}", "another place by *"),
         ("kafka:\n  bootstrap: o:9\n  bootstrap: p:9\n", "bootstrap is given twice below line 2"),
-        ("kafka: {bootstrap: 'o:99999'}", "is no address of a broker"),
-        ("kafka: {bootstrap: 'o:0'}", "is no address of a broker"),
-        ('kafka: {bootstrap: "o\\e:9"}', "is no address of a broker"),
-        ("kafka: {bootstrap: 'u:hunter2@o:9'}", "what stands there is no address of a broker"),
-        ("kafka: {bootstrap: 'o:9', properties: {../../x: hunter2}}", "is no client property"),
-        ("kafka: {bootstrap: 'o:9', properties: {../../key: hunter2}}", "is no client property"),
+        ("kafka: {bootstrap: 'o:99999'}", "is not a broker's address"),
+        ("kafka: {bootstrap: 'o:0'}", "is not a broker's address"),
+        ('kafka: {bootstrap: "o\\e:9"}', "is not a broker's address"),
+        ("kafka: {bootstrap: 'u:hunter2@o:9'}", "what stands there is not a broker's address"),
+        ("kafka: {bootstrap: 'o:9', properties: {../../x: hunter2}}", "is not a client property"),
+        ("kafka: {bootstrap: 'o:9', properties: {../../key: hunter2}}", "is not a client property"),
         (
             "kafka: {bootstrap: 'o:9', properties: {a: \"hunter2\\nb=c\"}}",
             "must be one line of text",
@@ -125,7 +125,7 @@ def test_what_is_wrong_is_one_sentence_without_secrets(
 
 
 def test_a_misspelt_variable_is_an_error() -> None:
-    with pytest.raises(InfraError, match="SLACKWATER_KAFKA_PASWORD is no setting; there are"):
+    with pytest.raises(InfraError, match="SLACKWATER_KAFKA_PASWORD is not a setting; there are"):
         settings({f"{PREFIX}PASWORD": "hunter2"})
 
 

@@ -81,9 +81,12 @@ def _over_n(disorder: str, more: str = "", query: str = "") -> str:
     ("text", "rule"),
     [
         (_over_n("{slack: 5 s}"), r"E_DISORDER: .* source.disorder_of: {n: ordered}"),
-        (_over_n("ordered", "disorder_of: {n: {slack: 5 s}}"), "E_DISORDER: .* speaks of times"),
+        (_over_n("ordered", "disorder_of: {n: {slack: 5 s}}"), "E_DISORDER: .* is about times"),
         (_over_n("ordered", "disorder_of: {n: {slack: -5}}"), "E_DISORDER: slack -5 must be from"),
-        (_over_n("ordered", "disorder_of: {n: punctuation}"), "E_DISORDER: 'punctuation' speaks"),
+        (
+            _over_n("ordered", "disorder_of: {n: punctuation}"),
+            "E_DISORDER: 'punctuation' is about times",
+        ),
         (_over_n("ordered", "disorder_of: {k: ordered}"), "E_DISORDER: .* is not an int"),
         (_over_n("ordered").replace("n: int", 'n: "int?"'), "E_ATTR_TYPE: n may be null"),
         (

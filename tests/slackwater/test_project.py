@@ -197,7 +197,7 @@ class Spread:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("piplines: x", "'piplines' is no key: it knows pipelines, plans, python, state, kafka"),
+        ("piplines: x", "'piplines' is not a key: it knows pipelines, plans, python, state, kafka"),
         ("state: 7", "state: Input should be a valid string, and not 7"),
         ("- a", "must hold keys and values"),
         ("a: [", "is not YAML"),
@@ -225,7 +225,7 @@ def test_a_project_of_another_user_is_not_entered_unasked(
 
 def test_a_folder_that_is_no_project_is_named(tmp_path: Path) -> None:
     found = command("--project", tmp_path, "validate", "x.yml")
-    assert f"{tmp_path} is no project: slackwater.yml cannot be read" in str(found.exception)
+    assert f"{tmp_path} is not a project: slackwater.yml cannot be read" in str(found.exception)
 
 
 def test_an_installed_package_keeps_nothing_beside_itself(monkeypatch: pytest.MonkeyPatch) -> None:

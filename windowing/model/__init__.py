@@ -1,7 +1,7 @@
 """What a pipeline is: the pipeline file and the window language, validated and frozen.
 
-Depends on pydantic, PyYAML and croniter alone, so that Airflow can read pipelines while it parses
-DAGs. Reading a file costs little whatever stands in it, and runs no code of a user.
+Depends only on pydantic, PyYAML and croniter, so that Airflow can read pipelines while it parses
+DAGs. Reading a file is cheap whatever it contains, and runs no user code.
 """
 
 from windowing.model.errors import PipelineError, Problem, WindowError

@@ -1,4 +1,4 @@
-"""Which rows a query sends besides revision 0, and how long its windows stay, as data.
+"""The rows that a query sends besides revision 0, and the retention of its windows, as data.
 
 Source: SAMZA-552, "Emission policies" and "Retention"; the spelling in a pipeline file is ours.
 """
@@ -25,7 +25,7 @@ _Count = Annotated[int, Field(strict=True, ge=1)]
 
 
 class Early(BaseModel):
-    """Provisional rows of open windows; they are no part of what a log means.
+    """Provisional rows of open windows; they are not part of the result.
 
     Attributes:
         every_us: at most once in this much of the wall clock.

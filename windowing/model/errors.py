@@ -1,4 +1,4 @@
-"""Mistakes in a pipeline file, each with its place, its rule and a way out."""
+"""Mistakes in a pipeline file, each with its place, its rule and a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows: what is computed of one stream or of two, whoever reads them.
+"""Flows: what is computed from one stream or two, independently of how they are read.
 
 A query of a pipeline is a `StreamFlow` with a name, and a pipeline's join is a `JoinFlow`; the
 window operator and the join in other programs take the same two. The definition evaluates flows.

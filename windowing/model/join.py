@@ -65,7 +65,7 @@ class JoinSide(SpecModel):
     Attributes:
         source: its log.
         window_us: how far back its records are seen from a later one of the other stream,
-            inclusive; None: as far as the retention, or without one for ever.
+            inclusive; None: as far as the retention, or without one forever.
     """
 
     source: Source
@@ -88,7 +88,7 @@ def parse_comparison(text: object) -> Comparison:
     """
     found = _COMPARISON.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
-        msg = f"{text!r} is no condition: write one as left.delay > right.wind"
+        msg = f"{text!r} is not a condition: write one as left.delay > right.wind"
         raise ValueError(msg)
     first, operator, second = found.groups()
     value: Operand | int | float | str

@@ -1,8 +1,8 @@
-"""Lanes that joined: partitions that a topic was given while a pipeline was reading it.
+"""Joined lanes: partitions that were added to a topic while a pipeline was reading it.
 
-The lanes of a run are fixed. A partition that is added joins at a recorded progress: it counts as
-being there from the start, as far as the record says, and from then on it is a lane like any other.
-So what a run gives does not depend on when its job found the partition (ADR 13).
+The lanes of a run are fixed. An added partition joins at a recorded progress: it counts as present
+from the start, at that progress, and from then on it is a lane like any other. So results do not
+depend on when the job found the partition (ADR 13).
 """
 
 from __future__ import annotations
@@ -80,5 +80,5 @@ def _progress(name: object, value: object) -> int:
     try:
         return instant_us(value)
     except ValueError:
-        msg = f"E_JOINED: {name}: {value!r} is no progress: give microseconds, or an ISO time"
+        msg = f"E_JOINED: {name}: {value!r} is not a progress value: give µs, or an ISO time"
         raise ValueError(msg) from None

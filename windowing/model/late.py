@@ -1,4 +1,4 @@
-"""What becomes of late records, as data."""
+"""Late-record policy, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lengths as people write them (`30 seconds`, `1.5 h`, `500 rows`), read exactly.
+"""Lengths as people write them (`30 seconds`, `1.5 h`, `500 rows`), parsed exactly.
 
 A length of time becomes an integer number of microseconds; nothing is rounded.
 """

@@ -1,8 +1,8 @@
-"""How far off times may lie and how long lengths may be, so that no sum of them leaves 64 bits.
+"""Limits of times and lengths, so that no sum of them overflows 64 bits.
 
 The end of a window, an epoch, a bound: each is a time and at most three lengths. With times within
 3 * 2^61 and lengths within 2^59 all of them are 64-bit integers, which tables, state and other
-engines hold. 3 * 2^61 us are some 219,000 years, 2^59 us some 18,000.
+engines hold. 3 * 2^61 us are about 219,000 years, 2^59 us about 18,000.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WINDOWS_OF_A_RECORD = 1_000_000
 
 
 def check_lengths(window: Window) -> None:
-    """Whether a pipeline can have windows so long, so far off, or so many.
+    """Check that a pipeline's windows are not too long, too far off, or too many.
 
     Raises:
         WindowError: E_VALUE, with the clause, its value and the limit.

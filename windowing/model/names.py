@@ -1,7 +1,8 @@
 """Names in files: of pipelines, topics, tables, schemas, queries, plans, runs.
 
-A name becomes a folder, a file, a topic, the id of a DAG, a part of a URL. So it is a text of a few
-harmless characters, neither `.` nor `..`, and as short as the narrowest of these places wants it.
+A name becomes a folder, a file, a topic, the id of a DAG, a part of a URL. So it consists of a few
+harmless characters, is neither `.` nor `..`, and is as short as the strictest of these places
+requires.
 """
 
 from __future__ import annotations

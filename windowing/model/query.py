@@ -1,4 +1,4 @@
-"""Queries of a pipeline: as they stand in the file, and with all defaults applied."""
+"""Queries of a pipeline: as written in the file, and with all defaults applied."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Kinds by name, ours and those of users' packages: faults, sinks, generators and others.
 
-A kind of ours registers itself when its module is imported. One of a user's is declared, by an
-entry point of an installed package or under `plugins:` in the project's settings, and imported when
-it is asked for: knowing its name runs none of its code.
+Our kinds register themselves when their modules are imported. A user's kind is declared, by an
+entry point of an installed package or under `plugins:` in the project's settings, and imported on
+demand: knowing its name runs none of its code.
 """
 
 from __future__ import annotations

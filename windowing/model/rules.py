@@ -1,4 +1,4 @@
-"""Rules between a window and what stands around it: generator, keys, late records.
+"""Rules between a window and its surroundings: generator, keys, late records.
 
 They follow the window's own rules in the order of the language's table of codes, so that a
 configuration gives exactly one code.
@@ -126,7 +126,7 @@ def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> Non
             raise WindowError("E_LATE_UPDATE", "update would renumber every row: use dead_letter")
         if window.traits.cumulative and mode == "consistent":
             raise WindowError(
-                "E_LATE_UPDATE", "consistent landmark windows would release a record for ever"
+                "E_LATE_UPDATE", "consistent landmark windows would release a record forever"
             )
     if (policy == "update") != (epoch is not None) or (epoch is not None and epoch <= 0):
         raise WindowError("E_EPOCH", "update needs a positive every, and only update has one")

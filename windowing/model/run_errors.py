@@ -1,6 +1,6 @@
 """What can go wrong while a pipeline runs, each with what to do next.
 
-A late or unreadable record is no error: it is a dead letter, an output like any other.
+A late or unreadable record is not an error: it is a dead letter, an output like any other.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class StateFull(WindowingError):
 
 
 class BrokenEnvelope(WindowingError):
-    """An entry of a log that is no event of the pipeline's source."""
+    """An entry of a log that is not an event of the pipeline's source."""
 
     exit_code = 2
 

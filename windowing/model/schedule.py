@@ -1,6 +1,7 @@
 """When increments of a pipeline run: `continuous` for never, or a cron expression.
 
-What is legal is what Airflow makes a timetable of, and no more: minute, hour, day, month, weekday.
+Exactly those expressions are valid that Airflow accepts as a timetable: minute, hour, day, month,
+    weekday.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def check_schedule(value: object) -> str:
     try:
         croniter(value, _SOME_INSTANT).get_next()
     except (CroniterError, ValueError) as error:
-        msg = f'{shown(value)} is no schedule ({error}): write one as "*/15 * * * *"'
+        msg = f'{shown(value)} is not a schedule ({error}): write one as "*/15 * * * *"'
         raise ValueError(msg) from None
     return value
 

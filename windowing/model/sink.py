@@ -41,7 +41,7 @@ def parse_sink(value: object) -> object:
 
     Raises:
         ValueError: it names none, or several.
-        ValidationError: it has a key that is no sink, or a name that its sink cannot have.
+        ValidationError: it has a key that is not a sink, or a name that its sink cannot have.
     """
     if value is None or isinstance(value, Sink):
         return value

@@ -1,4 +1,4 @@
-"""The source of a pipeline: a topic, what its records are, and how far its lanes are.
+"""The source of a pipeline: a topic, its records, and the progress of its lanes.
 
 The names are those of the file; times are integer microseconds, with the unit in the name.
 """
@@ -163,7 +163,7 @@ class Source(SpecModel):
         """The generator of progress by an attribute of the records.
 
         Raises:
-            ValueError: E_DISORDER: the source's speaks of times, and the attribute is a number.
+            ValueError: E_DISORDER: the source's is about times, and the attribute is a number.
         """
         if attribute == self.event_time.field:
             return self.disorder
@@ -185,7 +185,7 @@ class Source(SpecModel):
 
     @property
     def parts(self) -> tuple[Source, ...]:
-        """The logs that it is made of: one, but for joins."""
+        """The logs that it is made of: one, except for joins."""
         return (self,)
 
     @property

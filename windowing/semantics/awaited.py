@@ -1,4 +1,4 @@
-"""The rows of a log that progress has not reached yet: which record brings which of them out."""
+"""Rows that progress has not reached yet, and the record that triggers each."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ Control = Bound | Observation | Literal["end", "ignored"]
 
 
 def read_control(control: bytes) -> Control | None:
-    """Read a control record; which shapes count is the generator's affair.
+    """Read a control record; the generator decides which shapes count.
 
     Args:
         control: JSON, such as `{"bound": 5000000}` (microseconds) or `{"end": true}`.

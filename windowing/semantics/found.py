@@ -1,4 +1,4 @@
-"""What a record finds in one query: its windows, those it is late for, and what becomes of it.
+"""Window assignment of a record in one query: its windows, those it is late for, its outcome.
 
 Some classes name a record's windows on its arrival; of others it is only known when the whole log
 is there which windows a record is in: those that later records define, or that its rank among them

@@ -1,4 +1,4 @@
-"""Progress: what one lane's records, in offset order, say about what is still to come.
+"""Progress: what one lane's records, in offset order, say about those still to come.
 
 A lane's progress is the running maximum of the bounds after its records, minus infinity at first,
 plus infinity after `end`. Where progress is per key, a key's progress in a lane is the larger of

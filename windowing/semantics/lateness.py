@@ -1,4 +1,4 @@
-"""Lateness: whether a window takes a record, and when it shows it.
+"""Lateness: whether a window accepts a record, and when the record appears in it.
 
 A record is late for window w iff the progress of its own lane before it has reached close(w).
 `generous` judges each window by itself; `consistent` asks about the window that closes first and

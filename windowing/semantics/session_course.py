@@ -1,4 +1,4 @@
-"""The course of one key's sessions, by definition: all drawn anew whenever a record joins.
+"""The course of one key's sessions, by definition: all recomputed whenever a record joins.
 
 At instant x: every session that has ended by then and whose content is not what its row showed is
 sent; then the late records released at x join; starts that were shown and are none any more get a

@@ -1,4 +1,4 @@
-"""What an approximate aggregate gives, exactly: its error is part of the definition."""
+"""The exact result of an approximate aggregate: its error is part of the definition."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A trace: what each record of a log finds, and what it does, by the definition.
+"""A trace: what happens to each record of a log, and what it causes, by the definition.
 
-The order between lanes has no influence on rows; on which record *closes* a window it has, so a
-trace is of one order of arrival: that in which the log is given.
+The order between lanes does not influence rows, but it does decide which record *closes* a window,
+so a trace is for one order of arrival: that of the given log.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What windows are made over: units of records, and what a window holds of them."""
+"""Units of records, over which windows are defined, and what a window holds of them."""
 
 from __future__ import annotations
 

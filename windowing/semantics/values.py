@@ -1,4 +1,4 @@
-"""From the bytes of a value to a record, or the reason why it is none.
+"""Decode a value into a record, or into a rejection reason.
 
 The order of the reasons is part of the contract: the first that applies is the one reported.
 """

@@ -1,7 +1,7 @@
-"""The log as the windows over one attribute see it: who came, and how far its lane was by then.
+"""The log as the windows over one attribute see it: records, each with its lane's progress.
 
-Most windows are over the event time. Those over another attribute go by progress of that one, and
-control records, which speak of event time, tell them no more than that a lane has ended.
+Most windows are over the event time. Those over another attribute use its progress; control
+records, which are about event time, only tell them that a lane has ended.
 """
 
 from __future__ import annotations

@@ -64,5 +64,5 @@ def test_a_dead_broker_is_one_sentence(dead_broker: str, name: str) -> None:
 
 @pytest.mark.parametrize("address", ["", "localhost", "localhost:", ":9092", "a:b", "a:1,b"])
 def test_an_address_that_is_none(address: str) -> None:
-    with pytest.raises(BrokerError, match=r"no address of a Kafka broker: give host:port"):
+    with pytest.raises(BrokerError, match=r"not a Kafka broker's address: give host:port"):
         end_offsets(address, "t")

@@ -55,7 +55,7 @@ def test_programs_that_are_no_runs_are_named_too() -> None:
     one = job_name("ebb", "r1")
     told = room(page(application("shell", 6), drivers={"d1": 0}))
     why = said(one, "driver", told, {"d1": one}, file_of)
-    assert "'shell', which is no run of a pipeline, has 6 cores" in why
+    assert "'shell', which is not a run of a pipeline, has 6 cores" in why
     assert why.endswith("end the program that has them")
 
 

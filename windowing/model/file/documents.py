@@ -1,4 +1,4 @@
-"""One YAML document into one frozen model, with every mistake by file, line, field and rule."""
+"""From a YAML document to a frozen model, with every mistake by file, line, field and rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets lanes join a pipeline: writes their record into its file."""
+"""Lets lanes join a pipeline: writes their entries into its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pydantic's findings turned into problems that a person can act on."""
+"""Converts pydantic's errors into problems that a person can act on."""
 
 from __future__ import annotations
 

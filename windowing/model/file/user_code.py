@@ -1,7 +1,7 @@
-"""The code that a pipeline file names, imported and looked at, each mistake by file and line.
+"""Imports and checks the code that a pipeline file names, reporting mistakes by file and line.
 
-Reading a pipeline file imports nothing of a user's: a scheduler reads all of them, all the time.
-Whoever is about to run a pipeline asks here first.
+Reading a pipeline file imports no user code: a scheduler reads all files all the time. Code that is
+about to run a pipeline calls this first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """YAML read safely: bounded in size, depth and aliases, with the line of every field.
 
-PyYAML alone answers hostile text with minutes of work, gigabytes, or errors of Python's own: an
-alias of an alias doubles what is built, `!!binary` makes bytes where a text is meant, a date that
-is none raises `ValueError`. Here each of these is a problem with its file and line.
+PyYAML alone reacts to hostile text with minutes of work, gigabytes, or Python's own errors: an
+alias of an alias doubles what is built, `!!binary` gives bytes instead of text, an impossible date
+raises `ValueError`. Here each of these is a problem with its file and line.
 """
 
 from __future__ import annotations

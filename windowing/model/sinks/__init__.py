@@ -1,1 +1,1 @@
-"""What a pipeline file keeps to for the sake of its sink: a file per sink, as data."""
+"""What each sink requires of a pipeline file: a file per sink, as data."""

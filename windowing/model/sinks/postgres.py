@@ -1,4 +1,4 @@
-"""The rules of PostgreSQL: names of tables and columns, and how far back its times go."""
+"""PostgreSQL's rules: names of tables and columns, and its earliest time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of Delta tables: they hold whatever a pipeline may have."""
+"""The rules of Delta tables: they can hold anything that a pipeline produces."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Code that users write, and its source: imported only when it is asked for."""
+"""User code and its source, imported only on demand."""

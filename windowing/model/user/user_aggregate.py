@@ -3,8 +3,8 @@
 The engine holds partial states as msgpack, so a state is made of plain values: None, booleans,
 integers of 64 bits, floats, strings, lists, and dicts with strings for keys. It may be written out
 and read back between any two calls. A pipeline file names the class; nothing of it is imported
-until a run, or whoever checks one, needs it. `slackwater check-aggregate` looks whether `merge` is
-free of order; nothing that a run does can.
+until a run, or whoever checks one, needs it. `slackwater check-aggregate` checks that `merge` does
+not depend on order; a run itself cannot.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class UserAggregate(Protocol):
 
 
 class UserAggregateError(ValueError):
-    """A class of a user that cannot be found, is no aggregate, or does what it must not do."""
+    """A user's class cannot be found, is not an aggregate, or does what it must not do."""
 
     exit_code = 2
 

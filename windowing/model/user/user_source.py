@@ -1,8 +1,8 @@
 """The source of a user's module, with that of what it imports from its own package.
 
-Another source is another pipeline, wherever in the package it stands: a constant that a helper
-holds decides a result as much as the class does. What comes from other packages is theirs to keep
-as it is, as Python itself is.
+A change of the source makes another pipeline, wherever it is in the package: a constant in a helper
+module decides a result as much as the class does. Other packages, like Python itself, are assumed
+to stay the same.
 """
 
 from __future__ import annotations

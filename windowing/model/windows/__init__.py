@@ -1,1 +1,1 @@
-"""Windows as data: the window language, and windows by policies."""
+"""Windows as data: the window language, and policy windows."""

@@ -1,4 +1,4 @@
-"""What stands for a window in the rows of a join."""
+"""The counterpart of a window in the rows of a join."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From clauses to a window: every rule of the language, and which class the clauses spell.
+"""From clauses to a window: every rule of the language, and the class that the clauses spell.
 
 The rules stand in the order of the language's table of codes, so that one mistake gives one code.
 
@@ -117,7 +117,7 @@ def _check_clauses(
     if types[ranged] == "text":
         raise WindowError("E_ATTR_TYPE", f"{ranged} is text: windows need a time, a number or rows")
     if ROW_NUM in (c.pattr, *group_by):
-        raise WindowError("E_ATTR_TYPE", "PATTR or GROUP BY row_num: a row number is no key")
+        raise WindowError("E_ATTR_TYPE", "PATTR or GROUP BY row_num: a row number is not a key")
     if c.rattr == ROW_NUM:
         raise WindowError("E_RATTR", "RATTR row_num: use WATTR row_num for tuple-based windows")
     if c.sattr not in (None, ROW_NUM, f"rank({c.rattr})"):

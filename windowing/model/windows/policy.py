@@ -33,7 +33,7 @@ class Marker(StrEnum):
 
 @dataclass(frozen=True)
 class Count:
-    """So many tuples: of a window at the most, or received between two reports."""
+    """A number of tuples: the most in a window, or those received between two reports."""
 
     size: int
 
@@ -81,7 +81,7 @@ class Selection(StrEnum):
 
 @dataclass(frozen=True)
 class PartitionCount:
-    """No more than so many partitions."""
+    """At most this many partitions."""
 
     size: int
     selection: Selection = Selection.lru
@@ -89,7 +89,7 @@ class PartitionCount:
 
 @dataclass(frozen=True)
 class TupleCount:
-    """No more than so many tuples, over all partitions."""
+    """At most this many tuples, over all partitions."""
 
     size: int
     selection: Selection = Selection.lru
@@ -169,12 +169,12 @@ def punct() -> Punct:
 
 
 def partition_count(size: int, selection: Selection = Selection.lru) -> PartitionCount:
-    """Keep at most so many partitions."""
+    """Keep at most this many partitions."""
     return PartitionCount(_natural(size, "partition_count"), selection)
 
 
 def tuple_count(size: int, selection: Selection = Selection.lru) -> TupleCount:
-    """Keep at most so many tuples over all partitions."""
+    """Keep at most this many tuples over all partitions."""
     return TupleCount(_natural(size, "tuple_count"), selection)
 
 

@@ -76,7 +76,7 @@ class Session:
 
 
 def session_of(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Session:
-    """The sessions that clauses spell: a length, an attribute, and PATTR at the most.
+    """The sessions that clauses spell: a length, an attribute, and optionally PATTR.
 
     Args: as of `windowing.model.windows.parsing.parse_window`, with clauses that have SESSION.
 

@@ -1,6 +1,6 @@
-"""Traits of windows: what those who handle every class of windows alike need to know of one.
+"""Traits of windows: what code that handles all classes of windows alike needs to know.
 
-Who asks for a trait goes on working when a class is added; who lists classes does not.
+Code that asks for a trait keeps working when a class is added; code that lists classes does not.
 """
 
 from __future__ import annotations

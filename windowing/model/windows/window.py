@@ -1,4 +1,4 @@
-"""What every window is: a frozen record of clauses that says what it is like and draws itself.
+"""The base of every window: a frozen record of clauses with its traits and pictures.
 
 Source: as of `windowing.model.windows.language`.
 """

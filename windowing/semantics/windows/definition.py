@@ -1,4 +1,4 @@
-"""What every definition of a class of windows says; each is made of a query.
+"""The protocol of a window class's definition; each is built from a query.
 
 All say which records they take. Windows that are drawn within a unit say what rows they have there
 (`CourseDefinition`); those with a number, what their extents are and hold (`ExtentDefinition`).

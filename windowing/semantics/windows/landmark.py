@@ -78,7 +78,7 @@ class LandmarkDefinition(ExtentDefinition):
             first = first_window(self.query.window, item.value)
             if first is None:
                 continue
-            # One more than are sent: a record that is late for all of these is not late for ever.
+            # One more than are sent: a record that is late for all of these is not late forever.
             for wid in range(first, last + 2):
                 end, earliest = (self.extent(w)[1] for w in (wid, first))
                 verdict = judge(self.query, end, earliest, item.progress)

@@ -41,7 +41,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Advance:
-    """Time goes on to an instant."""
+    """Time advances to an instant."""
 
     to_us: int
 
@@ -161,7 +161,7 @@ class _Course:
             self._give_up(old)
 
     def _give_up_many(self) -> None:
-        """After an insert: partitions go until the policy holds, in two passes at the most."""
+        """After an insert: partitions are evicted until the policy holds, in at most two passes."""
         policy = self._clause.partition_eviction
         if policy is None or isinstance(policy, PartitionAge):
             return
