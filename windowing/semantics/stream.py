@@ -9,21 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.progress.disorder import Disorder
 from windowing.model.rows import Scalar
-from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window
 from windowing.semantics.controls import Control
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
-from windowing.semantics.units import Item, Lateness, Shown
-from windowing.semantics.windows import sliding
+from windowing.semantics.units import Item, Lateness, OutsideReason, Shown
 from windowing.semantics.windows.classes import definition_of
-
-OutsideReason = Literal["before_origin", "gap"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class Question:
         ignore_control: of the control records only `end` is honoured.
     """
 
-    query: Query
+    query: StreamFlow
     lanes: tuple[str, ...]
     disorder: Disorder
     ignore_control: bool = False
@@ -100,7 +95,7 @@ def answer(question: Question, events: Iterable[Event]) -> Answer:
     shown = revisions(query, items, lanes)
     definition = definition_of(query)
     late = [(item, found) for item in items if (found := definition.lateness(item))]
-    outside = [(item, reason) for item in items if (reason := _outside(query.window, item.value))]
+    outside = [(item, reason) for item in items if (reason := definition.outside(item.value))]
     return Answer(shown, late, outside, lanes)
 
 
@@ -128,12 +123,3 @@ def _follow(window: Window, lanes: Sequence[Lane], events: Iterable[Event]) -> l
         lane.record(value, event.content)
     # Lane by lane; the order between lanes means nothing.
     return sorted(items, key=lambda item: item.place)
-
-
-def _outside(window: Window, value: int) -> OutsideReason | None:
-    if window.traits.ends is not Ends.SLIDES:
-        return None
-    if value < window.origin and window.align == "end":
-        return "before_origin"
-    in_gap = not window.traits.cumulative and not sliding.wids(window, value)
-    return "gap" if in_gap else None

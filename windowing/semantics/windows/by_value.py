@@ -12,7 +12,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from windowing.semantics.lateness import Verdict, is_late, judge
-from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.semantics.units import Holding, Item, Lateness, OutsideReason, Unit
 from windowing.semantics.windows.definition import ExtentDefinition
 
 
@@ -55,6 +55,10 @@ class ByValueDefinition(ExtentDefinition):
         if not late:
             return None
         return Lateness(len(late) == len(self.wids(item.value)), late[0], late[-1])
+
+    def outside(self, value: int) -> OutsideReason | None:
+        """Why a value lies in no window; None: it lies in some."""
+        return None if self.wids(value) else "gap"
 
     def _ends(self, item: Item) -> dict[int, int]:
         return {wid: self.extent(wid)[1] for wid in self.wids(item.value)}

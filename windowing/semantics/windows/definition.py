@@ -12,10 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
 from windowing.semantics.lanes import Progress
-from windowing.semantics.units import Holding, Item, Lateness, Shown, Unit, group_of, part_of
+from windowing.semantics.units import (
+    Holding,
+    Item,
+    Lateness,
+    OutsideReason,
+    Shown,
+    Unit,
+    group_of,
+    part_of,
+)
 
 
 class WindowDefinition(Protocol):
@@ -30,6 +39,9 @@ class WindowDefinition(Protocol):
 
     def lateness(self, item: Item) -> Lateness | None:
         """For which windows a record is late; None: for none."""
+
+    def outside(self, value: int) -> OutsideReason | None:
+        """Why a value lies in no window, wherever progress stands; None: it lies in some."""
 
 
 @runtime_checkable
@@ -60,7 +72,7 @@ class ExtentDefinition(ABC):
         query: its window, and what becomes of late records.
     """
 
-    query: Query
+    query: StreamFlow
 
     @abstractmethod
     def extent(self, wid: int) -> tuple[int, int]:
@@ -94,6 +106,11 @@ class ExtentDefinition(ABC):
     @abstractmethod
     def lateness(self, item: Item) -> Lateness | None:
         """For which windows a record is late; None: for none."""
+
+    def outside(self, value: int) -> OutsideReason | None:
+        """Why a value lies in no window; None: it lies in some, or may."""
+        del value
+        return None
 
     def missed(self, item: Item, known: Sequence[int]) -> list[int]:
         """Of the windows that exist, those that a record lies in and is late for.

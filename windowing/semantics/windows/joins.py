@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from windowing.model.file.pipeline import Query
-from windowing.model.flow import JoinFlow
+from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, Comparison, Join, JoinedSource, Operand, Side
 from windowing.model.record import Record
 from windowing.model.rows import Row, Scalar
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.lateness import epoch
 from windowing.semantics.session_course import Entry, sessions_of
-from windowing.semantics.units import Item, Lateness
+from windowing.semantics.units import Item, Lateness, OutsideReason
 
 Timed = tuple[int, Item]
 """A record and the instant at which it is delivered."""
@@ -72,7 +72,7 @@ class JoinDefinition:
         query: what becomes of late records.
     """
 
-    query: Query | JoinFlow
+    query: StreamFlow | JoinFlow
 
     def takes(self, item: Item) -> bool:
         """Whether a record is joined, now or at an epoch to come."""
@@ -81,6 +81,11 @@ class JoinDefinition:
         retention = self.query.retention_us
         kept = retention is None or item.value >= item.progress - retention
         return self.query.late.policy == "update" and kept
+
+    def outside(self, value: int) -> OutsideReason | None:
+        """None: every record is in some."""
+        del value
+        return None
 
     def lateness(self, item: Item) -> Lateness | None:
         """Late is what progress had passed."""

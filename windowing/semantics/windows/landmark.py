@@ -15,11 +15,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.windows.window import Window
 from windowing.semantics.lateness import is_late, judge
-from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.semantics.units import Holding, Item, Lateness, OutsideReason, Unit
 from windowing.semantics.windows.definition import ExtentDefinition
 
 
@@ -47,7 +47,7 @@ def last_window(window: Window, unit: Unit) -> int:
     return max(ended, -1 if newest is None else newest)
 
 
-def _check_number(query: Query, unit: Unit, last: int) -> None:
+def _check_number(query: StreamFlow, unit: Unit, last: int) -> None:
     """Refuse a log whose last window is so far off that no list of windows is a result."""
     window = query.window
     firsts = [first_window(window, item.value) for item in unit.items]
@@ -110,6 +110,10 @@ class LandmarkDefinition(ExtentDefinition):
         # It is late for those that end at or before its lane's progress.
         last = (int(item.progress) - window.origin) // window.slide - 1
         return Lateness(whole=False, first=first, last=last)
+
+    def outside(self, value: int) -> OutsideReason | None:
+        """Why a value lies in no window; None: it lies in some."""
+        return "before_origin" if value < self.query.window.origin else None
 
     def missed(self, item: Item, known: Sequence[int]) -> list[int]:
         """Of the windows that exist, those that a record lies in and is late for."""

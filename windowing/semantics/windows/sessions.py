@@ -16,15 +16,24 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
 from windowing.model.rules import in_log_order
 from windowing.semantics.lateness import epoch
 from windowing.semantics.session_course import Entry, Sent, course
-from windowing.semantics.units import Item, Lateness, Shown, Unit, group_of, in_one_lane, part_of
+from windowing.semantics.units import (
+    Item,
+    Lateness,
+    OutsideReason,
+    Shown,
+    Unit,
+    group_of,
+    in_one_lane,
+    part_of,
+)
 
 
-def _shown(query: Query, group: Key, member: Item, sent: Sent[Item]) -> Shown:
+def _shown(query: StreamFlow, group: Key, member: Item, sent: Sent[Item]) -> Shown:
     return Shown(
         wid=sent.start,
         start=sent.start,
@@ -47,7 +56,7 @@ class SessionDefinition:
         query: its gaps and key, and what becomes of late records.
     """
 
-    query: Query
+    query: StreamFlow
 
     def courses(self, unit: Unit) -> list[list[Shown]]:
         """Of each key and session start, the rows that the log shows, in their order.
@@ -82,6 +91,11 @@ class SessionDefinition:
         retention = self.query.retention_us
         return retention is None or item.progress < item.value + self._gap(item) + retention
 
+    def outside(self, value: int) -> OutsideReason | None:
+        """None: every record is in some."""
+        del value
+        return None
+
     def lateness(self, item: Item) -> Lateness | None:
         """Late is what progress had passed, be its session open or not."""
         late = not in_log_order(self.query.window) and item.progress > item.value
@@ -91,7 +105,9 @@ class SessionDefinition:
         """The distance that parts two records of this record's key."""
         window = self.query.window
         assert window.range_ is not None  # noqa: S101 - every session has one
-        own = [gap for key, gap in window.gaps if key == item.fields[self.query.key[0]]]
+        # Without GROUP BY there are no single keys, and so none that has another gap.
+        whose = [item.fields[name] for name in self.query.key[:1]]
+        own = [gap for key, gap in window.gaps if [key] == whose]
         return own[0] if own else window.range_
 
     def _release(self, item: Item) -> int | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from windowing.model.windows.window import Window
+from windowing.semantics.units import OutsideReason
 from windowing.semantics.windows.by_value import ByValueDefinition
 
 
@@ -60,3 +61,9 @@ class SlidingDefinition(ByValueDefinition):
     def wids(self, value: int) -> range:
         """Return the ids of the windows whose extent holds a value."""
         return wids(self.query.window, value)
+
+    def outside(self, value: int) -> OutsideReason | None:
+        """Why a value lies in no window; None: it lies in some."""
+        window = self.query.window
+        before = value < window.origin and window.align == "end"
+        return "before_origin" if before else super().outside(value)
