@@ -1,4 +1,4 @@
-"""What a case has in it, read off its pipeline, log and plan, and not off what drew them.
+"""Features of a case, derived from its pipeline, log and plan, and not from how it was drawn.
 
 Features meet where they can influence each other: a query's own, with those of its source, of the
 log and of the run around it. What is counted is which pairs have met.
@@ -28,7 +28,7 @@ from windowing.model.source import Source
 from windowing.model.windows.window import Window
 
 Feature = tuple[str, str]
-"""What it is a feature of, and what it is."""
+"""The subject of a feature, and its value."""
 
 LONG_RECORDS, LONG_BATCHES = 100, 24
 
@@ -69,17 +69,17 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("old checkpoint", "table lost"),
     ),
 }
-"""Every feature there is, by what it is a feature of."""
+"""All features by subject."""
 
 SEVERAL: Final = {"aggregate", "window", "join", "source", "control", "run", "fault"}
-"""Of these, one query may have several at once. (A join has a generator on either side.)"""
+"""Subjects of which a query may have several features. (A join has two generators.)"""
 
 ALL: Final[tuple[Feature, ...]] = tuple((of, one) for of in FEATURES for one in FEATURES[of])
 _NUMBER: Final = {feature: number for number, feature in enumerate(ALL)}
 
 
 def pairs_of(case: Case, pipeline: Pipeline) -> frozenset[int]:
-    """The pairs of features that meet in a case, each as `pair_number` has it."""
+    """Return the numbers of the pairs of features that meet in a case; see `pair_number`."""
     around = {*_source(pipeline), *_log(case), *_run(case, pipeline), *_faults(case)}
     pairs: set[int] = set()
     for query in pipeline.queries:
@@ -89,7 +89,7 @@ def pairs_of(case: Case, pipeline: Pipeline) -> frozenset[int]:
 
 
 def pair_number(one: Feature, other: Feature) -> int:
-    """A pair as one number, whichever of the two stands first."""
+    """Return the number of a pair, independent of its order."""
     low, high = sorted((_NUMBER[one], _NUMBER[other]))
     return low * len(ALL) + high
 

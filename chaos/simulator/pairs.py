@@ -1,4 +1,4 @@
-"""Which pairs of features are legal, and how many of them some runs have met.
+"""The legal pairs of features, and the number of them that met in some runs.
 
 A pair is legal if some pipeline with both is valid. What is not stands in `ILLEGAL`, with the
 reason; a test holds the list against the validator and against what is drawn.
@@ -26,7 +26,7 @@ _WINDOWS = tuple(name for name in FEATURES["class"] if name not in _JOINS)
 
 @dataclass(frozen=True)
 class Illegal:
-    """Features that never stand together.
+    """Features that cannot meet.
 
     Attributes:
         one: what it is a feature of, and which.
@@ -147,12 +147,12 @@ ILLEGAL: Final = (
         "one length",
     ),
 )
-"""Every pair that cannot be, by rule."""
+"""The rules about pairs that cannot meet."""
 
 
 @cache
 def legal() -> frozenset[int]:
-    """The numbers of all legal pairs."""
+    """Return the numbers of all legal pairs."""
     illegal = {
         frozenset(((rule.one[0], one), (rule.other[0], other)))
         for rule in ILLEGAL
@@ -168,7 +168,7 @@ def legal() -> frozenset[int]:
 
 
 def summary(met: Set[int]) -> Iterator[str]:
-    """Say how many legal pairs were met, and name some that were not.
+    """Describe how many legal pairs were met, and name some that were not.
 
     Args:
         met: numbers of pairs, as `pair_number` has them.
@@ -183,7 +183,7 @@ def summary(met: Set[int]) -> Iterator[str]:
 
 
 def spelled(number: int) -> str:
-    """A pair in words."""
+    """Describe a pair in words."""
     one, other = _features(number)
     return f"{one[0]} {one[1]} × {other[0]} {other[1]}"
 

@@ -1,4 +1,4 @@
-"""The search for an order that shows: it finds the guilty, small, and lets the innocent go."""
+"""The search for order dependence: it finds small counterexamples, and no false ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HERE = "tests.engine.user_classes"
 
 
 @pytest.mark.parametrize("reference", [f"{HERE}:Span", "pipelines.swing:Swing"])
-def test_an_innocent_class_is_let_go(reference: str) -> None:
+def test_a_correct_class_has_no_counterexample(reference: str) -> None:
     assert counter_example(reference, kinds_of(reference), attempts=300) is None
 
 
@@ -46,8 +46,8 @@ def test_a_class_that_fails_is_found_with_one_record(name: str, said: str) -> No
     assert said in found.folded
 
 
-def test_a_plain_sum_of_ints_is_let_go() -> None:
-    """Near the ends of 64 bits a run stops: that is no order which shows in a result."""
+def test_a_plain_sum_of_ints_has_no_counterexample() -> None:
+    """Near the limits of 64 bits a run stops, which is not a result that depends on order."""
     assert counter_example(f"{HERE}:PlainIntSum", ["int"], attempts=600) is None
 
 

@@ -28,7 +28,7 @@ PATIENCE_S = 240.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Warnings are errors, but for one that no test can help, or knows the time of."""
+    """Treat warnings as errors, except for one that no test can avoid."""
     # Kafka's client leaves sockets open where no broker answers, until they are collected.
     ignored = "ignore::pytest.PytestUnraisableExceptionWarning"
     config.addinivalue_line("filterwarnings", ignored)

@@ -1,4 +1,4 @@
-"""Numbers sent to a topic and read back: what a hurt broker may neither lose nor double."""
+"""Numbers sent to a topic and read back, none of which a faulty broker may lose or duplicate."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def context(cluster: ContainerStack) -> FaultContext:
     return context_on(cluster)
 
 
-def test_nothing_is_lost_or_doubled_while_the_broker_is_hurt(
+def test_nothing_is_lost_or_duplicated_during_faults_of_the_broker(
     cluster: ContainerStack, context: FaultContext
 ) -> None:
     bootstrap = cluster.endpoints.kafka_bootstrap
@@ -70,7 +70,7 @@ def test_records_of_every_compression_are_taken(cluster: ContainerStack, codec: 
     assert end_of(cluster.endpoints.kafka_bootstrap, topic) == 100, told.decode()
 
 
-def test_a_container_that_is_gone_cannot_be_hurt(cluster: ContainerStack) -> None:
+def test_no_fault_applies_to_a_container_that_is_gone(cluster: ContainerStack) -> None:
     nodes = ContainerNodeControl(cluster)
     victim = nodes.daemon("spark-worker-2")
     nodes.kill(victim)

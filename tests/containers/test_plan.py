@@ -1,4 +1,4 @@
-"""A plan on containers: a real job, hurt by an engine's means, and proved by the definition.
+"""A plan on containers: a real job under faults, verified against the definition.
 
 The other plans of the folder are run by `make nightly`, which keeps their reports.
 """

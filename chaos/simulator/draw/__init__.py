@@ -1,4 +1,4 @@
-"""The one generator of small pipelines, logs and plans, for the simulator and for property tests.
+"""The generator of small pipelines, logs and plans, for the simulator and for property tests.
 
 Every choice is drawn from the `random.Random` that is given: a seeded one, or Hypothesis's own,
 which then shrinks what is drawn. Nothing here knows what is right; the definition says that

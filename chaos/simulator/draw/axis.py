@@ -1,4 +1,4 @@
-"""Where the records of a log lie: at the edges of windows, with disorder around the slack."""
+"""Positions of a log's records: at the edges of windows, with disorder around the slack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _YEAR_9999 = 253_402_300_799_000_000
 
 @dataclass(frozen=True)
 class Axis:
-    """Where values of an attribute lie; times are microseconds.
+    """The distribution of an attribute's values; times are microseconds.
 
     Attributes:
         edges: per query, values at which something happens to a window.
@@ -35,7 +35,7 @@ class Axis:
     step: int
 
     def value(self, rng: random.Random) -> int:
-        """A value, most likely at an edge or beside one."""
+        """Draw a value, most likely at an edge or next to one."""
         edges = rng.choice(self.edges)
         if rng.random() < 0.4:
             value = rng.randint(edges[0], edges[-1])
@@ -44,12 +44,12 @@ class Axis:
         return max(_YEAR_1, min(_YEAR_9999, value - value % self.step))
 
     def delay(self, rng: random.Random) -> int:
-        """How much later a record comes; half of them come in time."""
+        """Draw the delay of a record; half of the records are not delayed."""
         return 0 if rng.random() < 0.5 else rng.choice(self.delays)
 
 
 def time_axis(rng: random.Random, pipeline: Pipeline, *, long: bool) -> Axis:
-    """The axis of the event time.
+    """Return the axis of event time.
 
     Args:
         rng: decides.
@@ -62,7 +62,7 @@ def time_axis(rng: random.Random, pipeline: Pipeline, *, long: bool) -> Axis:
 
 
 def number_axes(rng: random.Random, pipeline: Pipeline, *, long: bool) -> dict[str, Axis]:
-    """The axes of all other attributes that windows lie over, by field."""
+    """Return the axes of all other attributes that have windows, by field."""
     field = pipeline.source.event_time.field
     names = {query.window.attribute for query in pipeline.queries} - {field, ROW_NUM}
     return {
@@ -106,7 +106,7 @@ def _axis(
 
 
 def _edges(window: Window, lengths: tuple[int, int], least: int, skip: int, many: int) -> list[int]:
-    """Starts and ends of windows of some length and slide, from one that holds no less on."""
+    """Return starts and ends of windows, from the first that holds nothing below `least`."""
     length, slide = lengths
     first = (max(window.origin, least) - window.origin) // slide + skip
     ends = [window.origin + (first + number) * slide for number in range(many + 1)]
@@ -114,7 +114,7 @@ def _edges(window: Window, lengths: tuple[int, int], least: int, skip: int, many
 
 
 def _numbered(query: Query, least: int, skip: int, many: int) -> tuple[list[int], int, int]:
-    """Starts and ends as the definition has them, length and slide of the first."""
+    """Return the definition's starts and ends, and length and slide of the first window."""
     definition = definition_of(query)
     assert isinstance(definition, ByValueDefinition)  # noqa: S101 - their values name them
     first = definition.wids(least).start + skip
@@ -129,7 +129,7 @@ def _slack(generator: Disorder, slide: int) -> int:
 
 
 def _lengths(pipeline: Pipeline, window: Window, generator: Disorder, step: int) -> tuple[int, int]:
-    """How long a window is, and how far apart two are; what it counts in rows takes the slack."""
+    """Return length and slide of windows; the slack for windows that count rows."""
     if isinstance(pipeline.source, JoinedSource):
         join = pipeline.source.join
         reaches = [side.window_us for side in (join.left, join.right)]

@@ -15,7 +15,7 @@ _ZONES = (("", 0), ("Z", 0), ("+00:00", 0), ("-00:00", 0), ("+05:45", 345), ("-0
 
 @dataclass(frozen=True)
 class Clock:
-    """All lengths are whole ticks.
+    """The time scale of a pipeline, in which all lengths are whole ticks.
 
     Attributes:
         unit: of the event time.
@@ -26,7 +26,7 @@ class Clock:
     tick_us: int
 
     def us(self, ticks: int) -> str:
-        """So many ticks as a length of time."""
+        """Return a number of ticks as a duration."""
         return f"{ticks * self.tick_us} us"
 
 
@@ -57,14 +57,14 @@ def draw_event_time(
 
 
 def spell(ts_us: int, unit: str) -> int | str:
-    """A time as it stands in a pipeline file."""
+    """Return a time in the syntax of pipeline files."""
     if unit == "iso":
         return (_EPOCH + timedelta(microseconds=ts_us)).isoformat().replace("+00:00", "Z")
     return ts_us // UNIT_US[unit]
 
 
 def draw_spelling(rng: random.Random, ts_us: int, unit: str) -> int | str:
-    """Draw one of the ways in which a time may stand in a value; all mean the same instant.
+    """Draw one of the equivalent ways to write an instant in a value.
 
     Args:
         rng: decides.

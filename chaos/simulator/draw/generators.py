@@ -1,4 +1,4 @@
-"""Generators of progress as a pipeline file spells them."""
+"""Draw generators of progress, in the syntax of pipeline files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw_keyed(rng: random.Random) -> Any:
 
 
 def draw_disorder_of(rng: random.Random, lanes: Sequence[str], clock: Clock) -> Any:
-    """Draw a generator for a plain number, in whose steps a tick is as long as in time."""
+    """Draw a generator for a plain number, with ticks as long as those of time."""
     return rng.choice(
         [
             "ordered",

@@ -1,4 +1,4 @@
-"""Joins of two topics."""
+"""Draw joins of two topics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def draw_join(rng: random.Random, wish: Wish) -> dict[str, Any]:
 
 
 def _let_a_lane_join(rng: random.Random, join: dict[str, Any], clock: Clock) -> None:
-    """Make the last lane of a side one that joined later, if the side has another."""
+    """Turn the last of a side's lanes, if there are several, into one that joined later."""
     able = [place for place in _SIDES if join[place[0]]["source"]["partitions"] > 1]
     if not able:
         return

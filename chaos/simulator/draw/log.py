@@ -1,4 +1,4 @@
-"""Logs for any pipeline: nearly sorted lanes, control records of every kind, holes in offsets."""
+"""Draw logs for any pipeline: nearly sorted lanes, all kinds of control records, offset gaps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONG = (150, 200, 300)
 
 @dataclass(frozen=True)
 class _Log:
-    """What a log is drawn from.
+    """The parameters of a log.
 
     Attributes:
         pipeline: the pipeline.
@@ -43,7 +43,7 @@ class _Log:
 
 
 def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -> Lanes:
-    """Draw the lanes of a log: some dozen records in all, or hundreds."""
+    """Draw the lanes of a log, with a few dozen or hundreds of records."""
     wish = wish or Wish()
     lanes = pipeline.source.partitions
     # Where every batch costs much, fewer logs are long.
@@ -63,7 +63,7 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
 
 
 def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
-    """How large ints of fields that are summed may be, for so many records to fit 64 bits."""
+    """Return the limit of summed ints so that the sum of all records fits into 64 bits."""
     summed = {
         aggregate.field
         for query in pipeline.queries
@@ -74,7 +74,7 @@ def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
 
 
 def _units(pipeline: Pipeline) -> frozenset[str]:
-    """Fields whose every value shall come in one lane: rows of it are counted as they arrive."""
+    """Return fields each of whose values must stay in one lane, as its rows are counted."""
     return frozenset(
         query.window.pattr
         for query in pipeline.queries
@@ -110,7 +110,7 @@ def _lane(rng: random.Random, log: _Log, number: int, most: int) -> tuple[Event,
 
 
 def _nearly_sorted(rng: random.Random, axis: Axis, size: int) -> list[int]:
-    """So many values, each so much out of order as it is delayed."""
+    """Draw values in the order of arrival, by their delays."""
     drawn = [(axis.value(rng), axis.delay(rng)) for _ in range(size)]
     return [value for value, _ in sorted(drawn, key=sum)]
 
@@ -134,7 +134,7 @@ def _content(
 
 
 def _appended(rng: random.Random, log: _Log, ts_us: int, event: Event) -> Event:
-    """The event with the broker's time, if it has any; now and then that is before its own."""
+    """Add the broker's time to an event, if there is one; sometimes earlier than the event's."""
     if rng.random() < 0.6:
         event["append_us"] = ts_us + rng.choice([0, 0, 0, 1, 9, 9, -3, -4]) * log.time.tick
     return event
@@ -145,7 +145,7 @@ def _keyed(source: Source) -> bool:
 
 
 def _fields(rng: random.Random, log: _Log, source: Source, number: int) -> dict[str, Any]:
-    """All fields of a record but those that say where it lies."""
+    """Draw all fields of a record except for those that determine its windows."""
     value: dict[str, Any] = {}
     for name, type_ in source.fields.items():
         if name == source.event_time.field or name in log.numbers:
@@ -162,7 +162,7 @@ def _fields(rng: random.Random, log: _Log, source: Source, number: int) -> dict[
 
 
 def _control(rng: random.Random, log: _Log, source: Source, ts_us: int) -> dict[str, Any]:
-    """A control record; most of them are of the kind that the generator listens to."""
+    """Draw a control record, mostly of the kind that the generator uses."""
     ahead_us = ts_us + rng.randint(0, 9) * log.time.tick
     lanes = [f"{source.topic}/{partition}" for partition in range(source.partitions)]
     keys: list[dict[str, Any]] = [{"g": key} for key in ("a", "a", "b", None, 7)]

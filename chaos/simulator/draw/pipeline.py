@@ -1,4 +1,4 @@
-"""Pipeline files: every key that decides a result, at a scale where features meet each other."""
+"""Draw pipeline files: every key that affects results, at a scale at which features interact."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Writes what is used twice twice, as a person would."""
+    """A dumper without aliases: repeated values are written out, as a person would."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Always."""
+        """Return True: never use aliases."""
         del data
         return True
 
@@ -92,14 +92,14 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
 
 
 def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
-    """The classes of the queries; most pipelines have one or two."""
+    """Draw the classes of the queries; most pipelines have one or two."""
     others = [kind] if wish.same_class else [one for one in wish.classes if one != JOIN]
     sizes = [size for size in _QUERIES if size <= wish.queries_max]
     return [kind, *(rng.choice(others) for _ in range(rng.choice(sizes) - 1))]
 
 
 def _can_be_keyed(kinds: list[str]) -> bool:
-    """Progress per key needs some class that goes by progress, and keys of more than one lane."""
+    """Whether progress per key is possible: some class needs progress, and keys span lanes."""
     return any(kind not in _ROWS[::2] for kind in kinds)
 
 
@@ -118,7 +118,7 @@ def _fields(rng: random.Random) -> dict[str, str]:
 
 
 def _over_a_number(rng: random.Random, kinds: list[str], wish: Wish) -> list[bool]:
-    """Which queries lie over a plain number; at least one if that is wished, and possible."""
+    """Draw which queries are over a plain number; at least one if wished and possible."""
     possible = [kind not in _ROWS for kind in kinds]
     wanted = rng.random() < 0.25 if wish.number is None else wish.number
     chosen = [wanted and able and rng.random() < 0.6 for able in possible]
@@ -128,7 +128,7 @@ def _over_a_number(rng: random.Random, kinds: list[str], wish: Wish) -> list[boo
 
 
 def _add_number(rng: random.Random, source: dict[str, Any], names: list[str], clock: Clock) -> bool:
-    """Give records a plain number, and its generator; say whether that goes per key."""
+    """Add a plain number and its generator to records; return whether its progress is per key."""
     source["fields"][NUMBER] = "int"
     disorder = source["disorder"]
     per_key = isinstance(disorder, dict) and disorder.get("ordered_per") in ("g", {"attr": "g"})
@@ -158,7 +158,7 @@ def _extras(rng: random.Random, source: dict[str, Any], wish: Wish) -> None:
 def _provisional(
     rng: random.Random, document: dict[str, Any], kinds: list[str], clock: Clock
 ) -> None:
-    """Early rows and silent lanes, where all queries can have them."""
+    """Draw early rows and idle lanes, if all queries support them."""
     if all(order_free(kind) for kind in kinds):
         if rng.random() < 0.35:
             document["source"]["idle_timeout"] = clock.us(rng.randint(1, 4))

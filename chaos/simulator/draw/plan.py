@@ -47,7 +47,7 @@ def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[PlannedBatch, .
 
 
 def _take(rng: random.Random, rest: int, share: float) -> int:
-    """How much of a partition comes in a batch; now and then it stalls, or catches up."""
+    """Draw the number of a partition's records in a batch; sometimes it stalls, or catches up."""
     choice = rng.random()
     if choice < 0.25:
         return 0
@@ -86,7 +86,7 @@ def _step(
 
 
 def _between_batches(rng: random.Random, trouble: float) -> dict[str, Any]:
-    """What befalls a job that has committed something."""
+    """Draw the faults of a job that has committed something."""
     chosen: dict[str, Any] = {}
     if rng.random() < trouble:
         chosen |= {"rewind": rng.randint(1, 4)}

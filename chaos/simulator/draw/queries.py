@@ -1,4 +1,4 @@
-"""Queries: what is computed over a window's records, and what becomes of late ones."""
+"""Draw queries: aggregates of windows, and late-record policies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _GROUPS: tuple[list[str], ...] = (
 
 @dataclass(frozen=True)
 class Setting:
-    """What stands around a query.
+    """The context of a query.
 
     Attributes:
         clock: the scale.
@@ -94,7 +94,7 @@ def draw_query(
 def _spelled(
     rng: random.Random, kind: str, around: Setting, wish: Wish, *, number: bool
 ) -> tuple[Any, list[str]]:
-    """A window of the language, and the fields that its query groups by; as of `draw_query`."""
+    """Draw a window of the language, and the fields of its query's `group_by`."""
     keyed = around.number_keyed if number else around.keyed
     window = draw_window(rng, kind, around.clock, number=number, wide=wish.wide, lanes=around.lanes)
     group_by = list(rng.choice(_GROUPS))
@@ -116,7 +116,7 @@ _IN_LOG_ORDER = ("rows in the log's order", "session of rows")
 def _keyed(
     rng: random.Random, kind: str, window: str, group_by: list[str]
 ) -> tuple[str, list[str]]:
-    """Progress per key asks for rows of that key."""
+    """Adapt a query to progress per key, which requires rows per key."""
     if kind in _IN_LOG_ORDER:
         return window, group_by
     grouped = kind in ORDER_FREE and kind != "keyed sliding" and rng.random() < 0.5
@@ -132,14 +132,14 @@ def _aggregates(rng: random.Random) -> dict[str, str]:
 
 
 def draw_early(rng: random.Random, clock: Clock) -> dict[str, Any]:
-    """Draw when provisional rows are due."""
+    """Draw when early rows are due."""
     return rng.choice([{"records": rng.randint(1, 4)}, {"every": clock.us(rng.randint(1, 5))}])
 
 
 def draw_late(
     rng: random.Random, every: Any, *, update: bool = True, consistent: bool = True
 ) -> dict[str, Any]:
-    """Draw what becomes of late records.
+    """Draw a late-record policy.
 
     Args:
         rng: decides.
@@ -156,7 +156,7 @@ def draw_late(
 def draw_retention(
     rng: random.Random, spell: Callable[[int], Any], wish: Wish, *, windows: bool
 ) -> Any:
-    """Draw how long windows take late records, and how much state there may be.
+    """Draw how long windows accept late records, and the limit of state.
 
     Args:
         rng: decides.
@@ -176,7 +176,7 @@ def draw_retention(
 def _late_of(
     rng: random.Random, kind: str, around: Setting, wish: Wish, *, number: bool
 ) -> dict[str, Any]:
-    """A `late` and a `retention` of a query's own: by chance, or where it needs one."""
+    """Draw a query's own `late` and `retention`: by chance, or if it needs them."""
     query: dict[str, Any] = {}
 
     def spell(ticks: int) -> Any:

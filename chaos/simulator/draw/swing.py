@@ -6,23 +6,23 @@ from typing import ClassVar
 
 
 class Swing:
-    """The largest value less the smallest."""
+    """The difference between the largest and the smallest value."""
 
     returns: ClassVar[str] = "float"
 
     def init(self) -> list[float]:
-        """Nothing seen."""
+        """Return the state of no values."""
         return []
 
     def update(self, state: list[float], value: float) -> list[float]:
-        """One value more."""
+        """Add a value to a state."""
         return self.merge(state, [float(value)] * 2)
 
     def merge(self, left: list[float], right: list[float]) -> list[float]:
-        """What both have seen."""
+        """Merge two states."""
         seen = left + right
         return [min(seen), max(seen)] if seen else []
 
     def result(self, state: list[float]) -> float | None:
-        """The distance of the extremes."""
+        """Return the difference; None without values."""
         return state[1] - state[0] if state else None

@@ -1,4 +1,4 @@
-"""Values of records: good ones, hard ones, and ones that are spoilt in every way."""
+"""Draw values of records: ordinary ones, edge cases, and corrupted ones of all kinds."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _NO_CONTROLS: tuple[Any, ...] = (
 
 
 def draw_no_control(rng: random.Random) -> Any:
-    """Draw what stands where a control record should, and is none."""
+    """Draw an invalid control record."""
     return rng.choice(_NO_CONTROLS)
 
 
 def draw_raw(rng: random.Random) -> str:
-    """Draw text that is hardly ever a value."""
+    """Draw text that is rarely a valid value."""
     return rng.choice(_RAW)
 
 
@@ -79,7 +79,7 @@ def _int(rng: random.Random, choice: float, largest: int | None) -> int:
 
 
 def draw_poison(rng: random.Random, source: Source, spared: frozenset[str]) -> dict[str, object]:
-    """Draw what spoils a value; now and then it is still good, which is fine.
+    """Draw a corruption of a value; sometimes the result is still valid, which is fine.
 
     Args:
         rng: decides.

@@ -1,4 +1,4 @@
-"""Windows of every class as a pipeline file spells them, with lengths of a few ticks."""
+"""Draw windows of every class, in the syntax of pipeline files, with lengths of a few ticks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chaos.simulator.draw.wish import AS_THEY_ARRIVE
 from windowing.model.registry import Registry
 
 NUMBER = "seq"
-"""The field that windows over a plain number lie over."""
+"""The attribute of windows over a plain number."""
 
 UNIT = "p"
 """A field that has one value in each lane, so that its rows arrive in one."""
@@ -103,7 +103,7 @@ def _parts(rng: random.Random, kind: str, lanes: int) -> str:
 
 
 def with_gaps(rng: random.Random, window: str, clock: Clock) -> Any:
-    """A session's window as a mapping, with other gaps for some values of `g`."""
+    """Return a session's window as a mapping, with different gaps for some values of `g`."""
     words = window.split()
     length = " ".join(words[1 : words.index("WATTR")])
     given = {"session": length, "wattr": words[words.index("WATTR") + 1]}

@@ -1,4 +1,4 @@
-"""What drawn cases shall have; everything else is left to chance."""
+"""Constraints on drawn cases; everything else is left to chance."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ NO_UPDATE = frozenset(
     {"rows in the log's order", "rows by event time", "slide by rank", "session of rows"}
 )
 ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "session"})
-"""Classes of ours whose windows no order of records decides."""
+"""The built-in classes whose windows do not depend on the order of records."""
 
 
 def own_kinds() -> tuple[str, ...]:
-    """The classes of users' windows that a query may have; no order of records decides these."""
+    """Return the users' window classes, whose windows do not depend on the order of records."""
     return declared_names("window_draws")
 
 
 def order_free(kind: str) -> bool:
-    """Whether no order of records decides the windows of a class."""
+    """Whether the windows of a class do not depend on the order of records."""
     return kind in ORDER_FREE or kind in own_kinds()
 
 
@@ -41,7 +41,7 @@ def _classes() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a case shall have.
+    """The constraints on a case.
 
     Attributes:
         classes: where the classes of its windows are from: some of `KINDS`, `JOIN`, and those of

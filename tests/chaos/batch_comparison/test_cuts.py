@@ -1,4 +1,4 @@
-"""One log in two cuts: when the comparison passes, fails, or shows nothing; and its page."""
+"""Batch comparisons: when they pass, fail, or show nothing; and their page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sound(log: Sequence[LogRecord], rows: int) -> Emitted:
 
 
 def cut_short(log: Sequence[LogRecord], rows: int) -> Emitted:
-    """An engine that forgets the batch that is not full."""
+    """Return an engine that drops an incomplete batch."""
     return sound(log[: len(log) - len(log) % rows], rows)
 
 
@@ -59,7 +59,7 @@ def test_an_engine_that_depends_on_cuts_beside_one_that_does_not(tmp_path: Path)
     assert image.imread(tmp_path / "cuts.png").shape[1] > 1000
 
 
-def test_our_engine_is_convicted_if_it_depends_on_cuts() -> None:
+def test_our_engine_fails_if_it_depends_on_batches() -> None:
     plan = SMALL.model_copy(update={"cuts": (70, 100)})
     assert outcomes(report(cut_short, cut_short, plan))[1:] == [Outcome.failed, Outcome.failed]
 

@@ -1,4 +1,4 @@
-"""Faults on real processes, and what they say when there is nothing to hurt."""
+"""Faults of real processes, and their errors when they do not apply."""
 
 import random
 import re
@@ -94,7 +94,7 @@ def test_a_fault_takes_its_parameters_from_the_plan() -> None:
     assert vars(fault_named("duplicate_sends", records=9))["records"] == 9
 
 
-def test_with_no_job_there_is_nothing_to_hurt(tmp_path: Path) -> None:
+def test_without_a_job_no_fault_applies(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     with pytest.raises(FaultDidNotApply, match="no executor runs under the Spark workers"):
         faults.strike(lambda: faults.kill_executor(layout), batches=1)
@@ -103,7 +103,7 @@ def test_with_no_job_there_is_nothing_to_hurt(tmp_path: Path) -> None:
 
 
 class Job:
-    """Stands for a job: when it is submitted it runs the batch again whose commit is gone."""
+    """A stand-in for a job: when submitted, it reruns the batch whose commit is lost."""
 
     def __init__(self, commits: Path, works: bool = True) -> None:
         self.commits, self.works, self.told = commits, works, [""]
@@ -151,7 +151,7 @@ def test_the_last_commit_is_lost_while_the_job_stands(commits: Path, tmp_path: P
     assert job.told == ["", "stop", "submit"]
 
 
-def test_a_lost_commit_that_nobody_misses_is_no_evidence(
+def test_a_lost_commit_that_is_not_rerun_is_not_evidence(
     commits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chaos.faults.checkpoint._DONE_AGAIN_S", 0.1)
@@ -165,7 +165,7 @@ def test_a_lost_commit_that_nobody_misses_is_no_evidence(
 @pytest.mark.parametrize(
     "name", ["kill_broker", "pause_broker", "kill_spark_worker", "roll_spark_workers"]
 )
-def test_a_daemon_that_does_not_run_cannot_be_hurt(name: str, tmp_path: Path) -> None:
+def test_no_fault_applies_to_a_stopped_daemon(name: str, tmp_path: Path) -> None:
     with pytest.raises(FaultDidNotApply, match=r"no daemon .* is running"):
         fault_named(name).inject(context_of(Job(tmp_path), tmp_path))
 

@@ -1,4 +1,4 @@
-"""Faults of identity on a job that stands for one: what they take away, put back, and report."""
+"""Identity faults of a stand-in for a job: what they remove, restore, and report."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_there_is_no_second_driver_without_a_first(context: FaultContext) -> Non
 
 @pytest.mark.slow
 def test_a_second_driver_ends_and_names_the_first(context: FaultContext, tmp_path: Path) -> None:
-    """The real program; it looks at the run before it needs a broker or Spark."""
+    """The real program, which checks the run before it needs a broker or Spark."""
     (tmp_path / "p.yml").write_text(
         "name: p\nsource: {topic: t, partitions: 1, format: json, fields: {v: int},"
         " event_time: {field: ts, unit: us}, disorder: ordered}\n"

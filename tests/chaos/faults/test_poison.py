@@ -1,4 +1,4 @@
-"""Poison out of a good record: for every pipeline, and only what its definition refuses so."""
+"""Poison derived from a good record: for every pipeline, rejected for the expected reason."""
 
 from __future__ import annotations
 

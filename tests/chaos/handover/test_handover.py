@@ -1,4 +1,4 @@
-"""Two runs beside each other: where they must agree, and what is seen where they do not."""
+"""Comparison of two runs: where they must agree, and how differences are reported."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_runs_that_agree(site: Site) -> None:
 
 
 def test_rows_that_only_the_new_run_has_are_seen_too(site: Site) -> None:
-    """The old run has read as much: what it did not write is no row of the log."""
+    """The old run has read as much, so a row that it did not write is a difference."""
     site.begin(ONE, "blue").finish()
     green = site.begin(MORE, "green", beside=True)
     green.finish()
@@ -145,7 +145,7 @@ def test_a_query_of_another_meaning_is_not_compared(site: Site) -> None:
     assert found.apart == ("query a is not compared: its windows or its key are others",)
 
 
-def test_who_takes_over_has_to_live_and_may_have_done_so_already(site: Site) -> None:
+def test_the_run_that_takes_over_must_be_alive_and_may_already_be_live(site: Site) -> None:
     site.begin(ONE, "blue").finish()
     green = site.begin(MORE, "green", beside=True)
     green.finish()

@@ -1,4 +1,4 @@
-"""A night: its parts, what becomes of one that fails, and the page of verdicts."""
+"""The nightly run: its parts, failing parts, and the page of verdicts."""
 
 from __future__ import annotations
 

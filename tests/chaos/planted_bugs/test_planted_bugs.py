@@ -1,4 +1,4 @@
-"""The tester is tested: every engine with a planted defect is found, and for the right reason."""
+"""Test the tester: every planted bug is found, by an expected check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROOMS = sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
 
 
 def a_sample() -> list[str]:
-    """Two of every room; others with another seed."""
+    """Draw two bugs of every room."""
     rng = random.Random(os.environ.get("GUILTY_SEED", "1"))
     chosen = []
     for room in ROOMS:
@@ -48,12 +48,12 @@ def a_sample() -> list[str]:
 
 
 @pytest.mark.parametrize("name", a_sample())
-def test_a_guilty_engine_is_found_and_the_check_says_why(name: str) -> None:
+def test_a_planted_bug_is_found_by_an_expected_check(name: str) -> None:
     verdict = search.search(name, 7)
     assert verdict.ok, verdict.line
 
 
-def test_an_engine_that_another_check_finds_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_that_another_check_finds_counts_as_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     true = PLANTED_BUGS["join_pairs_twice"]
     monkeypatch.setitem(PLANTED_BUGS, "misjudged", planted_bug(true.parts, "progress"))
     verdict = search.search("misjudged", 7)
@@ -62,8 +62,8 @@ def test_an_engine_that_another_check_finds_is_not_found(monkeypatch: pytest.Mon
     assert verdict.line.endswith("by exactly once: expected progress")
 
 
-def test_an_innocent_engine_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What plants defects does none itself: classes and functions that change nothing."""
+def test_an_engine_without_a_bug_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planting classes and functions that change nothing does no harm."""
 
     class SameSessions(SessionLanePart):
         pass
@@ -97,7 +97,7 @@ def test_nothing_that_was_planted_stays() -> None:
     assert (vars(Lane).copy(), parcel.shard_of, vars(Accumulators).copy()) == names
 
 
-def test_a_case_of_a_guilty_engine_lies_in_its_lair(tmp_path: Path) -> None:
+def test_a_planted_bug_gets_pipelines_in_which_it_can_show(tmp_path: Path) -> None:
     parts = PLANTED_BUGS["join_pairs_twice"].parts
     assert all("join:" in draw_case(3, number, parts).pipeline for number in range(5))
     report = simulate(RUNS, 7, parts=parts, keep=tmp_path, stop_at=1, shrunk=0)
@@ -108,7 +108,7 @@ def modules() -> Iterator[Path]:
     return (path for room in ROOMS for path in (HOUSE / room).glob("*.py"))
 
 
-def test_the_roll_is_long_and_every_room_has_some() -> None:
+def test_the_registry_is_complete_and_every_room_has_bugs() -> None:
     assert len(PLANTED_BUGS) >= 60
     accused = {path.stem for path in modules() if "\nBUG = planted_bug(" in path.read_text()}
     assert accused == set(PLANTED_BUGS)

@@ -1,4 +1,4 @@
-"""A file of events says one thing: no line is passed over, taken twice, or taken out of order."""
+"""A file of events is consistent: no line is skipped, read twice, or read out of order."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The independent reader gives back every record as it was spelled."""
+"""The independent reader returns every record byte for byte."""
 
 import json
 import uuid

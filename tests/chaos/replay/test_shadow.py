@@ -1,4 +1,4 @@
-"""A changed pipeline over the same log: what would change; and what a range decides."""
+"""A changed pipeline over the same log: what would change, and what a range decides."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_what_the_run_wrote_behind_the_range_is_not_judged() -> None:
 
 
 @pytest.mark.parametrize("spoil", ["lose", "repeat", "alter", "invent"])
-def test_a_spoilt_run_is_convicted(spoil: str) -> None:
+def test_a_corrupted_run_is_found(spoil: str) -> None:
     written = defined(OLD, LOG)
     identity, text = written.rows[0]
     if spoil == "lose":

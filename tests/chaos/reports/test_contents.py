@@ -1,4 +1,4 @@
-"""One page over all reports of a night, whatever they say."""
+"""The index page of all reports, whatever their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report writes into, and that nothing of anybody else is ever written over or deleted."""
+"""Report folders: no foreign file is ever overwritten or deleted."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ CUTS = "{kind: cuts, name: c, pipeline: p.yml, workload: {flights: 500}, cuts: [
 
 @pytest.fixture
 def theirs(tmp_path: Path) -> Path:
-    """A folder of somebody: a checkout, say."""
+    """A user's folder, such as a checkout."""
     folder = tmp_path / "theirs"
     (folder / "pipelines").mkdir(parents=True)
     (folder / "pipelines" / "p.yml").write_text(PIPELINE)
@@ -99,7 +99,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_a_run_of_plans_deletes_nothing_in_the_folder_of_its_report(
     tmp_path: Path, theirs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Airflow is given the pipelines of the run alone, in a folder of the run's own."""
+    """Airflow gets only the run's pipelines, in the run's own folder."""
     seen: list[Layout] = []
 
     def no_stack(_kind: str, layout: Layout, *_: object, **__: object) -> object:

@@ -1,4 +1,4 @@
-"""Pages that appear whole: whoever kills a command finds the old page, and never half of one."""
+"""Atomic pages: a killed command leaves the old page, never half of a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first plan for any pipeline is valid and fits it; what a plan would do is said beforehand."""
+"""A first plan is valid and fits its pipeline; forecasts say what a plan would do."""
 
 from __future__ import annotations
 

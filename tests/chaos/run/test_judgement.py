@@ -1,4 +1,4 @@
-"""What is said of a run whose job never came to a batch: unknown, in a report, and no error."""
+"""The verdict on a run whose job never finished a batch: unknown, in a report, not an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ recovery: {within: 1 minute}
 
 
 def test_a_job_without_a_batch_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was an error without a report, and took the plans behind it along."""
+    """This used to be an error without a report, which also stopped the following plans."""
     pipeline = parse_pipeline(SHOP)
     endpoints = Endpoints("127.0.0.1:1", "", "", "", "", "", "", tmp_path, "")
     stack = StackUnderTest(

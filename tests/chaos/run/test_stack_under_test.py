@@ -1,4 +1,4 @@
-"""Stacks that cannot be, refused before anything is started."""
+"""Impossible stacks are rejected before anything starts."""
 
 from pathlib import Path
 

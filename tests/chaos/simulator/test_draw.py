@@ -1,4 +1,4 @@
-"""What is drawn reaches every spelling and every edge: what is never drawn, no simulation finds."""
+"""Draws cover every syntax and every edge: the simulator cannot find what is never drawn."""
 
 from __future__ import annotations
 

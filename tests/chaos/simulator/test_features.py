@@ -1,4 +1,4 @@
-"""What drawn cases have in them: pairs of features, and which of them can be."""
+"""Features of drawn cases: their pairs, and which pairs are possible."""
 
 from __future__ import annotations
 

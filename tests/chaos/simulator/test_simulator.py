@@ -1,4 +1,4 @@
-"""The simulator: the engine passes, a case is all that a run depends on, the checks can convict."""
+"""The simulator: the engine passes, a case determines a run, and the checks can fail."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ queries:
 CONTROL = {"control": {"end": True}}
 
 SIMULATED = Path(__file__).parents[2] / "data" / "simulated"
-"""Runs that a check judged wrongly, as the simulator left them."""
+"""Cases that a check once judged wrongly, as kept by the simulator."""
 
 
 def lane(*contents: Event) -> tuple[Event, ...]:
@@ -148,7 +148,7 @@ def test_where_a_redelivery_is_an_error_it_is_refused_and_what_was_planned_goes_
 
 
 class _BlindJob(SimulatedJob):
-    """Compares nothing when it starts."""
+    """A job that compares nothing at its start."""
 
     def _compare(self) -> StartCheck:
         return StartCheck((), ())
@@ -161,9 +161,7 @@ class _BlindJob(SimulatedJob):
         (PlannedBatch(take=(2,), lose_table=0), "nothing skipped"),
     ],
 )
-def test_a_job_that_does_not_compare_is_convicted(
-    step: PlannedBatch, check: SimulatorCheck
-) -> None:
+def test_a_job_that_does_not_compare_is_found(step: PlannedBatch, check: SimulatorCheck) -> None:
     parts = EngineParts("blind", job=_BlindJob)
     plan = (PlannedBatch(take=(2,)), step)
     assert check in {finding.check for finding in run_case(case(*plan), parts).findings}
@@ -208,7 +206,7 @@ def test_rows_in_a_gap_between_windows_are_counted_as_applied() -> None:
     ],
 )
 def test_windows_that_end_at_a_row_are_not_measured_by_the_clock(window: str) -> None:
-    """Event time closes them, below 0 here; their ends are numbers of rows, above 0."""
+    """Event time, here below 0, closes the windows, whose ends are row numbers above 0."""
     text = PIPELINE.replace("late: {policy: update, every: 10 us}\n", "")
     text = text.replace("RANGE 10 us SLIDE 10 us WATTR ts", window)
     log = lane(data(-30), data(-20), data(-10), data(-5))
@@ -257,7 +255,7 @@ def test_a_failure_is_shrunk_kept_and_replayed(
 
 
 @pytest.mark.parametrize("file", sorted(SIMULATED.glob("*.json")), ids=lambda file: file.stem)
-def test_what_once_convicted_the_sound_engine(file: Path) -> None:
+def test_cases_that_once_failed_the_sound_engine(file: Path) -> None:
     assert not replay(file, EngineParts()).failures
 
 
@@ -407,7 +405,7 @@ def _break_off(history: SimulationHistory) -> None:
         (_break_off, "no error"),
     ],
 )
-def test_a_spoilt_history_is_convicted(
+def test_a_corrupted_history_is_found(
     spoil: Callable[[SimulationHistory], None], check: SimulatorCheck
 ) -> None:
     history = right()

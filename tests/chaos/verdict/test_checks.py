@@ -1,4 +1,4 @@
-"""Checkers on histories of a few lines, among them ones that must be found guilty."""
+"""Checks on histories of a few lines, some of which must fail."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_window_is_sent_when_all_lanes_have_passed_it() -> None:
     assert found.outcome is Outcome.passed, found
 
 
-def test_a_window_that_is_sent_before_the_slowest_lane_has_passed_it_is_guilty() -> None:
+def test_a_window_emitted_before_the_slowest_lane_has_passed_it_fails() -> None:
     found = outcome(step(0, "t/0", 100, 0, 4), step(0, "t/1", 50, 0, 4), emitted(0, 51))
     assert found.outcome is Outcome.failed
     assert found.evidence == (
@@ -58,7 +58,7 @@ def test_a_window_that_is_sent_before_the_slowest_lane_has_passed_it_is_guilty()
     )
 
 
-def test_a_window_that_is_sent_before_a_lane_has_said_anything_is_guilty() -> None:
+def test_a_window_emitted_before_a_lane_has_reported_progress_fails() -> None:
     assert outcome(step(0, "t/0", 100, 0, 4), emitted(0, 10)).outcome is Outcome.failed
 
 
@@ -79,7 +79,7 @@ def test_a_window_that_waits_for_the_next_batch_of_its_lane_must_not_be_sent_now
     assert found.outcome is Outcome.failed
 
 
-def test_progress_that_falls_is_guilty() -> None:
+def test_falling_progress_fails() -> None:
     found = outcome(
         step(0, "t/0", 100, 0, 4), step(1, "t/0", 99, 5, 6), step(1, "t/1", 10, 0, 1), emitted(1, 9)
     )
@@ -87,7 +87,7 @@ def test_progress_that_falls_is_guilty() -> None:
     assert "t/0: progress falls from batch 0 on" in found.evidence[0]
 
 
-def test_an_offset_that_is_read_twice_is_guilty() -> None:
+def test_an_offset_that_is_read_twice_fails() -> None:
     found = outcome(
         step(0, "t/0", 100, 0, 4),
         step(1, "t/0", 100, 4, 6),
@@ -115,7 +115,7 @@ def test_recovery_is_judged_by_the_bound() -> None:
     assert (slow.outcome, slow.evidence) == (Outcome.failed, ("kill_driver: 9.0 s",))
 
 
-def test_a_job_that_does_not_come_back_is_guilty() -> None:
+def test_a_job_that_does_not_recover_fails() -> None:
     told = history(fault(0, "fault", evidence="gone", batches=2), fault(0, "stuck", seconds=300.0))
     assert checks.recovered(told, 1000.0).outcome is Outcome.failed
 
@@ -194,7 +194,7 @@ def test_the_definitions_own_rows_pass() -> None:
     assert checks.exactly_once(verdict).outcome is Outcome.passed
 
 
-def test_a_row_that_stands_twice_is_guilty_of_both() -> None:
+def test_a_duplicate_row_fails_both_checks() -> None:
     rows = rows_by_definition(*LOG)
     verdict = verify(PIPELINE, log_of(*LOG), output_of([*rows, rows[0]], [BAD], COUNTS))
     assert checks.deterministic(verdict).outcome is Outcome.failed
@@ -250,7 +250,7 @@ def test_a_history_is_written_line_by_line(tmp_path: Path) -> None:
     ]
 
 
-def test_a_loss_that_is_not_named_is_guilty() -> None:
+def test_a_loss_that_is_not_named_fails() -> None:
     def said(text: str | None, *missing: str) -> tuple[float, str, dict]:
         facts = {"fault": 0, "name": "f", "wanted": ["a", "b"], "said": text, "missing": missing}
         return (1.0, "named", facts)
@@ -311,7 +311,7 @@ def test_a_deployment_comes_through_with_one_driver() -> None:
         deployed("success", 1, ()),
     ],
 )
-def test_a_twin_or_no_job_at_all_is_guilty(bad: tuple[float, str, dict]) -> None:
+def test_a_twin_or_no_job_at_all_fails(bad: tuple[float, str, dict]) -> None:
     found = checks.one_job(history(deployed("success", 1, ("driver-0",)), bad))
     assert found.outcome is Outcome.failed
     assert "1 of 2 deployments" in found.detail
@@ -334,7 +334,7 @@ def test_equal_states_are_acquitted() -> None:
         ({("shard 2", "q/partials"): [[9]]}, "shard 2, table q/partials: 1 rows, clean 0"),
     ],
 )
-def test_a_state_that_differs_is_guilty_and_its_first_row_is_shown(
+def test_a_state_that_differs_fails_and_its_first_row_is_shown(
     other: dict[tuple[str, str], list[object]], shown: str
 ) -> None:
     found = compare_states({**STATE, **other}, STATE)
@@ -342,5 +342,5 @@ def test_a_state_that_differs_is_guilty_and_its_first_row_is_shown(
     assert shown in found.evidence[0]
 
 
-def test_a_state_that_nobody_keeps_shows_nothing() -> None:
+def test_an_empty_state_shows_nothing() -> None:
     assert compare_states({}, {}).outcome is Outcome.unknown

@@ -1,4 +1,4 @@
-"""The verifier on tiny histories, most of which must be found guilty."""
+"""`verify` on tiny outputs, most of which must fail."""
 
 import json
 import re
@@ -166,7 +166,7 @@ def test_other_bytes_for_the_same_value_differ(tmp_path: Path) -> None:
 
 
 def test_a_late_record_in_revision_0(tmp_path: Path) -> None:
-    """As an engine writes it that judges lateness by the stream's progress, not the lane's."""
+    """The output of an engine that judges lateness by the stream's progress, not the lane's."""
     every, again, *rest = OUTCOME.rows
     on_time = [
         replace(again, pane="full", revision=0),
@@ -481,7 +481,7 @@ def count_a_batch_twice(tables: dict[str, Rows]) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_spoilt_tables_are_guilty(
+def test_corrupted_tables_fail(
     tmp_path: Path, spoil: Callable[[dict[str, Rows]], None], last: str
 ) -> None:
     verdict = judge_tables(tmp_path, spoil)

@@ -1,4 +1,4 @@
-"""Chaos on a user's own pipeline and records: what is sent, and what is refused at once."""
+"""Chaos on a user's own pipeline and records: what is sent, and what is rejected at once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def event(number: int, **other: object) -> dict[str, object]:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """A folder of a user's own: a pipeline, its log, and a plan."""
+    """A user's folder with a pipeline, its log, and a plan."""
     (tmp_path / "orders.yml").write_text(SHOP)
     (tmp_path / "plan.yml").write_text(PLAN)
     write(tmp_path / "events.jsonl", [event(number) for number in range(200)])
@@ -88,7 +88,7 @@ def refused(shop: Path, plan: str, *, kind: StackKind = "local") -> str:
 # --- what is sent ----------------------------------------------------------------------------
 
 
-def test_a_log_is_sent_as_it_stands_but_for_its_ends(shop: Path) -> None:
+def test_a_log_is_sent_unchanged_except_for_its_ends(shop: Path) -> None:
     lines = [event(0), event(1), event(2, offset=8)]
     odd = {"source": "orders", "partition": 0}
     lines += [{**odd, "offset": 9, "raw": "no {json"}, {**odd, "offset": 10, "control": {"end": 1}}]
@@ -170,7 +170,7 @@ def test_control_records_call_the_lanes_by_their_names_there(shop: Path) -> None
     ],
 )
 def test_a_pipeline_keeps_its_meaning_under_another_topic(tmp_path: Path, disorder: str) -> None:
-    """Generators that name lanes were refused: the lanes have other names there."""
+    """Generators that name lanes used to fail: the lanes have other names in the copy."""
     (tmp_path / "p.yml").write_text(
         SHOP.replace(
             "{heartbeat: {orders/0: {max_delay: 2 s}, orders/1: {max_delay: 2 s}}}", disorder

@@ -31,7 +31,7 @@ SEEN = b'{"now":5,"seen":{"orders/1":4}}'
 
 @pytest.fixture
 def orders(kafka_broker: str) -> str:
-    """A topic of two partitions: values, a null, bytes that are no text, controls, an end."""
+    """A topic of two partitions: values, a null, non-text bytes, controls, an end."""
     topic = f"orders-{uuid4().hex[:8]}"
     create_topic(kafka_broker, topic, 2)
     messages = [(n % 2, value, None) for n, value in enumerate(VALUES)]
@@ -49,7 +49,7 @@ def ranged(broker: str, topic: str, **edges: object) -> list[WorkloadRecord]:
     return list(read_range(broker, workload, pipeline_of(topic)))
 
 
-def test_a_range_is_read_byte_by_byte_but_for_the_ends(kafka_broker: str, orders: str) -> None:
+def test_a_range_is_read_byte_for_byte_except_for_the_ends(kafka_broker: str, orders: str) -> None:
     found = ranged(kafka_broker, orders)
     assert {one.value for one in found} >= {*VALUES, b"\xff\xfe"}
     assert [one.control for one in found if one.control] == [SEEN]
@@ -87,7 +87,7 @@ def test_a_range_that_is_not_there_is_refused(
 def test_what_is_copied_means_the_same_under_its_own_topic(
     kafka_broker: str, orders: str, tmp_path: Path
 ) -> None:
-    """Rows and dead letters of the copy are those of the log it was taken from."""
+    """The copy has the same rows and dead letters as the original log."""
     users, run = pipeline_of(orders), uuid4().hex[:8]
     (tmp_path / "p.yml").write_text(users.text)
     own = own_pipeline(tmp_path / "p.yml", run, topic=f"copy-{run}")
@@ -122,7 +122,7 @@ def context(kafka_broker: str, orders: str, tmp_path: Path) -> FaultContext:
 
 
 def test_poison_of_any_pipeline_is_what_the_definition_refuses(context: FaultContext) -> None:
-    """It was made of a flight, and found no flight to stand beside."""
+    """Poison used to be derived from a flight, even for pipelines without flights."""
     said = PoisonRecords().inject(context)
     reasons = {one.reason for one in context.poison}
     assert reasons == {
