@@ -1,12 +1,12 @@
-"""Is the merge of a user's aggregate free of order? A search for records that show that it is not.
+"""Search for records that show that the merge of a user's aggregate depends on order.
 
-Records are folded one by one; then each becomes a state of its own, and the states are merged two
-by two in an order and grouping that are drawn. Both results must be the same bits. Few records are
-tried before many; Hypothesis draws from values at which arithmetic breaks, and shrinks what it
-finds: the counter-example that comes back has the fewest and plainest records.
+Records are folded one by one; then each becomes a state of its own, and the states are merged in
+pairs, in a random order and grouping. Both results must be the same bits. Few records are tried
+before many. Hypothesis draws from values at which arithmetic breaks and shrinks what it finds, so
+a counterexample has the fewest and simplest records.
 
-Where an integer leaves 64 bits, a run stops with an error, in one order of merging or in another:
-such records show nothing of the class, and are passed over.
+If an integer exceeds 64 bits, a run stops with an error in some order of merging: such records say
+nothing about the class, and are skipped.
 
 A search that finds nothing proves nothing, but says how far it went.
 """
@@ -55,9 +55,9 @@ class Attempt:
     """Some records, and one way to merge them.
 
     Attributes:
-        records: in the order of the fold.
-        order: the places of the records, as their states are laid out.
-        joints: of the neighbours that are left, which two are merged next; one less than records.
+        records: the records in the order of the fold.
+        order: the order of their states, as indices of records.
+        joints: index of the pair of neighbours to merge at each step; one fewer than records.
     """
 
     records: tuple[Values, ...]
@@ -67,13 +67,13 @@ class Attempt:
 
 @dataclass(frozen=True)
 class CounterExample:
-    """Records on which a merge shows its order, or on which the class fails.
+    """Records for which the result depends on the order of merging, or the class fails.
 
     Attributes:
-        records: the fewest that were found.
-        folded: the result of one record after the other, as JSON, or the error.
+        records: the smallest set found.
+        folded: the result of folding the records one by one, as JSON, or the error.
         merged: the result of merging, as JSON, or the error.
-        merging: how they were merged, as `((1+2)+0)` with the records numbered from 0.
+        merging: the order of merging, such as `((1+2)+0)` with the records numbered from 0.
     """
 
     records: tuple[Values, ...]
@@ -91,7 +91,7 @@ class CounterExample:
         return "the result depends on how states are merged"
 
     def lines(self) -> list[str]:
-        """What a person needs to see it happen."""
+        """Return a description of the counterexample for people."""
         return [
             f"records, numbered from 0: {json.dumps(self.records, ensure_ascii=False)}",
             f"one after the other: {self.folded}",
@@ -107,13 +107,13 @@ def counter_example(
     Args:
         reference: `module:Class`.
         kinds: the types of the fields that `update` takes.
-        attempts: how many ways to merge are tried.
+        attempts: number of ways to merge to try.
 
     Raises:
         UserAggregateError: no such class, or not an aggregate.
     """
     load(reference)
-    # Smaller sets first: then nothing smaller is left to be found.
+    # Try smaller sets first, so that the result is minimal.
     for size in range(1, _RECORDS_MAX + 1):
         found = _of_size(reference, kinds, size, -(-attempts // _RECORDS_MAX))
         if found is not None:
@@ -164,7 +164,7 @@ def _difference(reference: str, attempt: Attempt) -> CounterExample | None:
 
 
 def _outcome(reference: str, state: Callable[[], State]) -> str:
-    """A result as JSON, or what went wrong on the way to it."""
+    """Return a result as JSON, or the error."""
     try:
         return json.dumps(checked_result(reference, call(reference, "result", state())))
     except BeyondInt64:
@@ -190,7 +190,7 @@ def _merged(reference: str, attempt: Attempt) -> State:
 
 
 def _stored(reference: str, state: State) -> State:
-    """A state as it comes back from a checkpoint: plain values, shared with nobody."""
+    """Return a state as read back from a checkpoint: an unshared copy of plain values."""
     check_plain(reference, state)
     return copy.deepcopy(state)
 
@@ -206,10 +206,10 @@ def _joined(
 
 
 def kinds_of(reference: str) -> tuple[Kind, ...]:
-    """The types that a class's `update` says it takes, by its annotations.
+    """Return the types of the arguments of a class's `update`, by its annotations.
 
     Raises:
-        UserAggregateError: no such class, or an argument without one of the types.
+        UserAggregateError: no such class, or an argument without one of the supported types.
     """
     update = load(reference).update
     try:

@@ -1,4 +1,4 @@
-"""Files of cases, one JSON object a line: what every kind of case shares in reading."""
+"""Read files of cases, one JSON object per line; shared by all kinds of cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.wid.case import CaseError
 
 
 def case_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers from 1.
+    """Yield the non-blank lines with their numbers, from 1.
 
     Raises:
         CaseError: the file cannot be read.
@@ -29,7 +29,7 @@ def case_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def first_of(error: Exception) -> str:
-    """The first thing that is wrong with a line, in a few words."""
+    """Return the first problem of a line, in a few words."""
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())
     found = error.errors(include_url=False, include_input=False)

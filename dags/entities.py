@@ -1,4 +1,4 @@
-"""What the deployment of a pipeline consists of: plain data, no Airflow.
+"""The deployment of a pipeline as plain data, without Airflow.
 
 A pipeline file becomes a `Deployment`, a graph of `Step`s. `dags.render` turns it into a DAG.
 """
@@ -25,7 +25,7 @@ STOP = "stop"
 HAND_OVER = "hand_over"
 
 INCREMENTS = "increments"
-"""The first run of a pipeline with a cron schedule: every increment goes on from the last one's
+"""The first run of a pipeline with a cron schedule: each increment continues from the last one's
 checkpoint, so all of them share one run."""
 
 NIGHTLY = "chaos_nightly"
@@ -33,7 +33,7 @@ NIGHTLY = "chaos_nightly"
 
 
 class StepKind(Enum):
-    """How a step is carried out."""
+    """The way a step is carried out."""
 
     COMMAND = "command"
     RUN_COMMAND = "command that works on the submitted run"
@@ -53,9 +53,9 @@ class Step:
     Attributes:
         task_id: its name in the DAG.
         kind: how it is carried out.
-        verb: the subcommand of `slackwater`, where there is one.
-        after: the step before it; empty: it is the first.
-        retries: how often it is tried again; 0 where a second try could not end otherwise.
+        verb: the subcommand of `slackwater`, if there is one.
+        after: the previous step; empty: it is the first.
+        retries: number of retries; 0 if a retry could not end differently.
     """
 
     task_id: str
@@ -67,17 +67,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Deployment:
-    """All that the DAG of one pipeline needs.
+    """Everything that the DAG of one pipeline needs.
 
     Attributes:
-        name: the pipeline's name, which is the DAG's too.
+        name: the pipeline's and the DAG's name.
         file: the pipeline file, relative to the checkout.
-        cron: when increments run; None: one job that runs on, started by a trigger.
+        cron: when increments run; None: a continuous job, started by a trigger.
         topic: what it reads.
         table: what it writes.
         queries: names of its queries.
         text: of the file, for people to read.
-        steps: each behind the one that it comes after.
+        steps: each one follows the step it comes after.
     """
 
     name: str
@@ -101,7 +101,7 @@ class BrokenFile:
 
     Attributes:
         file: relative to the checkout.
-        message: every problem with its line, field and rule, one a line.
+        message: every problem with its line, field and rule, one per line.
     """
 
     file: str
@@ -118,24 +118,25 @@ _STEPS = (
     Step(STOP, StepKind.STOP, "stop", retries=2),
     Step(HAND_OVER, StepKind.HAND_OVER, "handover"),
 )
-"""The steps of every deployment; what differs between pipelines is in their arguments."""
+"""Return the steps of every deployment; only their arguments differ between pipelines."""
 
 _AS_LONG_AS_IT_LIVES = (
     Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3),
     Step("check_again", StepKind.CHECK_AGAIN, "quality", after="publish"),
 )
-"""Of a job that runs on. The monitor is beside the wait: a job that dies in it is seen, too."""
+"""Return a continuous job's steps. The monitor is parallel to the wait, so it notices a death
+there."""
 
 
 def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
-    """Derives the deployment of a valid pipeline.
+    """Derive the deployment of a valid pipeline.
 
     Args:
         pipeline: as read from the file.
         file: its name relative to the checkout.
 
     Raises:
-        PipelineError: its name is that of another DAG of ours.
+        PipelineError: another of our DAGs has its name.
     """
     if pipeline.name == NIGHTLY:
         rule = f"{NIGHTLY!r} is the DAG of the chaos plans: give the pipeline another name"
@@ -156,12 +157,12 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
 def read_deployments(
     root: Path, folder: Path | None = None
 ) -> tuple[list[Deployment], list[BrokenFile]]:
-    """Read all pipeline files of a folder; one broken file leaves the others alone.
+    """Read all pipeline files of a folder; a broken file does not affect the others.
 
-    Nothing that a file names is imported.
+    Imports nothing that a file names.
 
     Args:
-        root: the checkout; files below it are named relative to it.
+        root: the checkout; files in it are named relative to it.
         folder: of the files; None: the checkout's `pipelines`.
 
     Returns:
@@ -185,7 +186,7 @@ def read_deployments(
 
 
 def broken_file(file: str, error: Exception, path: Path) -> BrokenFile:
-    """What is wrong with a file that could not be read, or made no DAG.
+    """Say what is wrong with a file that could not be read, or gave no DAG.
 
     Args:
         file: its name relative to the checkout.
@@ -198,14 +199,14 @@ def broken_file(file: str, error: Exception, path: Path) -> BrokenFile:
 
 
 def _deployment_in(path: Path, file: str) -> Deployment:
-    # A pipe would be waited for without end.
+    # Reading a pipe would block forever.
     if not path.is_file():
         raise PipelineError([Problem(file, 0, "", "is no file: take it out of the folder")])
     return deployment_of(load_pipeline(path), file)
 
 
 def read_plans(root: Path) -> list[str]:
-    """The chaos plans of a checkout or a project, by file name, relative to it where they can be.
+    """List the chaos plans of a checkout or a project by file name, relative to it if possible.
 
     Args:
         root: the checkout, or the project, whose folder of plans is named by SLACKWATER_PLANS.
@@ -218,14 +219,14 @@ def read_plans(root: Path) -> list[str]:
 
 
 def run_name(run_id: str, clear_number: int) -> str:
-    """Names the run (the checkpoint's identity) of one DAG run.
+    """Name the run (the checkpoint's identity) of a DAG run.
 
     Args:
         run_id: Airflow's id of the DAG run; any text.
         clear_number: how often the DAG run has been cleared.
 
     Returns:
-        A name fit for files and URLs: the same for every retry, another one after a clear.
+        A name fit for files and URLs: the same for every retry, a new one after a clear.
     """
     digest = hashlib.sha256(f"{clear_number}:{run_id}".encode()).hexdigest()[:8]
     slug = re.sub(r"[^A-Za-z0-9_.]+", "-", run_id).strip("-.")[:60]

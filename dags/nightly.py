@@ -1,4 +1,4 @@
-"""The loader that Airflow finds: the DAG of the nightly chaos plans, if the checkout has any."""
+"""The loader for Airflow: the DAG of the nightly chaos plans, if the checkout has any."""
 
 from __future__ import annotations
 

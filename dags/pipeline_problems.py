@@ -1,7 +1,7 @@
-"""Shows the pipeline files that cannot be used: as an Airflow import error, without hiding others.
+"""Shows unusable pipeline files as an Airflow import error, without affecting other DAGs.
 
-An error raised while `pipelines.py` is read would take all of its DAGs away; raised here, it names
-file, line and field on the page of import errors until the file is mended.
+An error raised while `pipelines.py` is read would remove all of its DAGs; raised here, it names
+file, line and field on the page of import errors until the file is fixed.
 """
 
 from __future__ import annotations

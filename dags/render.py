@@ -1,4 +1,4 @@
-"""Entities to Airflow: the only place that knows which operator carries out which step."""
+"""Entities to Airflow: the only module that knows which operator carries out which step."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from dags.operators.submit_stream import SubmitStream
 SUBMITTED_RUN, SUBMITTED_FILE = (
     f"{{{{ ti.xcom_pull(task_ids='{SUBMIT}')['{what}'] }}}}" for what in ("run", "file")
 )
-"""The run that was submitted, and its own copy of the file: asked of the task, so that a step
-cleared later keeps them."""
+"""The submitted run and its own copy of the file, from the task, so that a step cleared later keeps
+them."""
 
 MAX_DEPLOYMENTS = 16
-"""DAG runs of a continuous pipeline at a time: one watches its job, others come and go."""
+"""Concurrent DAG runs of a continuous pipeline: one watches its job, others come and go."""
 
 ALL_BUT_BACKFILL = tuple(kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB)
-"""An increment is what is new on the topic; an interval of the past has none: `dags/adr/0002`."""
+"""An increment is what is new on the topic, so past intervals have none: `dags/adr/0002`."""
 
 MAX_TEXT = 20_000
-"""Characters of a pipeline file on the DAG's page."""
+"""Maximum characters of a pipeline file on the DAG's page."""
 
 RETRY_DELAY = timedelta(seconds=10)
 
@@ -54,7 +54,7 @@ RETRY_DELAY = timedelta(seconds=10)
 def read_dags(
     root: Path, folder: Path, wanted: str | None = None
 ) -> tuple[list[DAG], list[BrokenFile]]:
-    """Create a DAG of each pipeline file; one that cannot be used leaves the others alone.
+    """Create a DAG for each pipeline file; an unusable file does not affect the others.
 
     Args:
         root: the checkout.
@@ -71,7 +71,7 @@ def read_dags(
             continue
         try:
             dags.append(render(deployment))
-        except Exception as error:  # Airflow's own rules, which are more than ours
+        except Exception as error:  # Airflow's own rules, which go beyond ours
             broken.append(broken_file(deployment.file, error, root / deployment.file))
     return dags, broken
 
@@ -79,12 +79,12 @@ def read_dags(
 def render(deployment: Deployment) -> DAG:
     """Create the DAG of a deployment; the same deployment always gives the same DAG."""
     with DAG(
-        auto_register=False,  # by the loader alone: whoever looks for problems makes DAGs, too
+        auto_register=False,  # only by the loader: the search for problems creates DAGs too
         dag_id=deployment.name,
         schedule=deployment.cron,
         start_date=datetime(2020, 1, 1, tzinfo=UTC),
         catchup=False,
-        # An increment must not overtake another; what runs on must not hold up the next trigger.
+        # Increments must not overtake each other; a continuous job must not block the next trigger.
         max_active_runs=1 if deployment.cron else MAX_DEPLOYMENTS,
         allowed_run_types=ALL_BUT_BACKFILL,
         params=_params(deployment),
@@ -111,7 +111,7 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
             return RunCommand(arguments=arguments, **common)
         case StepKind.SUBMIT:
             run = INCREMENTS if increments else None
-            # One at a time, so that each sees what the one before has done.
+            # One at a time, so that each sees what the previous one has done.
             return SubmitStream(
                 file=file,
                 first_run=run,
@@ -146,35 +146,35 @@ def _params(deployment: Deployment) -> dict[str, Param]:
             DEPLOY,
             enum=list(ACTIONS),
             title="Action",
-            description="deploy: start the job, or go on with it where it was stopped. stop: end "
-            "the job; its checkpoint stays, and nothing else is done. handover: make the run that "
-            "is named below, which works beside the live one, the live one, if the two agree.",
+            description="deploy: start the job, or resume it where it was stopped. stop: stop the "
+            "job; its checkpoint stays, and nothing else is done. handover: promote the run named "
+            "below, which works beside the live one, if the two agree.",
         ),
         "run": Param(
             None,
             type=["null", "string"],
             pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$",
             title="Run",
-            description="Name of the run, which is its checkpoint's identity. Left empty: the live "
-            "run, else the newest, which goes on. A new name begins at the topic's beginning; that "
-            "of an earlier run goes on from its checkpoint.",
+            description="Name of the run, which is its checkpoint's identity. Empty: continue the "
+            "live run, else the newest. A new name starts at the topic's beginning; the name of an "
+            "earlier run resumes from its checkpoint.",
         ),
         "on_change": Param(
             OnChange.refuse.value,
             enum=[choice.value for choice in OnChange],
-            title="If something else runs",
-            description="What to do where the file was changed so that the run cannot go on, or "
-            "another run is named while a job lives. refuse: nothing, and say so. new_run: end "
-            "what runs, and begin a new run. beside: leave it alone, and begin a new run in its "
+            title="If something else is running",
+            description="What to do if the file was changed so that the run cannot continue, or "
+            "another run is named while a job is running. refuse: nothing, and say so. new_run: "
+            "stop the job, and start a new run. beside: leave it alone, and start a new run as its "
             "shadow, to be compared and handed over to.",
         ),
         "begin_at": Param(
             None,
             type=["null", "string"],
             title="Begin at",
-            description="Where a new run begins: where another run is, by its name; at what was "
-            'appended at a time or later, as 2013-01-02T00:00Z; at offsets, as {"0": 100}. Left '
-            "empty: at the topic's beginning.",
+            description="Where a new run starts: where another run is, by its name; at an append "
+            'time, as 2013-01-02T00:00Z; at offsets, as {"0": 100}. Empty: at the topic\'s '
+            "beginning.",
         ),
         "wait_minutes": Param(
             360,
@@ -188,15 +188,15 @@ def _params(deployment: Deployment) -> dict[str, Param]:
             type=["null", "integer"],
             minimum=1,
             title="Minutes between checks",
-            description="How often the expectations are checked while the job runs on. Left "
-            "empty: only once, when it has passed the topic's end.",
+            description="How often the expectations are checked while the job is running. Empty: "
+            "only once, when it has passed the topic's end.",
         ),
         "max_offsets": Param(
             None,
             type=["null", "integer"],
             minimum=1,
             title="Offsets per batch",
-            description="Throttles the job: at most so many offsets in one micro-batch.",
+            description="Throttles the job: at most this many offsets in one micro-batch.",
         ),
     }
     if deployment.cron:
@@ -206,7 +206,7 @@ def _params(deployment: Deployment) -> dict[str, Param]:
 
 def _doc(deployment: Deployment) -> str:
     when = f"at `{deployment.cron}` (UTC)" if deployment.cron else "by a trigger"
-    how = "processes what is there, then ends" if deployment.cron else "runs on"
+    how = "processes what is there, then ends" if deployment.cron else "runs continuously"
     queries = ", ".join(f"`{query}`" for query in deployment.queries)
     return (
         f"Deploys `{deployment.file}`: topic `{deployment.topic}`, queries {queries}, table "
@@ -215,29 +215,29 @@ def _doc(deployment: Deployment) -> str:
         "the topic had when the wait began – not that a process has ended.\n\n"
         f"{_BACKFILL if deployment.cron else _MONITOR}\n\n"
         f"Updates the Asset `{deployment.asset_uri}`.\n\n"
-        "The file as it is now (as it was deployed: XCom `deployed_file` of `submit`):\n\n"
+        "The current file (for the deployed one, see XCom `deployed_file` of `submit`):\n\n"
         f"{_quoted(deployment.text)}"
     )
 
 
 _MONITOR = (
-    "`monitor` stands for the job: deferred (purple) as long as it lives, red when it is dead, "
-    "skipped when it was stopped or replaced; `check_again` is red once expectations no longer "
-    "hold. Mark `monitor`, or the DAG run, failed: the job is stopped. Clear it: the job goes on "
-    "from its checkpoint. **Pausing the DAG stops no job**, it only starts nothing new; to stop "
-    "the job, trigger with `action = stop`."
+    "`monitor` represents the job: deferred (purple) while it lives, red when it has died, skipped "
+    "when it was stopped or replaced; `check_again` turns red once an expectation no longer holds. "
+    "Marking `monitor`, or the DAG run, failed stops the job. Clearing it resumes the job from its "
+    "checkpoint. **Pausing the DAG stops no job**, but nothing new starts; to stop the job, "
+    "trigger with `action = stop`."
 )
 
 _BACKFILL = (
-    "An increment takes what is new on the topic since the last one, whatever the hour: there is "
-    "nothing to fill in for an hour that was missed, and **no backfill**. To have the whole topic "
-    "processed again, trigger with a new name as `run`. Pausing the DAG lets an increment that "
-    "runs come to its end; marked failed, its job is stopped."
+    "An increment reads what is new on the topic since the last one, whatever the hour: a missed "
+    "hour leaves nothing to fill in, and there is **no backfill**. To process the whole topic "
+    "again, trigger with a new name as `run`. Pausing the DAG lets a running increment finish; "
+    "marking it failed stops its job."
 )
 
 
 def _quoted(text: str) -> str:
-    """A file's text in a fence that nothing in it can close."""
+    """Put a file's text into a fence that nothing in it can close."""
     cut = text[:MAX_TEXT]
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", cut)), default=0))
     more = "" if cut == text else f"\n\n… and {len(text) - MAX_TEXT:,} characters more"

@@ -1,4 +1,4 @@
-"""The nightly DAG: every chaos plan in turn, and a page of their reports."""
+"""The nightly DAG: every chaos plan in turn, and a page with their reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from infra.layout import default_layout
 
 REPORTS = Asset(name=f"{NIGHTLY}/reports", uri=f"slackwater://{NIGHTLY}/reports")
 SEED = "{{ params.seed or dag_run.run_after.strftime('%Y%m%d') }}"
-"""Another one every night; the same for every task and retry of a run."""
+"""A new seed every night; the same for every task and retry of a run."""
 
 PLAN_HOURS = 3
 
@@ -22,13 +22,13 @@ PLAN_HOURS = 3
 def render_nightly(plans: Sequence[str]) -> DAG:
     """Create the DAG; the same plans always give the same DAG.
 
-    One plan runs after the other, since each starts a stack; one that fails holds up none behind
-    it. The reports are published whatever they say; then the run is as green as the plans are.
+    Plans run one after the other, since each starts a stack; a failed one does not hold up the
+    next. The reports are published in any case; the run is green if all plans are.
 
     Args:
         plans: the plan files, relative to the checkout.
     """
-    # Where the page of Data Docs looks, so that the reports stand in the UI too.
+    # The folder of the Data Docs page, so that the UI shows the reports too.
     folder = default_layout().data_docs(NIGHTLY)
     with DAG(
         dag_id=NIGHTLY,

@@ -30,9 +30,9 @@ def fault_named(name: str, *, hold_s: float | None = None, records: int | None =
             without this parameter.
     """
     kind = FAULTS[name]
-    attack = kind.make()
+    made = kind.make()
     given = {"hold": hold_s, "records": records if "records" in kind.takes else None}
     for parameter, field in FIELDS.items():
         if given[parameter] is not None:
-            setattr(attack, field, given[parameter])
-    return attack
+            setattr(made, field, given[parameter])
+    return made

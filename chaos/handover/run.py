@@ -33,18 +33,18 @@ Offsets = dict[int, int]
 
 
 class HandoverError(RuntimeError):
-    """Runs that cannot be compared, or not yet."""
+    """Runs that cannot be compared, or cannot be compared yet."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """What the comparison of two runs came to.
+    """The comparison of two runs.
 
     Attributes:
-        windows: of the one and the other, those that must agree.
-        letters: dead letters that one of them lacks.
+        windows: the windows of both runs that must agree.
+        letters: dead letters that one of the runs lacks.
         apart: what was not compared, and why.
     """
 
@@ -58,7 +58,7 @@ class RunComparison:
         return not (self.windows.differing or self.letters)
 
     def sentences(self) -> list[str]:
-        """What was compared, and what came out."""
+        """Return sentences about what was compared, and the result."""
         told = [*self.apart]
         told.append(f"{self.windows.before} and {self.windows.after}: {self.windows.summary()}")
         if self.letters:
@@ -67,14 +67,14 @@ class RunComparison:
 
 
 def sides(endpoints: Endpoints, file: Path, to: str) -> tuple[runs.Run | None, runs.Run]:
-    """The live run of a pipeline, and the one that is to take over.
+    """Find the live run of a pipeline, and the run that is to take over.
 
     Returns:
-        both; no live run where the other one is that, and nothing is left to do.
+        both; None as the live run if the other one is already live, and nothing is left to do.
 
     Raises:
         RunError: there is no such run, or it has never worked beside the live one.
-        HandoverError: it does not live.
+        HandoverError: the job of the run that is to take over is dead.
         InfraError: the master does not answer.
     """
     green = meant(endpoints, file, to)
@@ -103,16 +103,16 @@ def compare(
     """Compare what two runs have written where they must agree.
 
     Args:
-        endpoints: of the running stack.
-        blue: the live run; it may have ended.
-        green: the one that is to take over.
-        within_s: how long the one may take to come as far as the other is.
-        news: told what happens.
+        endpoints: endpoints of the running stack.
+        blue: the live run, which may have ended.
+        green: the run that is to take over.
+        within_s: how long one run may take to catch up with the other, in seconds.
+        news: receives progress messages.
 
     Raises:
         HandoverError: the new run is behind.
-        OutputError: what they wrote cannot be read.
-        LogError: the log cannot be read, where only that tells what must agree.
+        OutputError: an output cannot be read.
+        LogError: the log is needed to find what must agree, and cannot be read.
     """
     ours, theirs = blue.own_pipeline(), green.own_pipeline()
     begun_with = blue.fingerprint or ours.fingerprint
@@ -144,7 +144,7 @@ def compare(
 
 
 def _both(one: Contrast, turned: Contrast) -> Contrast:
-    """Two contrasts of the same runs in one, the second with its sides turned."""
+    """Merge two contrasts of the same runs, the second with its sides swapped."""
     differing = [pair for pair in turned.pairs if pair.change is not Change.same]
     known = {pair.place for pair in one.pairs}
     more = [pair.turned() for pair in turned.pairs if pair.place not in known or pair in differing]
@@ -158,12 +158,12 @@ def _written(run: runs.Run, pipeline: Pipeline) -> Output:
 
 
 def _reached(run: runs.Run, pipeline: Pipeline) -> Offsets:
-    """The offsets up to which a run may have written, by the lanes of a pipeline."""
+    """Return the offsets up to which a run may have written, by the lanes of a pipeline."""
     return runs.planned_offsets(run.checkpoint, pipeline.source)
 
 
 def _await(run: runs.Run, pipeline: Pipeline, ends: Offsets, until_s: float) -> int:
-    """Wait until a run has committed up to some offsets; gives how many it lacks in the end."""
+    """Wait until a run has committed up to some offsets; return how many it still lacks."""
     while True:
         _, committed = runs.committed_offsets(run.checkpoint, pipeline.source)
         lacking = sum(max(0, end - committed.get(lane, 0)) for lane, end in ends.items())
@@ -179,7 +179,7 @@ def _same_windows(
     ends: Offsets,
     of: SharedParts,
 ) -> set[Window] | None:
-    """The windows that do not depend on where each run began; None: all, they began alike."""
+    """Return the windows that do not depend on where each run began; None: they began alike."""
     first, begins = (side[0].options.first or {} for side in (blue, green))
     if first == begins or not of.aggregates:
         return None

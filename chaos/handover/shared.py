@@ -19,12 +19,12 @@ Window = tuple[str, ...]
 
 @dataclass(frozen=True)
 class SharedParts:
-    """What two versions have in common.
+    """The common parts of two versions of a pipeline.
 
     Attributes:
-        aggregates: by query of one meaning, the aggregates that both have.
-        bad_values: records that are dead letters for all queries are so in both.
-        apart: what is not compared, and why, a sentence each.
+        aggregates: the common aggregates of each query that means the same in both.
+        bad_values: whether both have the same dead letters that concern all queries.
+        apart: sentences about what is not compared, and why.
     """
 
     aggregates: Mapping[str, frozenset[str]]
@@ -36,9 +36,9 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
     """Find out where two versions of a pipeline must agree.
 
     Args:
-        blue: the one that runs.
-        green: the one that is to take over.
-        same_code: the classes of the user's aggregates have the code that blue was begun with.
+        blue: the running version.
+        green: the version that is to take over.
+        same_code: whether the user's aggregates still have the code with which blue was begun.
     """
     if _read(blue) != _read(green):
         why = "nothing is compared: the source is read otherwise, so all of it may differ"
@@ -67,7 +67,7 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
 
 
 def _read(pipeline: Pipeline) -> object:
-    """How a pipeline reads its log, and of a join what it pairs."""
+    """Return how a pipeline reads its log and, for a join, what it pairs."""
     facts = facts_of(pipeline.source, 0, pipeline.queries)
     join = facts.get("join")
     return (
@@ -76,7 +76,7 @@ def _read(pipeline: Pipeline) -> object:
 
 
 def _frame(query: Query) -> Query:
-    """A query but for what it makes of its windows."""
+    """Return a query without its aggregates."""
     return query.model_copy(update={"aggregates": tuple[Aggregate, ...]()})
 
 
@@ -88,17 +88,17 @@ def agree(
     names: tuple[str, str],
     windows: Collection[Window] | None = None,
 ) -> Contrast:
-    """Lay what one run has written beside the same of another, which has come at least as far.
+    """Compare the output of a run with that of another one that has read at least as much.
 
-    Results only follow each other: what a run has written of a log is also in what it will have
-    written of more of it. So of `more`, what `some` lacks is no difference.
+    Output only grows: what a run has written after part of a log is also there after more of it.
+    So rows of `more` that `some` lacks are not differences.
 
     Args:
         of: where the two must agree.
-        some: rows of the one.
-        more: rows of the other.
-        names: what the two are called.
-        windows: those that are compared; None: all.
+        some: output of the run that has read less.
+        more: output of the run that has read more.
+        names: names of the two.
+        windows: windows to compare; None: all.
     """
     ours = list(_projected(of, some.rows, windows))
     known = {identity for identity, _ in ours}
@@ -107,7 +107,7 @@ def agree(
 
 
 def letters_lacking(of: SharedParts, some: Output, more: Output) -> list[str]:
-    """The dead letters of `some` that `more` lacks, or has for another reason, as lines."""
+    """Return the dead letters of `some` that `more` lacks or has for another reason, as lines."""
     concerned = {json.dumps(name) for name in of.aggregates}
     if of.bad_values and of.aggregates:
         concerned.add(json.dumps(None))
@@ -118,7 +118,7 @@ def letters_lacking(of: SharedParts, some: Output, more: Output) -> list[str]:
 def _projected(
     of: SharedParts, rows: Iterable[Line], windows: Collection[Window] | None
 ) -> Iterable[Line]:
-    """Rows of the queries that both have, with the values that both have."""
+    """Yield the rows of common queries, with common values only."""
     kept = {json.dumps(name): values for name, values in of.aggregates.items()}
     for identity, line in rows:
         if identity[0] not in kept or (windows is not None and identity[:3] not in windows):

@@ -1,1 +1,1 @@
-"""A night: everything that takes hours, part by part, and one page of what each part came to."""
+"""The nightly run: everything that takes hours, in parts, with one page of their verdicts."""

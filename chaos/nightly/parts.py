@@ -1,4 +1,4 @@
-"""What a night consists of: parts with a name each, that can be run one by one."""
+"""The parts of a nightly run, which have names and can be run one by one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Part:
     """One part of a night.
 
     Attributes:
-        name: what it is asked for by; what stands before a colon names its group.
-        command: what is run, in the checkout.
-        environment: variables that the command gets beside those of this process.
-        containers: it needs a Docker engine with our images, and a browser.
-        report: where the command leaves a chaos report; None: it leaves none.
+        name: its name; a prefix with a colon names its group.
+        command: the command, run in the checkout.
+        environment: additional environment variables.
+        containers: whether it needs a Docker engine with our images, and a browser.
+        report: folder of the chaos report that the command writes; None: it writes none.
     """
 
     name: str
@@ -36,8 +36,8 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
     """List every part of a night, in the order in which they run.
 
     Args:
-        seed: of all that is drawn.
-        reports: the folder for the reports of chaos plans, one below it for each.
+        seed: seed of everything drawn.
+        reports: folder for the reports of chaos plans, each in a folder of its own.
     """
     long = {"HYPOTHESIS_PROFILE": "nightly"}
     tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=0")
@@ -62,17 +62,18 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
 
 
 def choose(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
-    """Choose parts by name, or by the name of their group; none asked for: all of them.
+    """Select parts by their names or groups; all parts if there are no names.
 
     Raises:
-        ValueError: a name is no part's; says which there are.
+        ValueError: a name is unknown; lists the known ones.
     """
     if not names:
         return list(parts)
     known = {part.name for part in parts} | {_group(part) for part in parts}
     for name in names:
         if name not in known:
-            msg = f"{name!r} is no part of a night; there are {', '.join(p.name for p in parts)}"
+            listed = ", ".join(part.name for part in parts)
+            msg = f"{name!r} is not a part of the nightly run; there are {listed}"
             raise ValueError(msg)
     return [part for part in parts if part.name in names or _group(part) in names]
 

@@ -1,4 +1,4 @@
-"""Runs parts of a night, one after another; what fails holds up nothing behind it."""
+"""Run parts of a nightly run one after another; a failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def run_parts(
     done: Callable[[PartVerdict], None],
     news: Callable[[str], None],
 ) -> list[PartVerdict]:
-    """Run parts in turn; a Docker engine is there for those that need one.
+    """Run parts in turn, with a Docker engine for those that need one.
 
     Args:
-        parts: what to run.
-        logs: a file for what each part prints.
-        done: called with each verdict as soon as it is there.
-        news: told which part begins, and where its log is.
+        parts: the parts.
+        logs: folder for a log of each part.
+        done: called with each verdict as soon as it is known.
+        news: receives the name and the log of each part that starts.
     """
     logs.mkdir(parents=True, exist_ok=True)
     verdicts = []
@@ -75,7 +75,7 @@ def _not_run(part: Part, why: str) -> PartVerdict:
 def _command(
     command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
-    """Run a command to its end; gives its exit code and the last line that it printed."""
+    """Run a command to its end; return its exit code and its last line of output."""
     merged = {**os.environ, **(environment or {})}
     last: deque[str] = deque(maxlen=1)
     with (
@@ -99,7 +99,7 @@ def _command(
 
 @contextmanager
 def _docker(logs: Path) -> Iterator[str]:
-    """A Docker engine with our images, a browser and Compose; gives what is missing, or nothing."""
+    """Provide Docker with our images, a browser and Compose; yield what is missing, if anything."""
     compose = ["docker-compose=docker-compose"]
     if (
         subprocess.run(
@@ -135,7 +135,7 @@ def _now() -> str:
 
 
 def _commit() -> str:
-    """The checkout's commit, with a `+` where files other than the verdicts differ from it."""
+    """Return the checkout's commit, with a `+` if files other than the verdicts differ from it."""
     commit = _git("describe", "--always", "--exclude=*")
     return commit + "+" if _git(*_CHANGED) else commit
 

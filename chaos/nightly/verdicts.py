@@ -1,4 +1,4 @@
-"""What the parts of nights came to: the newest verdict of each, as JSON and as one page."""
+"""The newest verdict of each part of the nightly runs, as JSON and as one page."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ FILE, PAGE = "verdicts.json", "README.md"
 
 
 class PartVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one part came to.
+    """The verdict on one part.
 
     Attributes:
         part: its name.
         outcome: passed, failed, or unknown (a fault did not take effect).
-        began: when, UTC, to the second.
-        seconds: how long it took.
-        commit: of the checkout; ends in `+` where files differed from it.
-        cores: of the machine.
-        said: the last line that the command printed.
-        report: of a chaos plan, its checks and faults.
+        began: start time, UTC, to the second.
+        seconds: duration.
+        commit: the checkout's commit; ends in `+` if files differed from it.
+        cores: number of cores of the machine.
+        said: the last line of output.
+        report: for a chaos plan, its checks and faults.
     """
 
     part: str
@@ -40,10 +40,10 @@ class PartVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def read_verdicts(folder: Path) -> dict[str, PartVerdict]:
-    """Read the verdicts by part; none where no part was ever run.
+    """Read the verdicts by part; empty if no part was ever run.
 
     Raises:
-        ValueError: the file is not what `keep` writes.
+        ValueError: the file was not written by `keep`.
     """
     file = folder / FILE
     if not file.exists():
@@ -57,12 +57,12 @@ def read_verdicts(folder: Path) -> dict[str, PartVerdict]:
 
 
 def keep(verdict: PartVerdict, folder: Path, order: Iterable[str]) -> None:
-    """Keep a verdict in the place of the part's older one, and write the page anew.
+    """Replace a part's older verdict, and rewrite the page.
 
     Args:
-        verdict: of the part that was run.
-        folder: holds `verdicts.json` and the page.
-        order: the names of all parts; what a night no longer has is left out.
+        verdict: the new verdict.
+        folder: folder of `verdicts.json` and the page.
+        order: the names of all parts; verdicts on other parts are dropped.
     """
     kept = {**read_verdicts(folder), verdict.part: verdict}
     verdicts = [kept[name] for name in order if name in kept]

@@ -122,7 +122,7 @@ class PlantedJob(SimulatedJob):
 
 @dataclass(frozen=True)
 class lanes_of:  # noqa: N801 - called like the function `parts.lanes`; a class to be picklable
-    """A factory for factories of lanes.
+    """A factory for lane factories.
 
     Attributes:
         make: makes a lane of a plan and the number of its partition.

@@ -1,1 +1,1 @@
-"""A range of the log again: run in other ways (`run`), or by a changed pipeline (`shadow`)."""
+"""Replay of a range of the log, in different ways (`run`) or with a changed pipeline (`shadow`)."""

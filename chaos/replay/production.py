@@ -1,8 +1,8 @@
-"""What a production run wrote, over the part of it that a range of the log decides.
+"""Compare the output of a production run with a range of the log, as far as the range decides it.
 
-A range decides a window if the definition gives it the same revisions with the records before the
-range and without: nothing that came earlier is in it, and nothing that came earlier has made one of
-its records late. Which windows these are is thus a fact of log and definition, not of any run.
+A range decides a window if the definition gives it the same revisions with and without the records
+before the range: no earlier record is in the window, and none has made one of its records late. So
+the decided windows depend on log and definition only, not on any run.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Window = tuple[str, ...]
 
 @dataclass(frozen=True)
 class ProductionRun:
-    """A production run beside the range.
+    """The comparison of a production run with a range.
 
     Attributes:
-        run: its name.
-        windows: how many windows the range decides.
-        rows: of those windows, as written and as defined.
-        dead: the same of the range's dead letters.
+        run: name of the run.
+        windows: number of windows that the range decides.
+        rows: comparison of these windows' rows with the definition.
+        dead: comparison of the range's dead letters with the definition.
     """
 
     run: str
@@ -43,7 +43,7 @@ class ProductionRun:
 
     @property
     def ok(self) -> bool:
-        """The run wrote what the range decides."""
+        """Whether the run wrote exactly what the range decides."""
         return not (self.rows.differences or self.dead.differences)
 
     def __str__(self) -> str:
@@ -68,13 +68,13 @@ def against_production(
     """Compare what a run wrote with what the range decides.
 
     Args:
-        pipeline: the run's.
-        log: from each partition's beginning to the end of the range, at least.
-        begins: per partition, the first offset of the range.
-        ends: per partition, the first offset behind the range, or the end of what the run has
-            committed, whichever comes first.
+        pipeline: the run's pipeline.
+        log: at least from each partition's beginning to the end of the range.
+        begins: first offset of the range, by partition.
+        ends: first offset after the range, or after what the run has committed, whichever comes
+            first, by partition.
         run: the run's name.
-        written: what it wrote; it may have gone on behind the range.
+        written: what the run wrote, perhaps beyond the range.
     """
     known = [record for record in log if record.offset < ends.get(record.partition, 0)]
     ranged = [record for record in known if record.offset >= begins.get(record.partition, 0)]
@@ -101,13 +101,13 @@ def against_production(
 def same_windows(
     pipeline: Pipeline, log: Sequence[LogRecord], first: Offsets, begins: Offsets
 ) -> set[Window]:
-    """The windows that are the same wherever of two places in the log a run begins.
+    """Return the windows that are the same whether a run starts at one place or at another.
 
     Args:
-        pipeline: the run's.
-        log: from each partition's beginning, up to where both are compared.
-        first: by lane, where the one begins; what is not named, at its beginning.
-        begins: the same of the other.
+        pipeline: the run's pipeline.
+        log: the log from each partition's beginning up to the point of comparison.
+        first: first offset of one run, by lane; default: the lane's beginning.
+        begins: first offset of the other run, likewise.
     """
     parts = (evaluate(pipeline, behind(pipeline.source, log, at)) for at in (first, begins))
     one, other = ([(row_identity(row), row_line(row)) for row in part.rows] for part in parts)
@@ -115,7 +115,7 @@ def same_windows(
 
 
 def _decided(whole: Iterable[Line], part: Iterable[Line]) -> dict[Window, list[Line]]:
-    """The windows that have the same revisions in both."""
+    """Return the windows that have the same revisions in both."""
     one, other = _by_window(whole), _by_window(part)
     return {window: lines for window, lines in other.items() if one.get(window) == lines}
 
@@ -132,6 +132,6 @@ def _window(line: Line) -> Window:
 
 
 def _revision(line: Line) -> float:
-    """The number of a revision; no number at all is none, and looked at."""
+    """Return the number of a revision; 0 if it is not a number, so that it is compared."""
     revision = json.loads(line[0][4])
     return revision if isinstance(revision, int | float) else 0

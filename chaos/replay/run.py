@@ -37,18 +37,18 @@ _POLL_S: Final = 0.5
 
 
 class ReplayError(RuntimeError):
-    """A range that cannot be replayed, or a trial that did not come to its end."""
+    """A range that cannot be replayed, or a trial that did not finish."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class LogRange:
-    """A range of a log, and all that came before it.
+    """A range of a log, with everything before it.
 
     Attributes:
-        begins: per partition, the first offset of the range.
-        ends: per partition, the first offset behind it.
+        begins: first offset of the range, by partition.
+        ends: first offset after the range, by partition.
         log: every record from the beginnings of the partitions to the end of the range.
     """
 
@@ -64,13 +64,13 @@ class LogRange:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What one trial came to.
+    """The result of one trial.
 
     Attributes:
-        trial: how it was run.
-        batches: how many it took.
-        digest: of all rows and dead letters.
-        verdict: against the definition.
+        trial: its settings.
+        batches: number of batches.
+        digest: digest of all rows and dead letters.
+        verdict: comparison with the definition.
     """
 
     trial: Trial
@@ -81,11 +81,11 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay came to.
+    """The result of a replay.
 
     Attributes:
-        results: trial by trial.
-        production: what a production run wrote; None: there is none.
+        results: the results of the trials.
+        production: the comparison with a production run; None: there is none.
     """
 
     results: tuple[TrialResult, ...]
@@ -93,12 +93,12 @@ class Replay:
 
     @property
     def equal(self) -> bool:
-        """Whether all trials gave the same bytes."""
+        """Whether all trials wrote the same bytes."""
         return len({result.digest for result in self.results}) <= 1
 
     @property
     def ok(self) -> bool:
-        """Whether all are equal, and as defined."""
+        """Whether all outputs are equal to each other and to the definition's."""
         written = self.production is None or self.production.ok
         return written and self.equal and all(result.verdict.ok for result in self.results)
 
@@ -114,23 +114,23 @@ def replay(
     production: str | None = None,
     news: News,
 ) -> Replay:
-    """Run a range of the pipeline's topic in several ways; nothing that runs is touched.
+    """Run a range of the pipeline's topic in several ways, without touching existing runs.
 
     Args:
         file: the pipeline file.
-        endpoints: of the running stack.
-        trials: how often.
-        seed: draws sizes of batches, numbers of executors and shards.
-        first: per partition, where the range begins; None: at the beginning.
-        end: per partition, the first offset not in the range; None: the topic's end now.
-        production: the run to compare with; None: the live one, where there is one.
-        news: told what happens.
+        endpoints: endpoints of the running stack.
+        trials: number of trials.
+        seed: draws batch sizes and numbers of executors and shards.
+        first: first offset of the range, by partition; None: the beginning.
+        end: first offset after the range, by partition; None: the current end.
+        production: the run to compare with; None: the live one, if any.
+        news: receives progress messages.
 
     Raises:
-        ReplayError: a job holds the cluster, the range is empty or not the topic's, or a trial did
-            not come to its end.
+        ReplayError: a job occupies the cluster, the range is empty or not within the topic, or a
+            trial did not finish.
         LogError: the topic cannot be read.
-        TopicError: it has a partition that the pipeline does not declare.
+        TopicError: the topic has a partition that the pipeline does not declare.
         PipelineError: the pipeline file breaks a rule.
         RunError: there is no such production run.
     """
@@ -155,10 +155,10 @@ def replay(
 
 
 def refuse_beside_a_job(endpoints: Endpoints) -> None:
-    """Raise where a job holds the cores that a replay needs.
+    """Raise an error if a job occupies the cores that a replay needs.
 
     Raises:
-        ReplayError: with the job's name.
+        ReplayError: a job is running.
     """
     busy = [d.name for d in spark_rest.list_drivers(endpoints) if d.state in spark_rest.ALIVE]
     if busy:
@@ -169,7 +169,7 @@ def refuse_beside_a_job(endpoints: Endpoints) -> None:
 
 
 def fresh_stamp() -> str:
-    """What the tables and runs of one replay are called by."""
+    """Return a name for the tables and runs of one replay."""
     return f"replay-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
@@ -179,13 +179,13 @@ def read_range(
     """Read a topic up to the end of a range.
 
     Args:
-        bootstrap: of the broker.
-        topic: which.
-        first: per partition, where the range begins; what is not named, at its beginning.
-        end: per partition, the first offset behind it; what is not named, at its end now.
+        bootstrap: the broker's address.
+        topic: name of the topic.
+        first: first offset of the range, by partition; default: its beginning.
+        end: first offset after the range, by partition; default: its current end.
 
     Raises:
-        ReplayError: the range is empty, or names a partition that the topic lacks.
+        ReplayError: the range is empty, or names a partition that does not exist.
         LogError: the topic cannot be read.
     """
     settled = committed_ends(bootstrap, topic)
@@ -206,13 +206,13 @@ def cut_range(
     """Cut a range out of a log.
 
     Args:
-        log: from each partition's beginning.
+        log: the log from each partition's beginning.
         lanes: the partitions.
-        first: per partition, where the range begins; what is not named, at its beginning.
-        end: per partition, the first offset behind it; what is not named, at the log's end.
+        first: first offset of the range, by partition; default: its beginning.
+        end: first offset after the range, by partition; default: the log's end.
 
     Raises:
-        ReplayError: the range is empty, or names a partition that is not there.
+        ReplayError: the range is empty, or names a partition that does not exist.
     """
     known = sorted(lanes)
     if strange := sorted({*(first or {}), *(end or {})} - {*known}):
@@ -233,17 +233,17 @@ def cut_range(
 def run_trial(
     endpoints: Endpoints, pipeline: Pipeline, file: Path, trial: Trial, ranged: LogRange
 ) -> tuple[Output, int]:
-    """Run a range once on the cluster; gives what was written, and in how many batches.
+    """Run a range once on the cluster; return the output and the number of batches.
 
     Args:
-        endpoints: of the running stack.
-        pipeline: of its own name and tables.
+        endpoints: endpoints of the running stack.
+        pipeline: the pipeline, with its own name and tables.
         file: the pipeline file, for its name.
-        trial: how to run it.
-        ranged: what to run.
+        trial: the settings.
+        ranged: the range.
 
     Raises:
-        ReplayError: it did not come to its end.
+        ReplayError: the trial did not finish.
     """
     run = runs.submit(
         endpoints,
@@ -263,7 +263,7 @@ def run_trial(
     try:
         batches = _await_end(endpoints, run, trial)
     except BaseException:
-        # Interrupted, it must not leave a job behind that holds the cores.
+        # An interrupted trial must not leave a job behind that occupies the cores.
         runs.stop(endpoints, pipeline)
         raise
     return read_tables(run.table, pipeline, run.run), batches
@@ -274,11 +274,11 @@ def run_once(file: Path, endpoints: Endpoints, ranged: LogRange) -> Output:
 
     Args:
         file: the pipeline file.
-        endpoints: of the running stack.
-        ranged: what to run.
+        endpoints: endpoints of the running stack.
+        ranged: the range.
 
     Raises:
-        ReplayError: a job holds the cluster, or it did not come to its end.
+        ReplayError: a job occupies the cluster, or the run did not finish.
         PipelineError: the pipeline file breaks a rule.
     """
     refuse_beside_a_job(endpoints)
@@ -301,7 +301,7 @@ def _production(
 
 
 def digest(output: Output) -> str:
-    """A digest of rows and dead letters, whatever their order."""
+    """Return an order-independent digest of rows and dead letters."""
     lines = sorted(line for _, line in [*output.rows, *output.dead])
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""A changed pipeline over the log of one that runs: what would change, before it is deployed."""
+"""Run a changed pipeline over the log of a running one, to see what would change."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Reasons = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Shadow:
-    """What would change.
+    """The differences between two pipelines on the same range of a log.
 
     Attributes:
-        old: the pipeline that runs.
-        new: the one that might.
-        records: how many the range has.
-        windows: window by window.
-        dead: dead letters by reason, of the one and of the other.
+        old: name of the running pipeline.
+        new: name of the changed one.
+        records: number of records in the range.
+        windows: the comparison window by window.
+        dead: dead letters by reason, of the old and the new pipeline.
     """
 
     old: str
@@ -37,7 +37,7 @@ class Shadow:
     dead: tuple[Reasons, Reasons]
 
     def lines(self) -> list[str]:
-        """The counts."""
+        """Return the counts as text."""
         before, after = (sum(reasons.values()) for reasons in self.dead)
         lines = [f"dead letters: {before:,} before, {after:,} after"]
         for reason in sorted({*self.dead[0], *self.dead[1]}):
@@ -47,7 +47,7 @@ class Shadow:
         return [*lines, self.windows.summary()]
 
     def as_data(self) -> dict[str, Any]:
-        """The same as plain data, with every window that differs."""
+        """Return the result as plain data, with every differing window."""
         return {
             "old": self.old,
             "new": self.new,
@@ -58,12 +58,12 @@ class Shadow:
 
 
 def shadow(old: Pipeline, new: Pipeline, records: int, run: Callable[[Pipeline], Output]) -> Shadow:
-    """Run both over the same range.
+    """Run two pipelines over the same range.
 
     Args:
-        old: the pipeline that runs.
-        new: the one that might.
-        records: how many the range has.
+        old: the running pipeline.
+        new: the changed one.
+        records: number of records in the range.
         run: runs a pipeline over the range.
 
     Raises:
@@ -82,10 +82,10 @@ def shadow(old: Pipeline, new: Pipeline, records: int, run: Callable[[Pipeline],
 
 
 def write_shadow(found: Shadow, folder: Path) -> Path:
-    """Write `shadow.html` and `shadow.json`; gives the page.
+    """Write `shadow.html` and `shadow.json`; return the page's path.
 
     Args:
-        found: what would change.
+        found: the differences.
         folder: an existing folder.
     """
     text = json.dumps(found.as_data(), indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""How the trials of a replay differ: sizes of batches, executors, tasks and shards."""
+"""The trials of a replay, which differ in batch size, executors, tasks and shards."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _TASKS_MAX: Final = 4
 
 @dataclass(frozen=True)
 class Trial:
-    """How one trial is run.
+    """The settings of one trial.
 
     Attributes:
-        number: from 1.
-        max_offsets: offsets per batch at the most.
-        cores: of all executors.
-        executor_cores: of each.
-        shards: how many the keys are spread over; never decides a row.
-        tasks: how many run the shards, each of them some in turn.
+        number: number of the trial, from 1.
+        max_offsets: maximum number of offsets per batch.
+        cores: total number of cores.
+        executor_cores: number of cores per executor.
+        shards: number of shards for the keys; does not affect the rows.
+        tasks: number of tasks that run the shards.
     """
 
     number: int
@@ -33,7 +33,7 @@ class Trial:
 
     @property
     def executors(self) -> int:
-        """How many executors there are."""
+        """Number of executors."""
         return self.cores // self.executor_cores
 
     def __str__(self) -> str:
@@ -44,13 +44,13 @@ class Trial:
 
 
 def draw_trials(count: int, seed: int, *, offsets: int, shards: int) -> list[Trial]:
-    """Draw how trials are run; the sizes of batches lie between a third and a thirtieth of all.
+    """Draw the settings of trials, with batches between a third and a thirtieth of the range.
 
     Args:
-        count: how many.
-        seed: of the draw.
-        offsets: how many the range has.
-        shards: of the pipeline; trials have from one to twice as many, and other keys meet in them.
+        count: number of trials.
+        seed: seed of the draw.
+        offsets: number of offsets in the range.
+        shards: the pipeline's number of shards; trials have between one and twice as many.
     """
     rng = random.Random(seed)
     spreads = [*_SPREADS]

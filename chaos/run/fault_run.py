@@ -175,17 +175,17 @@ class FaultRun:
     def _strike(self, number: int, step: PlannedFault) -> bool:
         """Run a fault from injection to recovery; return False if the job does not recover."""
         hold_s = None if step.hold_us is None else step.hold_us / 1e6
-        attack = fault_named(step.fault, hold_s=hold_s, records=step.records)
+        fault = fault_named(step.fault, hold_s=hold_s, records=step.records)
         about: dict[str, object] = {"fault": number, "name": step.fault}
         began_s, batches = self.watcher.now(), self.watcher.batches
-        over_s = self._carry_out(attack, about, step.expect)
+        over_s = self._carry_out(fault, about, step.expect)
         if FAULTS[step.fault].ends == "run":
             return True
         since_s = began_s if FAULTS[step.fault].ends == "itself" else over_s
         return self._await_recovery(about, since_s, batches)
 
     def _carry_out(
-        self, attack: Fault, about: dict[str, object], expected: Expected | None
+        self, fault: Fault, about: dict[str, object], expected: Expected | None
     ) -> float:
         """Inject, hold and heal a fault, recording what happens; return when healing began."""
         at_s, batches = self.watcher.now(), self.watcher.batches
@@ -194,13 +194,13 @@ class FaultRun:
         over_s = at_s
         try:
             try:
-                evidence = attack.inject(self.context)
+                evidence = fault.inject(self.context)
                 self.history.note(at_s, "fault", **about, evidence=evidence, batches=batches)
                 self.news(f"[{number}] {name}: {evidence}")
-                self.watcher.pause(attack.hold_s)
+                self.watcher.pause(fault.hold_s)
             finally:
                 over_s = self.watcher.now()
-                healed = attack.heal(self.context)
+                healed = fault.heal(self.context)
         except Unsupported as error:
             self.history.note(self.watcher.now(), "unsupported", **about, why=str(error))
             self.news(f"[{number}] {name} cannot be done here: {error}")

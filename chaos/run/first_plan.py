@@ -107,7 +107,7 @@ def _fitting(faults: list[SuggestedFault], records: int) -> tuple[list[Suggested
         # Drop the fault that needs the whole log first, then those that resemble others.
         chosen.pop()
     least = _BATCH_MIN * (1 + BATCHES_OF_A_FAULT)
-    msg = f"{records} records are too few to hurt a job in between: give {least} at the least"
+    msg = f"{records} records are too few for any fault: give at least {least}"
     raise FirstPlanError(msg)
 
 

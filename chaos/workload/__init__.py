@@ -1,4 +1,4 @@
-"""What a job under attack works on: a pipeline and topics of its own, and the records sent there.
+"""The workload of a job under test: its own pipeline and topics, and the records sent to them.
 
-The records are flights, or a user's: a file, a range of a topic, or what a generator makes.
+The records are flights or a user's own: a file, a range of a topic, or the output of a generator.
 """

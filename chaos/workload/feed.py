@@ -1,4 +1,4 @@
-"""What is sent to a run's topics, and when: a body, a reserve for faults, and the ends."""
+"""The records for a run's topics in three parts: a body, a reserve for faults, and the ends."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from windowing.model import Pipeline
 
 _END = b'{"end":true}'
 _TAKEN_BYTES = 900_000
-"""Of a record that any topic takes; larger ones must be allowed."""
+"""Maximum size of a record that every topic accepts; larger ones need a setting of the topic."""
 
 
 @dataclass(frozen=True)
 class Feed:
-    """What is sent to a run's topics, and when.
+    """The records for a run's topics.
 
     Attributes:
-        body: the beginning of the log; sent before the job starts.
-        reserve: the rest of it but for its ends; sent when a fault wants it, or never begun.
-        ends: one per partition; sent after the last fault, since nothing may follow them.
+        body: the beginning of the log, sent before the job starts.
+        reserve: the rest of the log except for its ends, sent when a fault asks for it.
+        ends: one per partition, sent after the last fault, since nothing may follow them.
     """
 
     body: Sequence[WorkloadRecord]
@@ -35,12 +35,12 @@ class Feed:
 
 
 def cut(log: Sequence[WorkloadRecord], pipeline: Pipeline, reserve: int = 0) -> Feed:
-    """Cut a log into what comes first and a reserve, and put the ends behind it.
+    """Split a log into body and reserve, and add the ends.
 
     Args:
-        log: the records, in the order in which they are sent.
-        pipeline: whose partitions get an end each.
-        reserve: how many records are held back, the last ones.
+        log: the records, in sending order.
+        pipeline: the pipeline, each of whose partitions gets an end.
+        reserve: number of records to hold back, the last ones.
     """
     body = len(log) - reserve
     ends = [
@@ -52,11 +52,11 @@ def cut(log: Sequence[WorkloadRecord], pipeline: Pipeline, reserve: int = 0) -> 
 
 
 def departed(workload: Workload, pipeline: Pipeline) -> list[WorkloadRecord]:
-    """The flights without their ends; of a join, both logs in the order of their arrival.
+    """Return the flights without their ends; for a join, both logs in order of arrival.
 
     Args:
-        workload: how many, and of which kind.
-        pipeline: reads one topic of them, or two.
+        workload: number and kind of flights.
+        pipeline: the pipeline, with one topic or two.
 
     Raises:
         FlightsError: the data set is missing.
@@ -79,12 +79,12 @@ def departed(workload: Workload, pipeline: Pipeline) -> list[WorkloadRecord]:
 
 
 def in_its_lanes(part: Feed, pipeline: Pipeline, own: Pipeline) -> Feed:
-    """A feed whose control records call the lanes by the names that they have in another topic.
+    """Rename the lanes in a feed's control records for another topic.
 
     Args:
         part: the feed.
-        pipeline: as the user has it.
-        own: the same with topics of a run's own.
+        pipeline: the user's pipeline.
+        own: the same pipeline with a run's own topics.
     """
     names = {
         pipeline.source.lane(number): own.source.lane(number)
@@ -104,16 +104,16 @@ def _renamed(record: WorkloadRecord, names: dict[str, str]) -> WorkloadRecord:
         control = json.loads(record.control)
         seen = {names.get(lane, lane): at for lane, at in control["seen"].items()}
     except (ValueError, TypeError, KeyError, AttributeError):
-        return record  # of no known shape: a dead letter by any name
+        return record  # an invalid control, which becomes a dead letter anyway
     return replace(record, control=json.dumps({**control, "seen": seen}).encode())
 
 
 def send_body(pipeline: Pipeline, bootstrap: str, part: Feed) -> int:
-    """Make the pipeline's topics and send the body; gives the number of records.
+    """Create the pipeline's topics and send the body; return the number of records.
 
     Raises:
         BrokerError: no broker answers.
-        TopicError: the topic exists and is another's.
+        TopicError: the topic already exists and belongs to something else.
     """
     create_topics(pipeline, bootstrap)
     largest = max((len(r.value or b"") for r in (*part.body, *part.reserve)), default=0)
@@ -126,7 +126,7 @@ def send_body(pipeline: Pipeline, bootstrap: str, part: Feed) -> int:
 def send_reserve(
     pipeline: Pipeline, bootstrap: str, part: Feed, partitions: Collection[int]
 ) -> dict[int, int]:
-    """Send what was held back for some partitions; gives the number of records of each.
+    """Send the records held back for some partitions; return the number of records of each.
 
     Raises:
         BrokerError: no broker answers.
@@ -137,7 +137,7 @@ def send_reserve(
 
 
 def send_ends(pipeline: Pipeline, bootstrap: str, part: Feed) -> int:
-    """Send the ends; gives their number.
+    """Send the ends; return their number.
 
     Raises:
         BrokerError: no broker answers.
@@ -146,7 +146,7 @@ def send_ends(pipeline: Pipeline, bootstrap: str, part: Feed) -> int:
 
 
 def _send(pipeline: Pipeline, bootstrap: str, records: Iterable[WorkloadRecord]) -> int:
-    """Send records to the topics that the pipeline reads; of others, none are sent."""
+    """Send records to the pipeline's topics, ignoring records for others."""
     records = list(records)
     sent = 0
     for number, source in enumerate(pipeline.source.parts):

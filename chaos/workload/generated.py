@@ -1,4 +1,4 @@
-"""Records that a function of a user's makes: `python: module:function`."""
+"""Records from a user's generator function: `python: module:function`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pathlib import Path
 
 
 class GeneratorError(RuntimeError):
-    """A function that cannot be found, or that fails, or that makes something else than records."""
+    """A generator function that is missing, fails, or yields something other than records."""
 
     exit_code = 2
 
 
 def write_generated(reference: str, folder: Path, seed: int, records: int, file: Path) -> None:
-    """Write what a function yields, a line each.
+    """Write what a generator function yields, one line each.
 
     Args:
-        reference: `module:function`; it takes a seed, and yields dicts: lines of EVENTS.jsonl, or
-            values alone.
-        folder: where the module is looked for before anywhere else, beside the working directory.
-        seed: handed to the function: the same seed, the same records.
-        records: at most so many are asked for.
-        file: where to.
+        reference: `module:function`, which takes a seed and yields dicts: lines of EVENTS.jsonl,
+            or values alone.
+        folder: first place to look for the module, followed by the working directory.
+        seed: argument of the function, which should yield the same records for the same seed.
+        records: maximum number of records.
+        file: the file to write.
 
     Raises:
-        GeneratorError: as of the class.
+        GeneratorError: the function is missing, fails, or yields something other than records.
     """
     with file.open("w", encoding="utf-8") as opened:
         opened.writelines(_lines(reference, folder, seed, records))
@@ -68,7 +68,7 @@ def _spelled(made: object, reference: str) -> str:
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """Let modules of a folder, and of the working directory, be imported for a while."""
+    """Make modules of a folder and of the working directory importable in a block."""
     before = list(sys.path)
     sys.path[:0] = [str(folder.resolve()), str(Path.cwd())]
     try:

@@ -12,14 +12,14 @@ from windowing.model.lengths import instant_us
 from windowing.model.names import FileName, TopicName
 
 RECORDS_MAX: Final = 1_000_000
-"""As many records as a plan sends: they are held in memory, and evaluated by the definition."""
+"""Maximum number of records in a plan: they are held in memory and evaluated by the definition."""
 
 _REFERENCE = re.compile(r"[\w.]+:\w+")
 _SOURCES: Final = ("flights", "events", "topic", "python")
 
 
 def _edge(value: object) -> object:
-    """Offsets by partition, or an instant."""
+    """Parse offsets by partition, or an instant."""
     if not isinstance(value, dict):
         return instant_us(value)
     if all(type(lane) is int and type(at) is int and lane >= 0 <= at for lane, at in value.items()):
@@ -40,22 +40,21 @@ Edge = Annotated[dict[int, int] | int, BeforeValidator(_edge)]
 
 
 class Workload(BaseModel):
-    """What the job has to work on; exactly one of flights, events, topic and python is given.
+    """The records for the job: exactly one of flights, events, topic and python.
 
-    Whatever it is, the `end` of every partition comes last, when all faults are done.
+    The `end` of every partition always comes last, after all faults.
 
     Attributes:
-        flights: how many of the first flights of 2013, their poison with them.
-        data: of these, `flights`; or `departures` with tail numbers, and for a join the weather
-            beside them, without poison.
-        events: a file, relative to the plan: EVENTS.jsonl, or a value a line.
-        topic: of the stack that `slackwater up` started, or of the cluster of `--kafka`.
-        from_, to: the range of the topic; None: its beginning, its end now.
+        flights: number of flights, the first of 2013, including poison.
+        data: `flights`; or `departures` with tail numbers and, for a join, the weather, without
+            poison.
+        events: a file, relative to the plan: EVENTS.jsonl, or one value per line.
+        topic: a topic of the stack that `slackwater up` started, or of the cluster of `--kafka`.
+        from_, to: the range of the topic; None: its beginning, its current end.
         python: `module:function`, which takes a seed and yields lines of EVENTS.jsonl, or values.
-        records: of a user's records, only so many; a generator must be told.
-        partition_by: values go to the partition that this field's value is hashed to; None: to
-            each partition in turn.
-        max_offsets: offsets per batch at the most, so that the job lives long enough to be hurt.
+        records: maximum number of a user's records; required for a generator.
+        partition_by: field whose hash selects the partition of a value; None: partitions in turn.
+        max_offsets: maximum number of offsets per batch, so that the job outlives the faults.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
@@ -95,7 +94,7 @@ class Workload(BaseModel):
 
     @property
     def known(self) -> int | None:
-        """How many records there are, as far as the plan itself says so."""
+        """Number of records, if the plan itself determines it."""
         return self.flights if self.flights is not None else self.records if self.python else None
 
     def __str__(self) -> str:

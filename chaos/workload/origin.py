@@ -1,4 +1,4 @@
-"""Where the records of a workload come from, whichever kind it is."""
+"""Read the records of a workload of any kind."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from windowing.model import Pipeline
 
 @dataclass(frozen=True)
 class Origin:
-    """What it takes to get at the records of a workload.
+    """The origin of a workload's records.
 
     Attributes:
-        workload: which records.
-        pipeline: of the user's file, whose log they are.
-        folder: of the plan: files and modules are found from there.
-        seed: for a generator.
-        bootstrap: gives the broker that has the topic; called only where there is one.
+        workload: the workload.
+        pipeline: the user's pipeline, whose log the records are.
+        folder: the plan's folder, to which files and modules are relative.
+        seed: seed for a generator.
+        bootstrap: returns the broker that has the topic; called only if there is a topic.
     """
 
     workload: Workload
@@ -61,7 +61,7 @@ class Origin:
             return self._first(read_records(file, pipeline, partition_by=by))
 
     def _first(self, records: Iterable[WorkloadRecord]) -> list[WorkloadRecord]:
-        """As many as the workload wants, and no more than there may be."""
+        """Return as many records as the workload wants; reject more than the maximum."""
         found = list(islice(records, self.workload.records or RECORDS_MAX + 1))
         if len(found) > RECORDS_MAX:
             msg = (

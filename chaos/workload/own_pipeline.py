@@ -1,4 +1,4 @@
-"""A pipeline under names of a run's own, so that nobody else's topics and tables are hurt."""
+"""A pipeline under a run's own names, so that other topics and tables are not affected."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ _KEPT_OF_NAME = 120
 def own_pipeline(
     file: Path, run: str, *, topic: str | None = None, shards: int | None = None
 ) -> Pipeline:
-    """The pipeline of a file under a name, a table and perhaps a topic of a run's own.
+    """Return the pipeline of a file under a run's own name, with its own table and perhaps topic.
 
-    Names decide no row but for the topic's, which dead letters and offsets show.
+    Names do not affect rows, except for the topic's, which appears in dead letters and offsets.
 
     Args:
         file: the pipeline file.
-        run: what to put behind the pipeline's name.
-        topic: another log to read; None: the pipeline's. For a join: what its topics' names begin
-            with.
-        shards: another number of them, which decides no row; None: the pipeline's.
+        run: suffix for the pipeline's name.
+        topic: another log to read; None: the pipeline's. For a join: prefix of its topics' names.
+        shards: another number of shards, which does not affect rows; None: the pipeline's.
 
     Raises:
         PipelineError: the file breaks a rule.
     """
     original = load_pipeline(file)
     document = yaml.safe_load(original.text)
-    # A name has a longest length, and this one is to grow.
+    # The length of names is limited, and this one gets a suffix.
     document["name"] = f"{original.name[:_KEPT_OF_NAME]}-{run}"
     document["sink"] = {"table": document["name"]}
     document.pop("quality", None)
@@ -48,12 +47,12 @@ def own_pipeline(
 
 
 def _move(source: dict[str, Any], topic: str) -> None:
-    """Give a source another topic, and the lanes that it names the names that they have there."""
+    """Give a source another topic, and rename the lanes that it names accordingly."""
     old, source["topic"] = source["topic"], topic
 
     def moved(by_lane: dict[str, Any]) -> dict[str, Any]:
         pairs = ((str(lane), told) for lane, told in by_lane.items())
-        # Of what an alias repeats, the names are moved already.
+        # Through a YAML alias, names may already have been changed.
         return {n.replace(old, topic, 1) if n.startswith(f"{old}/") else n: v for n, v in pairs}
 
     if isinstance(source.get("joined"), dict):

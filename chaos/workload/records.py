@@ -1,4 +1,4 @@
-"""A user's records, as they are sent: from EVENTS.jsonl, or from a file with a value a line."""
+"""A user's records, from EVENTS.jsonl or from a file with one value per line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONTENT = {"value", "raw", "control"}
 
 @dataclass(frozen=True, slots=True)
 class WorkloadRecord:
-    """One record on its way to a topic.
+    """A record to be sent to a topic.
 
     Attributes:
         part: which of the source's topics, from 0; a join has two.
@@ -43,16 +43,16 @@ class WorkloadRecord:
 def read_records(
     file: Path, pipeline: Pipeline, *, partition_by: str | None = None
 ) -> Iterator[WorkloadRecord]:
-    """Give a file's records, without the ends of partitions: those are sent last.
+    """Read a file's records, without the ends of partitions, which are sent last.
 
     Args:
-        file: EVENTS.jsonl of the pipeline's own topics, whose offsets give way to the broker's; or
-            a value a line, the lines going to the partitions in turn.
-        pipeline: whose log it is.
-        partition_by: a field by which values find their partition; None: in turn.
+        file: EVENTS.jsonl of the pipeline's own topics, whose offsets are replaced by the
+            broker's; or one value per line.
+        pipeline: the pipeline that reads the log.
+        partition_by: field whose hash selects the partition of a value; None: partitions in turn.
 
     Raises:
-        EventsFileError: the file cannot be read, or a line is of no lane of the pipeline.
+        EventsFileError: the file cannot be read, or a line belongs to no lane of the pipeline.
     """
     if is_events(file):
         if partition_by is not None:
@@ -74,7 +74,7 @@ def is_events(file: Path) -> bool:
     """Whether a file's lines are those of EVENTS.jsonl, by its first line.
 
     Raises:
-        EventsFileError: the file cannot be read, or holds no JSON objects.
+        EventsFileError: the file cannot be read, or does not contain JSON objects.
     """
     for number, line in _lines(file):
         found = _object(line)
@@ -100,13 +100,13 @@ def _of_values(file: Path, partitions: int, partition_by: str | None) -> Iterato
 
 
 def _hashed(line: bytes, field: str) -> int:
-    """A number that equal values of a field have in common, on every machine."""
+    """Hash the value of a field, in the same way on every machine."""
     value = (_object(line) or {}).get(field)
     return zlib.crc32(json.dumps(value, sort_keys=True).encode())
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that hold anything, with their numbers."""
+    """Yield the non-empty lines of a file with their numbers."""
     try:
         for number, line in bounded_lines(file):
             if content := line.strip():

@@ -1,4 +1,4 @@
-"""A range of a topic that somebody else writes to: read once, and never touched."""
+"""A range of an external topic, which is read once and never changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from windowing.model import Pipeline
 
 
 class RangeError(LogError):
-    """A range that the topic does not have, or a topic that is not as the pipeline reads it."""
+    """A range that is not in the topic, or a topic that does not fit the pipeline."""
 
     exit_code = 2
 
@@ -20,15 +20,15 @@ class RangeError(LogError):
 def read_range(bootstrap: str, workload: Workload, pipeline: Pipeline) -> Iterator[WorkloadRecord]:
     """Yield the records of a range, without the ends of partitions.
 
-    Partitions come one beside the other as the broker hands them out, each in its order.
+    Partitions interleave as the broker delivers them, each in its own order.
 
     Args:
-        bootstrap: of the broker that has the topic.
-        workload: names it, and the range.
-        pipeline: of one source, whose partitions the topic has.
+        bootstrap: address of the broker that has the topic.
+        workload: names the topic and the range.
+        pipeline: a pipeline with one source, with the topic's number of partitions.
 
     Raises:
-        RangeError: the range, or the number of partitions, is another.
+        RangeError: the range or the number of partitions does not fit.
         LogError: the topic cannot be read.
         BrokerError: no broker answers.
     """

@@ -1,1 +1,1 @@
-"""What computes a case: the local engine, Spark, standalone operators, policy windows."""
+"""Drivers that run cases: the local engine, Spark, standalone operators, policy windows."""

@@ -1,4 +1,4 @@
-"""Scenarios of the window operator run as pipelines, where a pipeline file can ask the same.
+"""Run scenarios of the window operator as pipelines, if a pipeline file can express them.
 
 The log of a scenario is all that its accepted calls brought; its final rows and dead letters are
 those of the steps together, since neither depends on the cut into calls. What only an operator has
@@ -55,12 +55,12 @@ class Asked:
     log: tuple[LogEntry, ...]
 
     def once(self) -> Asked:
-        """The same log without redeliveries, which Spark's source never makes."""
+        """Return the case without redeliveries, which Spark's source never produces."""
         kept = {(entry.source, entry.partition, entry.offset): entry for entry in self.log}
         return replace(self, log=tuple(kept.values()))
 
     def shuffled(self, seed: int) -> Asked:
-        """The same log in another order of arrival, the same inside each lane."""
+        """Return the case with another order of arrival that keeps the order of each lane."""
         turns = [(entry.source, entry.partition) for entry in self.log]
         random.Random(seed).shuffle(turns)
         waiting = {
@@ -71,7 +71,7 @@ class Asked:
 
 
 def asked(scenario: Scenario) -> Asked | None:
-    """The scenario as a pipeline; None where it asks for what only an operator has."""
+    """Convert a scenario to a pipeline; None if it needs a feature that only the operator has."""
     config, late = scenario.config, scenario.config.get("late", {})
     only_operator = (
         scenario.operator == "keys"
@@ -101,7 +101,7 @@ def _is_join(scenario: Scenario) -> bool:
 
 
 def _by_row_order(scenario: Scenario) -> bool:
-    """Whether a value shows how records arrived: first and last of a pipeline go by event time."""
+    """Whether a value depends on arrival order; a pipeline's first and last go by event time."""
     window = scenario.config.get("window", {})
     in_log_order = window.get("unit") == "rows" and window.get("order", "log") == "log"
     return in_log_order and scenario.config["aggregate"] in ("first", "last", "collect")
@@ -120,7 +120,7 @@ def judge(question: Asked, interleavings: int) -> Verdict:
 def judge_on_spark(
     questions: Sequence[Asked], interleavings: int, run_all: RunAll
 ) -> list[Verdict]:
-    """Run scenarios on Spark, all in one stream; gives the verdicts in their order."""
+    """Run all scenarios on Spark in one stream; return the verdicts in order."""
     runs = []
     for question in questions:
         for order in _orders(question.once(), interleavings):
@@ -138,7 +138,7 @@ def _orders(question: Asked, interleavings: int) -> list[Asked]:
 
 
 def _verdict(question: Asked, outputs: Iterable[local.Output], by: str) -> Verdict:
-    """The first difference between any output and what the scenario expects."""
+    """Return the first difference between an output and the scenario's expectation."""
     wanted = _expected(question.scenario)
     for number, output in enumerate(outputs):
         found = _found(question, output)
@@ -152,14 +152,14 @@ def _verdict(question: Asked, outputs: Iterable[local.Output], by: str) -> Verdi
 
 
 def _expected(scenario: Scenario) -> dict[str, list[str]]:
-    """Final rows and dead letters of all steps, spelled and sorted; early rows are left out."""
+    """Return final rows and dead letters of all steps, formatted and sorted, without early rows."""
     rows = [row for row in rows_of(scenario.expected) if row.get("pane") != "early"]
     dead = [letter for step in scenario.expected["steps"] for letter in step.get("dead", [])]
     return {"rows": sorted(map(spelled, rows)), "dead": sorted(map(spelled, dead))}
 
 
 def _found(question: Asked, output: local.Output) -> dict[str, list[str]]:
-    """An engine's output in the shape of the scenarios."""
+    """Convert an engine's output to the format of scenarios."""
     spell = _pair if _is_join(question.scenario) else _row
     dead = [
         {
@@ -203,7 +203,7 @@ def _pair(question: Asked, row: Row) -> dict[str, Any]:
 
 
 def _places(scenario: Scenario) -> dict[str, tuple[str, int]]:
-    """Topic and partition of each lane: those of several sources in canonical order."""
+    """Return topic and partition of each lane, in canonical order for several sources."""
     sides: dict[str, list[tuple[str, int]]] = {}
     for lane in scenario.config["lanes"]:
         source, _, partition = lane["lane"].rpartition("/")
@@ -228,7 +228,7 @@ def _source(scenario: Scenario, topic: str) -> dict[str, Any]:
 
 
 def _late(scenario: Scenario) -> dict[str, Any]:
-    """`late` and `retention` of a pipeline file."""
+    """Return `late` and `retention` for a pipeline file."""
     late = scenario.config.get("late", {})
     given = scenario.config.get("retention") or {}
     if late.get("policy", "update") != "update":
@@ -241,7 +241,7 @@ def _late(scenario: Scenario) -> dict[str, Any]:
 
 
 def _query(scenario: Scenario) -> dict[str, Any]:
-    """A pipeline of one query."""
+    """Return a pipeline with one query."""
     config, window = scenario.config, scenario.config["window"]
     by_row = window["unit"] == "rows"
     late = _late(scenario)
@@ -280,7 +280,7 @@ def _session(window: Mapping[str, Any]) -> str | dict[str, Any]:
 
 
 def _join(scenario: Scenario) -> dict[str, Any]:
-    """A pipeline that joins; its rows show both records whole."""
+    """Return a pipeline that joins, whose rows contain both records."""
     sides = {}
     for side in ("left", "right"):
         window = scenario.config[side].get("window")
@@ -294,7 +294,7 @@ def _join(scenario: Scenario) -> dict[str, Any]:
 
 
 def _entries(scenario: Scenario, places: Mapping[str, tuple[str, int]]) -> Iterator[LogEntry]:
-    """The records of all calls that were not refused; a replay stands where it came."""
+    """Return the records of all accepted calls; replays stay in their places."""
     counts_rows = scenario.config.get("window", {}).get("unit") == "rows"
     for step, found in zip(scenario.steps, scenario.expected["steps"], strict=True):
         if "error" in found:
@@ -316,7 +316,7 @@ def _entries(scenario: Scenario, places: Mapping[str, tuple[str, int]]) -> Itera
 
 
 def _control(bound: int | str, *, counts_rows: bool) -> dict[str, Any]:
-    """A control record as a topic carries it.
+    """Return a control record as it is in a topic.
 
     The end of all lanes closes windows of rows that are not full, in a pipeline; in a scenario it
     is progress alone.

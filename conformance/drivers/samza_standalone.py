@@ -23,7 +23,7 @@ _CUTS = 3
 
 
 def judge(scenario: Scenario, others: Mapping[str, Scenario]) -> Verdict:
-    """Run a scenario in every way in which it must be the same; give the first that differs."""
+    """Run a scenario in every equivalent way; return the first verdict with a difference."""
     same_as = others.get(scenario.same_rows_as or "")
     if scenario.operator == "keys":
         return samza.judge(scenario, encode_keys, "operators")
@@ -37,7 +37,7 @@ def judge(scenario: Scenario, others: Mapping[str, Scenario]) -> Verdict:
 
 
 def drive(scenario: Scenario) -> samza.Outcome:
-    """Run a scenario by one operator."""
+    """Run a scenario with one operator."""
     return _drive(scenario, rebuild=False)
 
 
@@ -67,7 +67,7 @@ def _encoded(layout: str, entry: Mapping[str, Any]) -> str:
 
 
 class _Consumer:
-    """Takes rows until it is told to refuse."""
+    """A consumer that accepts rows until told to refuse."""
 
     def __init__(self) -> None:
         self.willing: int | None = None
@@ -83,7 +83,7 @@ class _Consumer:
 
 
 class _Driver:
-    """Runs the steps of one scenario."""
+    """A run of one scenario, step by step."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._asked, self._standalone = asked_of(scenario), scenario.standalone
@@ -99,13 +99,13 @@ class _Driver:
         return WindowJoin(asked.flow, asked.lanes, consumer, self._store, **options)
 
     def rebuild(self) -> None:
-        """Go on with another operator over the same store, as after a planned restart."""
+        """Continue with a new operator over the same store, as after a planned restart."""
         snapshot = self._operator.snapshot()
         self._operator = self._make()
         self._operator.restore(snapshot)  # type: ignore[arg-type]
 
     def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one step and say what it did."""
+        """Run one step, and return its effects."""
         self._consumer.taken = []
         try:
             did = self._run(step)
@@ -160,7 +160,7 @@ class _Driver:
         return samza.spell_windows(operator.get_windows(*asked))
 
     def final(self) -> dict[str, Any]:
-        """The state at the end, in the shape of the file."""
+        """Return the final state in the format of the file."""
         operator = self._operator
         lanes = {
             name: {"next": next_, "progress": samza.spell_progress(progress)}

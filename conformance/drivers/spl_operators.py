@@ -33,7 +33,7 @@ _NAMES = {
 
 
 def judge(case: OperatorCase) -> list[Verdict]:
-    """Run a scenario as it stands, and with the operator rebuilt before every step."""
+    """Run a scenario as given, and with the operator restored before every step."""
     plain = spl.judge_operator(case, drive, "operators")
     if any(verdict.difference is not None for verdict in plain):
         return plain
@@ -42,7 +42,7 @@ def judge(case: OperatorCase) -> list[Verdict]:
 
 
 def judge_validation(case: ValidationCase) -> list[Verdict]:
-    """See whether a configuration is accepted under each profile, as the row says."""
+    """Check that each profile accepts or rejects a configuration as expected."""
     verdicts = []
     for profile in case.profiles:
         try:
@@ -57,7 +57,7 @@ def judge_validation(case: ValidationCase) -> list[Verdict]:
 
 
 def drive(case: OperatorCase, profile: str) -> Sequence[Logged]:
-    """Run a scenario by one operator."""
+    """Run a scenario with one operator."""
     return _Drive(case, Profile(profile)).run(rebuild=False)
 
 
@@ -67,7 +67,7 @@ def drive_rebuilding(case: OperatorCase, profile: str) -> Sequence[Logged]:
 
 
 class _Drive:
-    """One run of a scenario."""
+    """A run of one scenario."""
 
     def __init__(self, case: OperatorCase, profile: Profile) -> None:
         self._case, self._profile = case, profile
@@ -158,7 +158,7 @@ def _combine(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any
 
 
 def _condition(text: str | None) -> Callable[[Any, Any], bool] | None:
-    """The condition of a scenario, as `L.v <= R.v`."""
+    """Parse the condition of a scenario, such as `L.v <= R.v`."""
     if text is None:
         return None
     left, sign, right = text.split()
@@ -167,7 +167,7 @@ def _condition(text: str | None) -> Callable[[Any, Any], bool] | None:
 
 
 def _defaults(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The default tuples of a join; zeros where a scenario names none."""
+    """Return the default tuples of a join; zeros by default."""
     if params.get("extra_output_ports", 0):
         return {}
     kind = operators.JoinKind(params.get("algorithm", "inner"))
@@ -214,7 +214,7 @@ def _described(config: Mapping[str, Any]) -> WindowClause:
 
 
 def _policy(text: str) -> Any:
-    """A policy as configurations write it: `count`, `count(1)`, `delta`."""
+    """Parse a policy of a configuration: `count`, `count(1)`, `delta`."""
     kind, _, size = text.rstrip(")").partition("(")
     return policy(PolicyCase(kind=kind, size=int(size or 1), attr="ts"))
 

@@ -1,4 +1,4 @@
-"""Scenarios of policy windows, run by our windows.
+"""Run scenarios of policy windows with our windows.
 
 Every scenario is run as it stands, and again with the window rebuilt from a snapshot between any
 two steps: nothing may change.
@@ -23,7 +23,7 @@ AnyWindow = policies.TumblingWindow | policies.SlidingWindow | policies.Interval
 
 
 def judge(case: WindowCase) -> list[Verdict]:
-    """Run a scenario in both ways; give what differs first, or the verdicts of the first way."""
+    """Run a scenario in both ways; return the first difference, or the first way's verdicts."""
     plain = spl.judge_window(case, drive, "windows")
     rebuilt = spl.judge_window(case, drive_rebuilding, "windows, rebuilt between steps")
     if any(verdict.difference is not None for verdict in plain):
@@ -32,7 +32,7 @@ def judge(case: WindowCase) -> list[Verdict]:
 
 
 def drive(case: WindowCase, profile: str) -> tuple[Sequence[Logged], spl.Final]:
-    """Run a scenario by one window."""
+    """Run a scenario with one window."""
     return Drive(case, Profile(profile)).run()
 
 
@@ -42,7 +42,7 @@ def drive_rebuilding(case: WindowCase, profile: str) -> tuple[Sequence[Logged], 
 
 
 def policy(case: PolicyCase | None) -> Any:
-    """The policy that a scenario names."""
+    """Return the policy that a scenario names."""
     if case is None:
         return None
     if case.kind == "count":
@@ -55,7 +55,7 @@ def policy(case: PolicyCase | None) -> Any:
 
 
 def partition_eviction(case: PolicyCase | None) -> Any:
-    """The policy of partition eviction that a scenario names."""
+    """Return the partition eviction policy that a scenario names."""
     if case is None:
         return None
     user = isinstance(case.selection, dict)
@@ -68,7 +68,7 @@ def partition_eviction(case: PolicyCase | None) -> Any:
 
 
 class Drive:
-    """One run of a scenario.
+    """A run of one scenario.
 
     Args:
         case: the scenario.
@@ -119,7 +119,7 @@ class Drive:
             self._log.append({"step": self._step, "event": event, **fields, **time})
 
     def number_summarizer(self) -> int:
-        """The ordinal of a new summarizer."""
+        """Return the ordinal of a new summarizer."""
         self._summarizers += 1
         return self._summarizers - 1
 
@@ -247,7 +247,7 @@ class Drive:
         return {"partition": key, "window": _ids(self._window.rows(key))}
 
     def _take_time(self) -> None:
-        """Let the clock run for as long as the handler takes."""
+        """Advance the clock by the duration of the handler."""
         durations = self._case.handler_duration
         if isinstance(durations, list):
             at, self._handled = self._handled, self._handled + 1
@@ -263,7 +263,7 @@ def _ids(rows: Sequence[Any] | None) -> list[int] | None:
 
 
 class Told:
-    """A summarizer that keeps the ids of its tuples, and logs what happens to it."""
+    """A summarizer that remembers the ids of its tuples, and logs its calls."""
 
     def __init__(self, drive: Drive, key: Any) -> None:
         self._drive, self._key = drive, key
@@ -271,28 +271,28 @@ class Told:
         self.number = drive.number_summarizer()
 
     def open(self) -> None:
-        """The window opens."""
+        """Log that the window opens."""
         self._log("Open")
 
     def insert(self, row: Any) -> None:
-        """Take a tuple."""
+        """Log a tuple."""
         self._ids.append(row["id"])
         self._log("Insert", tuple=row["id"])
 
     def close(self) -> None:
-        """The window flushes."""
+        """Log that the window flushes."""
         self._log("Close", tuples=[*self._ids])
 
     def destroy(self) -> None:
-        """Nobody asks for it any more."""
+        """Log that the summarizer is discarded."""
         self._log("Destroy", tuples=[*self._ids])
 
     def state(self) -> dict[str, Any]:
-        """The ids, and whose they are."""
+        """Return the ids and their summarizer."""
         return {"number": self.number, "ids": [*self._ids]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Hold these ids; in a rebuilt window, be the one that held them."""
+        """Restore ids and identity in a rebuilt window."""
         self._ids = [*state["ids"]]
         if self._drive.muted:
             self.number = state["number"]

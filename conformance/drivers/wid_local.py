@@ -1,4 +1,4 @@
-"""Cases of the window language run by the local engine, as far as it goes.
+"""Run cases of the window language on the local engine, as far as it supports them.
 
 A case becomes a pipeline and its input a log, whose lanes stand in canonical order. The engine
 gives rows without their epoch, and of late records those that no window took. That much of
@@ -34,7 +34,7 @@ _BATCH_ROWS = (1, 4, 1000)
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One record of the log."""
+    """A record of the log."""
 
     source: str
     partition: int
@@ -45,7 +45,7 @@ class LogEntry:
 
 
 def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
-    """Judge a case by the engine, and by the definition what the engine leaves out."""
+    """Judge a case by the engine, and the rest by the definition."""
     try:
         question_of(case)
     except WindowError as error:
@@ -64,7 +64,7 @@ def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
 
 
 def by_engine(case: Case, batch_rows: int) -> wid.Expected:
-    """What the local engine makes of the part of a case that `engine_part` gives."""
+    """Return the local engine's result for the part of a case that `engine_part` selects."""
     pipeline = pipeline_of(case)
     try:
         output = local.run(pipeline, batches(entries_of(case), batch_rows))
@@ -75,7 +75,7 @@ def by_engine(case: Case, batch_rows: int) -> wid.Expected:
 
 
 def expected_of(case: Case, output: local.Output) -> wid.Expected:
-    """An engine's output in the shape of `expected`, as far as it says what stands there."""
+    """Convert an engine's output to the format of `expected`, as far as possible."""
     after_end = any(letter.reason == "after_end" for letter in output.dead_letters)
     if after_end or _after_end(case, "control"):
         return {"error": "E_AFTER_END"}
@@ -87,7 +87,7 @@ def expected_of(case: Case, output: local.Output) -> wid.Expected:
 
 
 def pipeline_of(case: Case) -> Pipeline:
-    """The pipeline that asks what a case asks."""
+    """Return the pipeline that is equivalent to a case."""
     question = question_of(case)
     window, late = question.query.window, question.query.late
     time = "ts" if window.attribute == ROW_NUM else window.attribute
@@ -125,7 +125,7 @@ def pipeline_of(case: Case) -> Pipeline:
 
 
 def _window(window: Window) -> str:
-    """A window as a pipeline file spells it, where every attribute counts microseconds or rows."""
+    """Return a window in the syntax of pipeline files, which count microseconds or rows."""
     rows = window.attribute == ROW_NUM
     unit = "rows" if rows else "us"
     length = "LANDMARK" if window.range_ is None else f"{window.range_} {unit}"
@@ -144,7 +144,7 @@ def _window(window: Window) -> str:
 
 
 def engine_part(case: Case) -> Case:
-    """The case with what an engine's output does not say taken out of `expected`."""
+    """Remove from `expected` what an engine's output does not contain."""
     if "error" in case.expected:
         return case
     rows = [[*row[:_EPOCH], None, *row[_EPOCH + 1 :]] for row in case.expected["rows"]]
@@ -154,7 +154,7 @@ def engine_part(case: Case) -> Case:
 
 
 def _after_end(case: Case, *kinds: str) -> bool:
-    """Whether a lane's end is followed by records; a pipeline passes over control records there."""
+    """Whether records follow a lane's end; a pipeline ignores control records there."""
     ended: set[int] = set()
     for record in case.input:
         if record["l"] in ended and ("control" if "c" in record else "data") in kinds:
@@ -165,14 +165,14 @@ def _after_end(case: Case, *kinds: str) -> bool:
 
 
 def _partitions(case: Case) -> list[int]:
-    """The partition that stands for each lane: lanes of several sources, in canonical order."""
+    """Return the partition for each lane, in canonical order for several sources."""
     places = [lane.rpartition("/") for lane in case.lanes]
     ordered = sorted((source, int(number)) for source, _, number in places)
     return [ordered.index((source, int(number))) for source, _, number in places]
 
 
 def _names(case: Case) -> dict[str, str]:
-    """The name that each lane has in the pipeline."""
+    """Return the name of each lane in the pipeline."""
     partitions = zip(case.lanes, _partitions(case), strict=True)
     return {lane: f"{_TOPIC}/{partition}" for lane, partition in partitions}
 
@@ -186,7 +186,7 @@ def _row(case: Case, window: Window, row: Row) -> list[Any]:
 
 
 def _spelled(disorder: spec.Disorder, here: Mapping[str, str]) -> Any:
-    """A generator as a pipeline file spells it, the lanes by the names that they have there."""
+    """Return a generator in the syntax of pipeline files, with their names of lanes."""
     match disorder:
         case spec.Slack(slack_us):
             return {"slack": f"{slack_us} us"}
@@ -215,7 +215,7 @@ def _spelled(disorder: spec.Disorder, here: Mapping[str, str]) -> Any:
 
 
 def entries_of(case: Case) -> Iterator[LogEntry]:
-    """The input of a case as a log."""
+    """Convert the input of a case to a log."""
     here, partitions = _names(case), _partitions(case)
     ignore_control = question_of(case).ignore_control
     for record in case.input:
@@ -228,7 +228,7 @@ def entries_of(case: Case) -> Iterator[LogEntry]:
 
 
 def _control(record: Mapping[str, Any], here: Mapping[str, str]) -> dict[str, Any]:
-    """A control record as a topic carries it."""
+    """Return a control record as it is in a topic."""
     if record["c"] == "end":
         return {"end": True}
     if "b" in record:

@@ -1,4 +1,4 @@
-"""Cases of the window language on Spark: all of them in one stream.
+"""Run all cases of the window language on Spark in one stream.
 
 A case that must be refused, before or while its input is read, is judged on the local engine: there
 an error ends one case, on Spark it would end the stream of all.
@@ -29,7 +29,7 @@ _BATCHES = 3
 def judge(
     cases: Sequence[Case], interleavings: int, run_all: RunAll
 ) -> Iterator[list[wid.Verdict]]:
-    """Judge cases by the engine on Spark, and by the definition what the engine leaves out.
+    """Judge cases by the engine on Spark, and the rest by the definition.
 
     Args:
         cases: the cases.
@@ -47,7 +47,7 @@ def judge(
 
 
 def _on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> list[wid.Verdict]:
-    """A verdict for each case, in their order."""
+    """Return a verdict for each case, in order."""
     parts = [wid_local.engine_part(case) for case in cases]
     runs = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""A scenario of the window operator's conformance, and what it asks in our own terms."""
+"""A conformance scenario of the window operator, and its translation to our model."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import ROW_NUM, Window
 
 _EVERY_US = 10_000_000
-"""The length of late epochs where a scenario gives none."""
+"""The default length of late epochs."""
 
 
 class Scenario(BaseModel):
-    """One scenario as it stands in the file.
+    """A scenario as in the file.
 
     Attributes:
         id: a unique name.
@@ -52,12 +52,12 @@ class Scenario(BaseModel):
 
     @property
     def standalone(self) -> bool:
-        """Whether rows wait for `get_result` instead of being sent."""
+        """Whether rows wait for `get_result` instead of being emitted."""
         return bool(self.config.get("mode") == "standalone")
 
     @property
     def of_the_log(self) -> bool:
-        """Whether rows and final state are a function of the log, however it is cut into calls."""
+        """Whether rows and final state depend on the log only, not on its division into calls."""
         late, config = self.config.get("late", {}), self.config
         by_wall = (
             config.get("early") is not None
@@ -70,7 +70,7 @@ class Scenario(BaseModel):
         return self.operator != "keys" and not (by_wall or errors or self.standalone) and only_calls
 
     def records(self) -> list[Record | Bound]:
-        """All records of all calls, replays too."""
+        """All records of all calls, including replays."""
         return [record for step in self.steps for record in records_of(step)]
 
 
@@ -92,14 +92,14 @@ def read_scenarios(path: Path) -> Iterator[Scenario]:
 
 
 def records_of(step: dict[str, Any]) -> list[Record | Bound]:
-    """The records of one call."""
+    """Return the records of one call."""
     listed = [step["record"]] if "record" in step else step.get("records", [])
     return [_record(record) for record in listed]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a scenario asks, in our own terms.
+    """Translate a scenario to our model.
 
     Attributes:
         flow: what is computed.
@@ -115,7 +115,7 @@ class Asked:
 
 
 def asked_of(scenario: Scenario) -> Asked:
-    """The operator that a scenario drives."""
+    """Make the operator of a scenario."""
     config = scenario.config
     lanes = tuple(_lane(lane) for lane in config["lanes"])
     slack = config.get("slack", 0)

@@ -25,7 +25,7 @@ from windowing.model.record import (
 )
 
 Outcome = Mapping[str, Any]
-"""`steps` and `final`, as they stand under `expected`."""
+"""`steps` and `final`, as under `expected`."""
 
 Drive = Callable[[Scenario], Outcome]
 """Runs a scenario."""
@@ -34,7 +34,7 @@ Drive = Callable[[Scenario], Outcome]
 def judge(
     scenario: Scenario, drive: Drive, judged_by: str, same_as: Scenario | None = None
 ) -> Verdict:
-    """Compare what a driver finds with what is expected, step by step.
+    """Compare a driver's result with the expectation, step by step.
 
     Args:
         scenario: what is run.
@@ -53,7 +53,7 @@ def judge(
 
 
 def judge_cut(scenario: Scenario, drive: Drive, judged_by: str, seed: int) -> Verdict:
-    """Run a log cut into other calls: the same rows in the same order, the same final state."""
+    """Check that a different division into calls gives the same rows, order and final state."""
     found = drive(recut(scenario, seed))
     for part, wanted, got in (
         ("rows", rows_of(scenario.expected), rows_of(found)),
@@ -66,7 +66,7 @@ def judge_cut(scenario: Scenario, drive: Drive, judged_by: str, seed: int) -> Ve
 
 
 def recut(scenario: Scenario, seed: int) -> Scenario:
-    """The scenario with the same records in other calls."""
+    """Return the scenario with the same records in different calls."""
     records = [r for step in scenario.steps for r in step.get("records", [step.get("record")]) if r]
     chance = random.Random(seed)
     steps: list[dict[str, Any]] = []
@@ -78,17 +78,17 @@ def recut(scenario: Scenario, seed: int) -> Scenario:
 
 
 def rows_of(outcome: Outcome) -> list[Any]:
-    """All rows that a scenario sends, in order."""
+    """Return all rows that a scenario emits, in order."""
     return [row for step in outcome["steps"] for row in step.get("out", [])]
 
 
 def spelled(value: Any) -> str:
-    """A value as JSON, so that 3 and 3.0 differ; the order of an object's fields says nothing."""
+    """Return a value as JSON, in which 3 and 3.0 differ, with the fields of objects sorted."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _first_difference(scenario: Scenario, found: Outcome) -> str | None:
-    """The first step and field where a scenario went another way."""
+    """Return the first step and field that differ."""
     expected = scenario.expected
     if len(expected["steps"]) != len(found["steps"]):
         return f"steps: expected {len(expected['steps'])}, found {len(found['steps'])}"
@@ -112,12 +112,12 @@ def _difference(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> str | None
 
 
 def spell_rows(rows: Iterable[WindowRow | Pair]) -> list[dict[str, Any]]:
-    """Rows as they stand in the file."""
+    """Return rows in the format of the file."""
     return [spell_pair(row) if isinstance(row, Pair) else spell_row(row) for row in rows]
 
 
 def spell_row(row: WindowRow) -> dict[str, Any]:
-    """A row of a window or session."""
+    """Return a row of a window or session."""
     spelling: dict[str, Any] = {
         "window": [row.start, row.end],
         "key": row.key,
@@ -135,19 +135,19 @@ def spell_row(row: WindowRow) -> dict[str, Any]:
 
 
 def spell_pair(pair: Pair) -> dict[str, Any]:
-    """A row of a join."""
+    """Return a row of a join."""
     sides = {"left": pair.left, "right": pair.right}
     spelled = {name: one and spell_record(one) for name, one in sides.items()}
     return {"op": "retract", **spelled} if pair.retracts else spelled
 
 
 def spell_record(record: Record) -> dict[str, Any]:
-    """A record."""
+    """Return a record."""
     return {name: getattr(record, name) for name in ("lane", "offset", "ts", "key", "value")}
 
 
 def spell_windows(views: Sequence[WindowView]) -> list[dict[str, Any]]:
-    """Stored windows; sessions have no `pending`."""
+    """Return stored windows; sessions have no `pending`."""
     spelling = []
     for view in views:
         entry: dict[str, Any] = {"window": [view.start, view.end], "key": view.key}
@@ -161,12 +161,12 @@ def spell_windows(views: Sequence[WindowView]) -> list[dict[str, Any]]:
 
 
 def spell_refusals(dead: Iterable[Refusal]) -> list[dict[str, Any]]:
-    """Dead letters."""
+    """Return dead letters."""
     return [{"lane": d.lane, "offset": d.offset, "reason": d.reason} for d in dead]
 
 
 def spell_progress(progress: Progress) -> int | str | None:
-    """An instant; null: nothing yet; inf: ended."""
+    """Return an instant; null: nothing yet; inf: ended."""
     if math.isinf(progress):
         return "inf" if progress > 0 else None
     return int(progress)

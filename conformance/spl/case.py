@@ -1,4 +1,4 @@
-"""Scenarios of policy windows, of the operators over them, and of what operators accept."""
+"""Scenarios of policy windows, of operators over them, and of their configurations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.wid.case import CaseError
 
 RuleSet = Literal["both", "paper", "osstreams"]
 Logged = dict[str, Any]
-"""One event, or one output, as it stands in the file."""
+"""An event or an output, as in the file."""
 
 _QUIRK = "implementation_quirk"
 
@@ -32,12 +32,12 @@ class _Line(BaseModel):
 
     @property
     def informative(self) -> bool:
-        """It shows an accident of the library, and is no rule."""
+        """Whether the scenario shows an accident of the library rather than a rule."""
         return _QUIRK in self.tags
 
 
 class PolicyCase(BaseModel):
-    """A policy as it stands in the file."""
+    """A policy as in the file."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -90,7 +90,7 @@ class PortCase(BaseModel):
 
 
 class OperatorCase(_Line):
-    """A scenario of one operator, with all that it must send."""
+    """A scenario of one operator, with all that it must emit."""
 
     operator: Literal["Aggregate", "Join", "Sort"]
     windows: list[PortCase]

@@ -1,4 +1,4 @@
-"""Conformance to policy windows: what a driver logs, compared with what was recorded.
+"""Conformance to policy windows: compare a driver's log with the recorded one.
 
 A row holds under one profile or both; each is judged apart. What a row leaves open – the order
 between partitions – is compared within each partition.
@@ -70,7 +70,7 @@ def _first(
     *,
     as_sets: bool = False,
 ) -> str | None:
-    """The first difference, in words; None: there is none."""
+    """Return the first difference, in words; None: there is none."""
     wanted, got = _grouped(expected, group), _grouped(found, group)
     for place in sorted({*wanted, *got}, key=lambda place: (place[0], str(place[1:]))):
         left, right = wanted.get(place, []), got.get(place, [])
@@ -94,7 +94,7 @@ def _grouped(
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal; floats nearly."""
+    """Whether two values are equal, floats approximately."""
     if isinstance(one, float) or isinstance(other, float):
         numbers = isinstance(one, int | float) and isinstance(other, int | float)
         return numbers and math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_RELATIVE)

@@ -1,4 +1,4 @@
-"""A case of the window language's conformance, and what it asks in our own terms."""
+"""A conformance case of the window language, and its translation to our model."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _ATTRIBUTES: dict[str, AttributeType] = {
 
 
 CaseFunction = Literal["count", "sum", "mean", "min", "max", "first", "last", "count_distinct"]
-"""The functions that cases ask for, all over the field `value`."""
+"""The aggregate functions of cases, all of the field `value`."""
 
 
 class CaseError(ValueError):
-    """A line that is no case."""
+    """A line that is not a case."""
 
     exit_code = 2
 
 
 class Case(BaseModel):
-    """One case as it stands in the file.
+    """A case as in the file.
 
     Attributes:
         id: a unique name.
@@ -80,7 +80,7 @@ class Case(BaseModel):
 
 
 def question_of(case: Case) -> Question:
-    """What a case asks.
+    """Translate a case to our model.
 
     Raises:
         WindowError: with the code of the first rule that it breaks.
@@ -109,7 +109,7 @@ def question_of(case: Case) -> Question:
 
 
 def events_of(case: Case) -> Iterator[Event]:
-    """The input of a case, in its order of arrival."""
+    """Return the input of a case, in order of arrival."""
     for record in case.input:
         control = _control(record) if "c" in record else None
         if control is not None:
@@ -132,7 +132,7 @@ def _control(record: dict[str, Any]) -> Control:
 
 
 def _disorder(value: dict[str, Any]) -> Disorder:
-    """Read a generator as cases spell it."""
+    """Parse a generator in the syntax of cases."""
     kind = value.get("kind")
     if kind == "slack_time" and value.get("us", -1) >= 0:
         return Slack(value["us"])

@@ -1,4 +1,4 @@
-"""Conformance to the window language: a file of cases, each an input and its exact output.
+"""Conformance to the window language: cases of inputs and their exact outputs.
 
 A case is judged by the definition, or by rows that somebody else computed for it; both are compared
 in full, and a difference is named by its kind, its row, and the shortest input that shows it.
@@ -32,7 +32,7 @@ _ROW_ID = 6
 
 @dataclass(frozen=True)
 class Verdict:
-    """How one case went.
+    """The verdict on one case.
 
     Attributes:
         case: its id.
@@ -65,7 +65,7 @@ def read_cases(path: Path) -> Iterator[Case]:
 
 
 def by_definition(case: Case) -> Expected:
-    """What the definition says of a case, in the shape of `expected`."""
+    """Return the definition's result for a case, in the format of `expected`."""
     try:
         question = question_of(case)
         found = answer(question, events_of(case))
@@ -80,7 +80,7 @@ def by_definition(case: Case) -> Expected:
 
 
 def judge(case: Case, evaluate: Evaluate, judged_by: str, interleavings: int = 0) -> Verdict:
-    """Compare what somebody computes for a case with what is expected.
+    """Compare a driver's result for a case with the expectation.
 
     Args:
         case: the case.
@@ -101,7 +101,7 @@ def judge(case: Case, evaluate: Evaluate, judged_by: str, interleavings: int = 0
 
 
 def shuffled(case: Case, seed: int) -> Case:
-    """The case with another order of arrival, the same inside each lane."""
+    """Return the case with another order of arrival that keeps the order of each lane."""
     turns = [record["l"] for record in case.input]
     random.Random(seed).shuffle(turns)
     lanes = {
@@ -111,7 +111,7 @@ def shuffled(case: Case, seed: int) -> Case:
 
 
 def _difference(case: Case, found: Expected) -> str | None:
-    """The first difference between what was found and what is expected."""
+    """Return the first difference between result and expectation."""
     expected = case.expected
     if "error" in expected or "error" in found:
         if found.get("error") == expected.get("error"):
@@ -140,7 +140,7 @@ def _first_difference(part: str, expected: Sequence[Any], found: Sequence[Any]) 
 
 
 def _shortest_prefix(case: Case, evaluate: Evaluate) -> int | None:
-    """How much of the input it takes until something is there that is not expected at the end."""
+    """Return the length of the shortest input with a row that is not expected at the end."""
     for count in range(len(case.input) + 1):
         found = evaluate(case.model_copy(update={"input": case.input[:count]}))
         expected = {_spelled(row) for row in case.expected.get("rows", [])}
@@ -150,7 +150,7 @@ def _shortest_prefix(case: Case, evaluate: Evaluate) -> int | None:
 
 
 def row_order(row: Sequence[Any]) -> tuple[Any, ...]:
-    """The order of rows: window, PATTR, GROUP BY (null first, by code point), revision."""
+    """Sort key of rows: window, PATTR, GROUP BY (null first, by code point), revision."""
     keys = ((part is not None, part or "") for part in row[3:5])
     return (row[0], *keys, row[5])
 

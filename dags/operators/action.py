@@ -1,4 +1,4 @@
-"""What a DAG run is to do: deploy the pipeline, stop its job, or hand over to another run."""
+"""What a DAG run does: deploy the pipeline, stop its job, or hand over to another run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ ACTIONS = (DEPLOY, STOP, HANDOVER)
 
 
 def skip_unless(action: str, context: Context) -> None:
-    """Skips a task that the DAG run's action does not want; those behind it are skipped with it.
+    """Skip a task that the DAG run's action does not need; the tasks after it are skipped too.
 
     Raises:
-        AirflowSkipException: it does something else. A DAG without the parameter deploys.
+        AirflowSkipException: the action is a different one. A DAG without the parameter deploys.
     """
     wanted = context["params"].get("action", DEPLOY)
     if wanted != action:

@@ -20,22 +20,22 @@ from dags.operators.submit_stream import Submission
 from dags.operators.targets import Ends, fixed_ends
 
 PATIENCE_S = 180
-"""How long the question may go unanswered: the broker or the master may be starting again."""
+"""How long progress may be unavailable: the broker or the master may be restarting."""
 
 
 class ProgressTrigger(BaseTrigger):
-    """Asks for a job's progress until the target is passed, the job has ended, or time is up.
+    """Polls a job's progress until the target is passed, the job has ended, or time is up.
 
-    Its one event holds `progress`, and `problem` – one sentence – unless the target was passed.
+    Its only event holds `progress`, and `problem` – one sentence – unless the target was passed.
 
     Args:
         file: the pipeline file.
         run: the job's run.
         until: the target: an offset for each partition.
-        deadline_s: when to give up, in seconds since the Unix epoch, so that a restarted
-            triggerer keeps it.
-        poll_s: seconds between two questions.
-        owns_job: no other task stands for the job: marked failed, this one ends it.
+        deadline_s: when to give up, in seconds since the Unix epoch, so that it survives a restart
+            of the triggerer.
+        poll_s: seconds between two polls.
+        owns_job: no other task represents the job: marking this one failed stops it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ProgressTrigger(BaseTrigger):
         self.owns_job = owns_job
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """What Airflow stores to make it again in the triggerer."""
+        """Return what Airflow stores to recreate it in the triggerer."""
         return (
             f"{type(self).__module__}.{type(self).__qualname__}",
             {
@@ -71,7 +71,7 @@ class ProgressTrigger(BaseTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield the one event."""
+        """Yield the only event."""
         problem, progress = None, None
         ended_before = False
         answered_s = time.time()
@@ -84,7 +84,7 @@ class ProgressTrigger(BaseTrigger):
                 if error.exit_code == USAGE_ERROR or time.time() > answered_s + PATIENCE_S:
                     problem = str(error)
             if problem is None and progress is not None and not progress.done:
-                # An end seen once may be younger than the offsets that came with it: ask again.
+                # The end may be newer than the offsets reported with it: ask again.
                 if progress.failed and ended_before:
                     problem = progress.problem(self.until)
                 elif time.time() > self.deadline_s:
@@ -98,7 +98,7 @@ class ProgressTrigger(BaseTrigger):
         yield TriggerEvent({"problem": problem, "progress": found})
 
     async def on_kill(self) -> None:
-        """Somebody acted on the task: ends the job that is its own, if it was marked failed."""
+        """Handle a user's action on the task: stop its own job, if it was marked failed."""
         if self.owns_job:
             await stop_if_marked_failed(self, self.file, self.run_name)
 
@@ -111,17 +111,17 @@ class ProgressTrigger(BaseTrigger):
 
 
 class AwaitProgress(CommandTask):
-    """Succeeds when the job has committed all that stood on the topic when the wait began.
+    """Succeeds when the job has committed everything that was on the topic when the wait began.
 
-    The job's process does not matter, only how far it came: a driver that is killed and relaunched
-    goes on counting, one that has ended early fails the task at once.
+    Only the job's progress matters, not its process: a driver that is killed and relaunched
+    continues, one that ends early fails the task at once.
 
     Args:
-        file: the pipeline file, of which the topic's ends are asked; all else is asked of the run's
-            own copy, since the file may be edited meanwhile, or taken away.
+        file: the pipeline file, for the topic's ends; everything else uses the run's own copy,
+            since the file may be edited or removed meanwhile.
         submit_task_id: the task whose result is the submission.
-        owns_job: no other task stands for the job: marked failed, this one ends it.
-        poll_s: seconds between two questions.
+        owns_job: no other task represents the job: marking this one failed stops it.
+        poll_s: seconds between two polls.
     """
 
     operator_extra_links = (SparkDriverLink(),)
@@ -143,7 +143,7 @@ class AwaitProgress(CommandTask):
         self.poll_s = poll_s
 
     def execute(self, context: Context) -> dict[str, Any] | None:
-        """Fixes the target and hands the wait over to the triggerer."""
+        """Fix the target and hand the wait over to the triggerer."""
         submission = self._submission(context)
         run, file = submission["run"], submission["file"]
         until = submission.get("until") or fixed_ends(self, context, self.file)
@@ -172,7 +172,7 @@ class AwaitProgress(CommandTask):
         """Take the trigger's event.
 
         Raises:
-            AirflowFailException: the target was not passed; trying again would not help.
+            AirflowFailException: the target was not passed; a retry would not help.
         """
         found = event["progress"]
         ui = (found or {}).get("ui") or self._submission(context).get("ui")

@@ -1,4 +1,4 @@
-"""Checks a table again and again while its job lives: late and dead records come later, too."""
+"""Checks a table repeatedly while its job lives: late and dead records can come at any time."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dags.operators.run_command import CommandTask
 from dags.operators.submit_stream import Submission
 
 POLL_S = 60.0
-"""Seconds between two looks at the job; one that is gone is back before the second one."""
+"""Seconds between two checks of the job; a restarting one is back before the second."""
 
 _DUE = "due"
 
 
 class DueTrigger(MonitorTrigger):
-    """Waits until a check is due, as long as the job lives.
+    """Waits until a check is due, while the job lives.
 
-    Its one event says that it is due; where the job has ended, in whatever way, it skips the task:
-    what to think of that is for the monitor to say.
+    Its only event says that it is due; if the job has ended, for whatever reason, it skips the
+    task: the monitor judges that.
 
     Args:
         file: the run's own copy of the pipeline file.
         run: the job's run.
-        poll_s: seconds between two looks.
+        poll_s: seconds between two checks of the job.
         due_s: when, in seconds since the Unix epoch.
     """
 
@@ -39,12 +39,12 @@ class DueTrigger(MonitorTrigger):
         self.due_s = due_s
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """What Airflow stores to make it again in the triggerer."""
+        """Return what Airflow stores to recreate it in the triggerer."""
         path, kept = super().serialize()
         return path, kept | {"due_s": self.due_s}
 
     async def on_kill(self) -> None:
-        """Whatever was done to the task, the job goes on."""
+        """Do nothing: whatever was done to the task, the job continues."""
 
     async def _look(self) -> TriggerEvent | None:
         if await super()._look() is not None:
@@ -53,9 +53,9 @@ class DueTrigger(MonitorTrigger):
 
 
 class CheckAgain(CommandTask):
-    """Calls `slackwater quality` every so many minutes, and is red once expectations do not hold.
+    """Calls `slackwater quality` periodically, and turns red once an expectation does not hold.
 
-    The job goes on, and so does its monitor. Cleared, it checks at once, then as before.
+    The job and its monitor continue. When cleared, it checks at once, then periodically.
 
     Args:
         submit_task_id: the task whose result is the submission.
@@ -69,10 +69,10 @@ class CheckAgain(CommandTask):
         self.submit_task_id = submit_task_id
 
     def execute(self, context: Context) -> None:
-        """Wait for the first time; it has been checked just now.
+        """Wait for the first check; the table has just been checked.
 
         Raises:
-            AirflowSkipException: nothing is to be checked, or another DAG run does it.
+            AirflowSkipException: there is nothing to check, or another DAG run does it.
         """
         if context["params"].get("check_minutes") is None:
             msg = "this DAG run was triggered without check_minutes"
@@ -86,10 +86,10 @@ class CheckAgain(CommandTask):
         self._wait(context, submission)
 
     def due(self, context: Context, event: str) -> None:
-        """Checks, then waits for the next time.
+        """Check, then wait for the next time.
 
         Raises:
-            AirflowFailException: expectations do not hold.
+            AirflowFailException: an expectation does not hold.
             AirflowSkipException: the job has ended, in `dag.test()`, where no triggerer skips.
         """
         if event != _DUE:
@@ -103,7 +103,7 @@ class CheckAgain(CommandTask):
         try:
             self.called("quality", file, "--run", run, "--json")
         except CommandError as error:
-            if error.output.result() is None:  # nothing was found out, as while the broker is away
+            if error.output.result() is None:  # no result, for example because the broker is away
                 self.log.warning("not checked this time: %s", error)
                 return
             DataDocsLink().show(self, context, data_docs_page(self.dag_id))

@@ -1,4 +1,4 @@
-"""Which run a deployment means: one that a parameter names, the one that lives, or a new one."""
+"""The run of a deployment: the one in the parameters, the live one, or a new one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dags.operators.job import Job, meant, named
 
 
 class OnChange(StrEnum):
-    """What a deployment does with the living job when it is to run something else.
+    """What a deployment does with a running job when it must run something else.
 
-    `refuse`: nothing, the task fails and says what there is to choose. `new_run`: ends it, for a
-    new run. `beside`: starts the new run in its shadow.
+    `refuse`: nothing; the task fails and lists the choices. `new_run`: stops it, for a new run.
+    `beside`: starts the new run as its shadow.
     """
 
     refuse = "refuse"
@@ -22,26 +22,26 @@ class OnChange(StrEnum):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What `slackwater submit` is told."""
+        """The options for `slackwater submit`."""
         return {"refuse": (), "new_run": ("--replace",), "beside": ("--beside",)}[self.value]
 
 
 class YoungerRunError(Exception):
-    """A cleared DAG run would have ended a job that was submitted after it."""
+    """A cleared DAG run would have stopped a job that was submitted after it."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What a DAG run asks for.
+    """The request of a DAG run.
 
     Attributes:
-        named: the run that its parameters name, if they do.
-        first: what the pipeline's first run is called.
-        fresh: the name of a later run that is made for it.
-        begin_at: where a new run begins, as `slackwater submit --from` takes it; None: at the
-            topic's beginning.
+        named: the run in its parameters, if any.
+        first: the name of the pipeline's first run.
+        fresh: the name of a later run that it creates.
+        begin_at: where a new run starts, as for `slackwater submit --from`; None: at the topic's
+            beginning.
         on_change: what may happen to another job.
-        cleared: it has been cleared, so it is older than it looks.
+        cleared: whether it has been cleared, so it is older than it looks.
         since: when it was triggered.
     """
 
@@ -60,7 +60,7 @@ class Choice:
 
     Attributes:
         run: the run's name.
-        options: for `slackwater submit`, beside it.
+        options: for `slackwater submit`, besides the name.
     """
 
     run: str
@@ -68,16 +68,16 @@ class Choice:
 
 
 def choices(wish: Wish, jobs: list[Job]) -> list[Choice]:
-    """The ways to submit, in order: the next one where the one before is refused as a wrong use.
+    """Return the ways to submit, in order; try the next if one is refused as wrong use.
 
-    Whether a changed file may go on with a run is for `slackwater submit` to say.
+    `slackwater submit` decides whether a changed file can continue a run.
 
     Args:
         wish: of the DAG run.
         jobs: the pipeline's runs.
 
     Raises:
-        YoungerRunError: see there.
+        YoungerRunError: see its docstring.
     """
     living = next((job for job in jobs if job.live and not job.ended), None)
     younger = living if living and wish.cleared and living.submitted_after(wish.since) else None

@@ -1,7 +1,7 @@
 """Calls the `slackwater` command, from a task or from a trigger.
 
-The command lives in the main environment; Airflow's has no Spark. Its standard output ends with one
-line of JSON where a result is wanted, everything else it says is log.
+The command is in the main environment; Airflow's has no Spark. Its standard output ends with one
+line of JSON if it has a result; everything else is log.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ ROOT_VARIABLE = "SLACKWATER_ROOT"
 """Names the checkout; without it, the folder above `dags/`."""
 
 USAGE_ERROR = 2
-"""The exit code of a command that was told something wrong."""
+"""The exit code for wrong use of a command."""
 
 STOP_SECONDS = 10
 """How long a command may take to end after SIGTERM, before SIGKILL."""
 
 _ERROR = "error: "
-"""What every complaint of a command begins with."""
+"""The prefix of a command's errors."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class CommandError(Exception):
-    """A command that did not do its work; the text is its own complaint, else its last line.
+    """A command failed; the text is its own error, else its last line.
 
     Attributes:
         exit_code: as the contract says: 1 failed, 2 usage, 3 unknown; negative: the signal.
-        output: all that it said, if it was started.
+        output: everything it printed, if it was started.
     """
 
     def __init__(self, message: str, exit_code: int, output: Output | None = None) -> None:
@@ -53,7 +53,7 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Output:
-    """What a command said.
+    """The output of a command.
 
     Attributes:
         stdout, stderr: its lines, without colours and empty lines.
@@ -75,7 +75,7 @@ class Output:
 
 
 def project_root() -> Path:
-    """The project that DAGs work on: the user's own, or the checkout."""
+    """Return the project that DAGs work on: the user's own, or the checkout."""
     named = os.environ.get(PROJECT_VARIABLE)
     return Path(named).resolve() if named else _checkout()
 
@@ -86,13 +86,13 @@ def _checkout() -> Path:
 
 
 def pipelines_folder() -> Path:
-    """The folder of the pipeline files."""
+    """Return the folder of the pipeline files."""
     named = os.environ.get(PIPELINES_VARIABLE)
     return Path(named).resolve() if named else project_root() / "pipelines"
 
 
 def command_line(arguments: Sequence[str]) -> list[str]:
-    """The whole command line for these arguments of `slackwater`.
+    """Return the whole command line for these arguments of `slackwater`.
 
     SLACKWATER_COMMAND names the command, else it is the checkout's.
     """
@@ -102,15 +102,15 @@ def command_line(arguments: Sequence[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a command: ours without Airflow's settings and secrets, and no colours."""
+    """Return a command's environment: ours without Airflow's settings, secrets, and colours."""
     kept = {name: value for name, value in os.environ.items() if "AIRFLOW" not in name}
     return {**kept, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "1000", "PYTHONUNBUFFERED": "1"}
 
 
 class Command:
-    """One call of `slackwater`, with its output streamed while it runs.
+    """A call of `slackwater`, with its output streamed while it runs.
 
-    The child has no standard input: with Airflow's it would keep the task's end from being noticed.
+    The child has no standard input: Airflow's would keep the end of the task from being noticed.
     """
 
     def __init__(self, arguments: Sequence[str], log: Callable[[str], None]) -> None:
@@ -119,7 +119,7 @@ class Command:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self) -> Output:
-        """Run it to its end.
+        """Run it to completion.
 
         Raises:
             CommandError: it is not installed, or ended with another exit code than 0.
@@ -144,7 +144,7 @@ class Command:
             raise CommandError(str(error), USAGE_ERROR) from None
         stdout: list[str] = []
         stderr: list[str] = []
-        # Two pipes: read in turn, the one that waits could fill up and stop the command.
+        # Two pipes: if read in turn, the other one could fill up and block the command.
         reader = threading.Thread(target=self._read, args=(process.stderr, stderr))
         reader.start()
         self._read(process.stdout, stdout)
@@ -154,7 +154,7 @@ class Command:
         return output
 
     def stop(self) -> None:
-        """Stop it, if it still runs, together with what it started: SIGTERM, then SIGKILL."""
+        """Stop it and its children, if still running: SIGTERM, then SIGKILL."""
         process = self._process
         if process is None or process.poll() is not None:
             return
@@ -172,7 +172,7 @@ class Command:
 
 
 async def run_quietly(arguments: Sequence[str]) -> Output:
-    """Run a short command without holding up the event loop; nothing is logged.
+    """Run a short command without blocking the event loop; nothing is logged.
 
     Raises:
         CommandError: as `Command.run`.
@@ -214,7 +214,7 @@ def _check(arguments: Sequence[str], exit_code: int, output: Output) -> None:
 
 
 def _complaint(lines: Sequence[str]) -> str:
-    """What an error is: all lines from the one that begins with `error:`, else the last one."""
+    """Return the error: all lines from the one that begins with `error:`, else the last one."""
     begins = [number for number, line in enumerate(lines) if line.startswith(_ERROR)]
     return "\n".join(lines[begins[-1] if begins else -1 :]).removeprefix(_ERROR)
 

@@ -1,4 +1,4 @@
-"""Makes a run that works in the shadow of the live one the live run."""
+"""Promotes a shadow of the live run to be the live run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dags.operators.run_command import CommandTask
 class HandOver(CommandTask):
     """Calls `slackwater handover`, if that is the DAG run's action.
 
-    The two runs are compared where they must agree; where they differ, nothing is done.
+    The two runs are compared where they must agree; if they differ, nothing is changed.
 
     Args:
         file: the pipeline file.
@@ -27,10 +27,10 @@ class HandOver(CommandTask):
         self.file = file
 
     def execute(self, context: Context) -> None:
-        """Hands over to the run that the parameter `run` names.
+        """Hand over to the run in the parameter `run`.
 
         Raises:
-            AirflowFailException: it names none.
+            AirflowFailException: it is empty.
         """
         skip_unless(HANDOVER, context)
         run = context["params"].get("run")

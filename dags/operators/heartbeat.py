@@ -1,4 +1,4 @@
-"""A task that keeps a pipeline going while some of its partitions are silent."""
+"""A task that keeps a pipeline moving while some of its partitions are silent."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dags.operators.run_command import CommandTask
 class WriteHeartbeats(CommandTask):
     """Writes a bound into every partition that has been silent for too long, once.
 
-    For a DAG of your own, scheduled as often as a window may wait. It is idempotent: a bound that
-    is written twice says the same thing.
+    For your own DAG, scheduled as often as a window may wait. It is idempotent: writing a bound
+    twice changes nothing.
 
     Args:
         file: the pipeline file, relative to the checkout.
         silent: how long a partition must have been silent, such as `5 min`.
-        max_delay: how long a record travels at the most; to be given unless the pipeline's
-            generator is `heartbeat`, which states it.
+        max_delay: the longest delay of a record; required unless the pipeline's generator is
+            `heartbeat`, which states it.
     """
 
     template_fields = ("file", "silent", "max_delay")
@@ -31,7 +31,7 @@ class WriteHeartbeats(CommandTask):
         self.file, self.silent, self.max_delay = file, silent, max_delay
 
     def execute(self, context: Context) -> list[str]:
-        """Look once; gives a line for each bound that was written."""
+        """Check once; return a line for each bound that was written."""
         delay = ["--max-delay", self.max_delay] if self.max_delay else []
         return list(
             self.call("heartbeat", self.file, "--once", "--silent", self.silent, *delay).stdout

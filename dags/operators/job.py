@@ -1,4 +1,4 @@
-"""What `slackwater runs` says of a pipeline's runs, and what follows from it."""
+"""A pipeline's runs according to `slackwater runs`, and what follows from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from dags.operators.command import CommandError, Output
 
 GAVE_UP = "failed"
-"""State of a run whose job died of something that a restart would meet again."""
+"""State of a run whose job died of an error that a restart would meet again."""
 
 _STOPPED = "stopped"
 _WANTED = frozenset({_STOPPED, "superseded", "finished"})
@@ -20,16 +20,16 @@ _NEEDED = {"run", "state", "why", "live", "submitted_at"}
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a pipeline, as `slackwater runs` gives it.
+    """A run of a pipeline, from `slackwater runs`.
 
     Attributes:
         run: its name.
         state: submitted, waiting, running, restarting, failed, stopping, stopped, superseded or
             finished.
-        why: a sentence, where the state wants one; of a stopped run: who has ended its driver, if
-            it was not `slackwater stop`.
-        live: it is the run that commands take by default, whether or not its job lives.
-        submitted_at: ISO 8601, UTC; of a run that was submitted again, the last time.
+        why: a sentence, if the state needs one; for a stopped run: who has stopped its driver,
+            unless it was `slackwater stop`.
+        live: whether commands take it by default, whether or not its job is running.
+        submitted_at: time of the last submission, ISO 8601, UTC.
         file: the run's own copy of the pipeline file.
         ui: address of the driver's page, if known.
         log: where the driver's log is, if known.
@@ -46,21 +46,21 @@ class Job:
 
     @property
     def on_purpose(self) -> bool:
-        """It has ended since somebody wanted it to: stopped, replaced, or through."""
+        """Whether it has ended on purpose: stopped, replaced, or done."""
         return self.state in _WANTED and not self.dead
 
     @property
     def dead(self) -> bool:
-        """It has ended, and nobody of us wanted it."""
+        """Whether it has ended unintentionally."""
         return self.state == GAVE_UP or (self.state == _STOPPED and self.why is not None)
 
     @property
     def ended(self) -> bool:
-        """Nothing happens any more unless it is submitted again."""
+        """Whether nothing more happens unless it is submitted again."""
         return self.on_purpose or self.dead
 
     def submitted_after(self, moment: datetime) -> bool:
-        """Whether it is younger than a moment.
+        """Whether it was submitted after an instant.
 
         Args:
             moment: with a time zone.
@@ -74,15 +74,15 @@ class Job:
 
 
 def jobs_arguments(file: str) -> list[str]:
-    """The command line that asks for all runs of a pipeline."""
+    """Return the command line that lists all runs of a pipeline."""
     return ["runs", file, "--json"]
 
 
 def jobs_of(output: Output) -> list[Job]:
-    """Read what the command printed: an object a line, in its order.
+    """Parse the command's output: an object per line, in its order.
 
     Raises:
-        CommandError: a line is something else.
+        CommandError: a line is not such an object.
     """
     return [_job(line) for line in output.stdout]
 
@@ -99,12 +99,12 @@ def _job(line: str) -> Job:
 
 
 def named(jobs: Sequence[Job], run: str) -> Job | None:
-    """The run of a name, if there is one."""
+    """Return the run with a name, if there is one."""
     return next((job for job in jobs if job.run == run), None)
 
 
 def meant(jobs: Sequence[Job]) -> Job | None:
-    """The run that people mean who name none: the live one, else the one submitted last."""
+    """Return the default run: the live one, else the last submitted."""
     live = next((job for job in jobs if job.live), None)
     by_age = sorted(jobs, key=lambda job: datetime.fromisoformat(job.submitted_at))
     return live or (by_age[-1] if by_age else None)

@@ -1,7 +1,7 @@
-"""An Airflow connection as the login of a command to Kafka: resolved as the task runs.
+"""An Airflow connection as a command's login to Kafka, resolved when the task runs.
 
-SLACKWATER_AIRFLOW_KAFKA names the connection; without it there is none. It is handed over in the
-command's environment, and stands in no DAG, no XCom and no log. The names in `extra` are those of
+SLACKWATER_AIRFLOW_KAFKA names the connection; without it there is none. It is passed in the
+command's environment, and appears in no DAG, no XCom and no log. The names in `extra` are those of
 Airflow's own type `kafka`, which are librdkafka's; a generic connection may give host, port, login
 and password instead.
 """
@@ -15,10 +15,10 @@ from typing import Any
 from airflow.sdk import Connection
 
 CONNECTION_VARIABLE = "SLACKWATER_AIRFLOW_KAFKA"
-"""Names the connection. Like all names with AIRFLOW in them, no command gets to see it."""
+"""Names the connection. Like all variables with AIRFLOW in their names, commands do not see it."""
 
 PREFIX = "SLACKWATER_KAFKA_"
-"""Of the variables that the command reads, see `infra/kafka_settings.py`."""
+"""The prefix of the variables that the command reads, see `infra/kafka_settings.py`."""
 
 _NAMES = {
     "bootstrap.servers": "BOOTSTRAP",
@@ -31,19 +31,19 @@ _NAMES = {
     "ssl.key.password": "KEY_PASSWORD",
 }
 
-# Of other tasks that use the connection: what a job reads, and how, is for the job to say.
+# For other tasks that use the connection: the job decides what it reads, and how.
 _OTHERS = ("group.", "auto.offset.reset", "enable.auto.commit", "isolation.level", "client.id")
 
 
 class ConnectionUnusable(Exception):
-    """The connection says what cannot be handed over; the text says what to change."""
+    """The connection has something that cannot be passed on; the text says what to change."""
 
 
 def login() -> dict[str, str]:
-    """The variables for a command that a task calls.
+    """Return the variables for a command that a task calls.
 
     Raises:
-        ConnectionUnusable: the connection cannot be handed over.
+        ConnectionUnusable: the connection cannot be passed on.
         AirflowNotFoundException: there is none of this name.
     """
     name = os.environ.get(CONNECTION_VARIABLE)
@@ -51,10 +51,10 @@ def login() -> dict[str, str]:
 
 
 async def login_later() -> dict[str, str]:
-    """The same for a trigger, without holding up the event loop.
+    """Return the variables for a trigger, without blocking the event loop.
 
     Raises:
-        ConnectionUnusable: the connection cannot be handed over.
+        ConnectionUnusable: the connection cannot be passed on.
         AirflowNotFoundException: there is none of this name.
     """
     name = os.environ.get(CONNECTION_VARIABLE)
@@ -62,10 +62,10 @@ async def login_later() -> dict[str, str]:
 
 
 def variables(connection: Any) -> dict[str, str]:
-    """What the command's environment gets.
+    """Return the additions to the command's environment.
 
     Raises:
-        ConnectionUnusable: the connection cannot be handed over.
+        ConnectionUnusable: the connection cannot be passed on.
     """
     extra = {str(name): value for name, value in connection.extra_dejson.items()}
     protocol = str(extra.pop("security.protocol", "")).upper()
@@ -90,6 +90,6 @@ def variables(connection: Any) -> dict[str, str]:
 
 
 def _address(connection: Any) -> str:
-    """Host and port; a host that lists brokers has the ports in it."""
+    """Return host and port; a host that lists brokers includes their ports."""
     host = str(connection.host)
     return host if ":" in host or not connection.port else f"{host}:{connection.port}"

@@ -1,6 +1,6 @@
-"""Links from a task to what it started, present while the task still runs.
+"""Links from a task to what it started, available while the task is running.
 
-Airflow asks a link for its address only when the task ends; pushed from `execute` under the link's
+Airflow asks a link for its address only when the task ends; if `execute` pushes it under the link's
 own XCom key, it is there at once.
 """
 

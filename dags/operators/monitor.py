@@ -65,7 +65,7 @@ class MonitorTrigger(BaseTrigger):
         yield event
 
     async def _look(self) -> TriggerEvent | None:
-        """Ask once; gives the event if the job has ended."""
+        """Ask once; return the event if the job has ended."""
         try:
             jobs = jobs_of(await run_quietly(jobs_arguments(self.file)))
         except CommandError as error:
@@ -94,16 +94,16 @@ class MonitorTrigger(BaseTrigger):
         return TaskFailedEvent()
 
     async def on_kill(self) -> None:
-        """Somebody acted on the task: ends the job if it was marked failed."""
+        """Handle a user's action on the task: stop the job if it was marked failed."""
         await stop_if_marked_failed(self, self.file, self.run_name)
 
 
 class MonitorJob(CommandTask):
-    """Waits in the triggerer as long as a run's job lives; deploys it again where it is gone.
+    """Waits in the triggerer while a run's job lives; deploys it again if it is gone.
 
-    A job that gave up for a reason of its own (`failed`) is not deployed again by a retry, which
-    would meet the reason again, only by a clear. Where another DAG run watches the same run
-    already, there is nothing left to do, and the task is skipped.
+    A job that gave up for a reason of its own (`failed`) is deployed again only by a clear, not by
+    a retry, which would fail for the same reason. If another DAG run already watches the same run,
+    the task is skipped.
 
     Args:
         submit_task_id: the task whose result is the submission.
@@ -117,7 +117,7 @@ class MonitorJob(CommandTask):
         self.submit_task_id = submit_task_id
 
     def execute(self, context: Context) -> None:
-        """Looks, deploys again if need be, and hands over to the triggerer.
+        """Check the job, deploy it again if necessary, and hand over to the triggerer.
 
         Raises:
             AirflowFailException: the job gave up.
@@ -144,7 +144,7 @@ class MonitorJob(CommandTask):
         )
 
     def ended(self, context: Context, event: str) -> None:
-        """Take the event where no triggerer could end the task: in `dag.test()`.
+        """Take the event where no triggerer can end the task: in `dag.test()`.
 
         Raises:
             AirflowSkipException, AirflowException: as the event says.
@@ -161,18 +161,18 @@ class MonitorJob(CommandTask):
             raise AirflowException(str(error)) from None
 
     def _is_cleared(self, context: Context) -> bool:
-        """Whether somebody has cleared the task, so that this is a first try of his."""
+        """Whether a user has cleared the task, so that this is its first attempt."""
         ti = context["ti"]
         return ti.try_number > 1 and ti.max_tries - ti.try_number + 1 >= self.retries
 
 
 def poll_seconds(usual: float) -> float:
-    """Seconds between two questions: as the environment says, else as usual."""
+    """Return the seconds between two polls: from the environment, else the default."""
     return float(os.environ.get(POLL_VARIABLE, usual))
 
 
 def watcher(context: Context, submit_task_id: str, run: str) -> str | None:
-    """The DAG run in which this task waits for the same run already, if there is one.
+    """Find the DAG run in which this task already watches the same run, if any.
 
     Args:
         context: of the task.
@@ -190,12 +190,12 @@ def watcher(context: Context, submit_task_id: str, run: str) -> str | None:
 
 
 def _check_is_ours(job: Job, jobs: list[Job], *, by_hand: bool) -> None:
-    """Whether a job may be watched, and deployed again if it has ended.
+    """Check whether a job may be watched, and deployed again if it has ended.
 
     Args:
         job: of the DAG run.
         jobs: all of the pipeline.
-        by_hand: somebody has cleared the task, and wants the job to go on.
+        by_hand: a user has cleared the task, and wants the job to continue.
 
     Raises:
         AirflowFailException: it gave up.

@@ -1,4 +1,4 @@
-"""What `slackwater progress` says of a job, and what follows from it."""
+"""A job's progress according to `slackwater progress`, and what follows from it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from dags.operators.command import CommandError, Output
 from dags.operators.targets import Ends
 
 ENDED = frozenset({"FINISHED", "FAILED", "STOPPED", "SUPERSEDED"})
-"""States in which nothing happens any more unless somebody submits or starts the run."""
+"""States in which nothing more happens unless somebody submits or starts the run."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job has come.
+    """How far a job is.
 
     Attributes:
         done: its committed offsets have passed the target.
-        state: the run's, as `slackwater runs` has it, in capitals; FINISHED says nothing of how
-            far it came.
+        state: the run's, from `slackwater runs`, in capitals; FINISHED does not say how far it is.
         behind: offsets between what it has committed and the target.
         lanes: its committed offset, or more, for each lane.
-        why: a sentence, where the state wants one: why it failed, for whom it waits.
+        why: a sentence, if the state needs one: why it failed, what it waits for.
         log: where the driver's log is, if known.
         ui: address of the job's page, if known.
     """
@@ -38,10 +37,10 @@ class Progress:
 
     @classmethod
     def of(cls, output: Output) -> Progress:
-        """Read the command's output.
+        """Parse the command's output.
 
         Raises:
-            CommandError: it holds no progress.
+            CommandError: it contains no progress.
         """
         found = output.result()
         if not found or not {"done", "state", "behind"} <= found.keys():
@@ -51,15 +50,15 @@ class Progress:
 
     @property
     def failed(self) -> bool:
-        """It will never be done."""
+        """Whether it will never be done."""
         return not self.done and self.state in ENDED
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, for XCom and for a trigger's event."""
+        """Convert to plain data, for XCom and for a trigger's event."""
         return asdict(self)
 
     def problem(self, until: Ends) -> str:
-        """Why the target was not passed, in one sentence."""
+        """Say in one sentence why the target was not passed."""
         why = f": {self.why}" if self.why else ""
         where = f"; the driver's log is {self.log}" if self.log else ""
         return (
@@ -69,5 +68,5 @@ class Progress:
 
 
 def progress_arguments(file: str, run: str, until: Ends) -> list[str]:
-    """The command line that asks for the progress of a run towards a target."""
+    """Return the command line that shows the progress of a run towards a target."""
     return ["progress", file, "--run", run, "--json", "--until", json.dumps(until)]

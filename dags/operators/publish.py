@@ -10,12 +10,12 @@ from airflow.sdk import Asset, BaseOperator, Context
 class PublishTable(BaseOperator):
     """Updates the table's Asset; DAGs that are scheduled on it start.
 
-    The event's `extra` says which run is meant (`run`, `table`), how many `rows` of it the checks
-    have found in the tables, and how far the log is applied (`progress`, by lane).
+    The event's `extra` has the run (`run`, `table`), the number of its `rows` that the checks found
+    in the tables, and how far the log is applied (`progress`, by lane).
 
     Args:
         asset: the table's Asset.
-        submit_task_id, wait_task_id, quality_task_id: the tasks whose results are told.
+        submit_task_id, wait_task_id, quality_task_id: the tasks whose results it includes.
     """
 
     ui_color = "#e8f5e9"

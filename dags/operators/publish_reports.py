@@ -1,4 +1,4 @@
-"""Publishes the reports of a night, and is as green as they are."""
+"""Publishes the nightly reports; fails if any plan failed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dags.operators.run_command import CommandTask
 
 
 class PublishReports(CommandTask):
-    """Has one page made of all reports below a folder, and updates the Asset.
+    """Builds one page of all reports in a folder, and updates the Asset.
 
-    The event's `extra` says what each plan came to.
+    The event's `extra` has the verdict of each plan.
 
     Args:
         asset: of the reports.
@@ -34,7 +34,7 @@ class PublishReports(CommandTask):
 
 
 class Verdict(BaseOperator):
-    """Does nothing: it is green where all before it are, and the DAG run is what it is."""
+    """Does nothing: it is green if all tasks before it are, and decides the DAG run's state."""
 
     def execute(self, context: Context) -> None:
-        """Nothing is left to do."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""A step that is one call of the `slackwater` command."""
+"""Steps that are one call of the `slackwater` command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dags.operators.links import DataDocsLink, data_docs_page
 
 
 class CommandTask(BaseOperator):
-    """A task that calls `slackwater`, and ends the call when it is itself ended."""
+    """A task that calls `slackwater`, and stops the call when it is itself stopped."""
 
     _command: Command | None = None
 
@@ -30,7 +30,7 @@ class CommandTask(BaseOperator):
             raise AirflowException(str(error)) from None
 
     def called(self, *arguments: str) -> Output:
-        """The same, for those who look at the exit code.
+        """Run the command, for callers that need the exit code.
 
         Raises:
             CommandError: as `Command.run`.
@@ -38,7 +38,7 @@ class CommandTask(BaseOperator):
         return self._run(arguments, self.log.info)
 
     def asked(self, *arguments: str) -> Output:
-        """The same without a line in the log: a question, whose answer is read by a program.
+        """Run the command without logging: a query, whose answer is read by a program.
 
         Raises:
             CommandError: as `Command.run`.
@@ -50,7 +50,7 @@ class CommandTask(BaseOperator):
         return self._command.run()
 
     def on_kill(self) -> None:
-        """Stop the command; what it has submitted goes on, and a retry finds it again."""
+        """Stop the command; what it has submitted continues, and a retry finds it again."""
         if self._command is not None:
             self._command.stop()
 
@@ -58,8 +58,8 @@ class CommandTask(BaseOperator):
 class RunCommand(CommandTask):
     """Calls one subcommand; its result is the JSON object that the command printed, if any.
 
-    A result with `data_docs` gives the task a link to these pages, also where the command says that
-    what it checked is wrong. Where the DAG run is to do something else than deploy, it is skipped.
+    A result with `data_docs` gives the task a link to these pages, even if the check failed. If the
+    DAG run's action is not deploy, it is skipped.
 
     Args:
         arguments: the command line after `slackwater`; templated.

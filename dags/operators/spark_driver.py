@@ -1,4 +1,4 @@
-"""How a submitted driver is, asked of the Spark master's REST server."""
+"""The state of a submitted driver, from the Spark master's REST server."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from infra.spark_rest import ALIVE, Driver
 __all__ = ["ALIVE", "FINISHED", "STARTED", "look_at"]
 
 REST_VARIABLE = "SLACKWATER_SPARK_REST"
-"""Base URL of the REST server of a cluster that is not the local stack's."""
+"""Base URL of the REST server of a cluster other than the local stack's."""
 
 FINISHED = "FINISHED"
 
 STARTED = frozenset({"RUNNING", FINISHED})
-"""The driver has got its process; it may run on or be through."""
+"""Whether the driver has its process; it may be running or done."""
 
 
 def look_at(submission_id: str) -> Driver:
@@ -37,7 +37,7 @@ def look_at(submission_id: str) -> Driver:
 
 
 def _endpoints() -> Endpoints:
-    # Not infra.stack's: that needs a Kafka client, which Airflow's environment has not.
+    # Not infra.stack's: that needs a Kafka client, which Airflow's environment lacks.
     layout = default_layout()
     rest = os.environ.get(REST_VARIABLE) or _local_rest(layout)
     return Endpoints(

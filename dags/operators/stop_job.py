@@ -1,4 +1,4 @@
-"""Ends a pipeline's job: by a step of its own, or since its task was marked failed."""
+"""Stops a pipeline's job: as a step, or because its task was marked failed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TRIES, _PAUSE_S = 3, 5.0
 
 
 def stop_arguments(file: str, run: str) -> list[str]:
-    """The command line that ends the job of one run, and of no other."""
+    """Return the command line that stops the job of exactly one run."""
     return ["stop", file, "--run", run]
 
 
 class StopJob(CommandTask):
-    """Ends the live run's job, or that of the run which is named, if that is the DAG run's action.
+    """Stops the live run's job, or the named run's, if that is the DAG run's action.
 
     Its checkpoint stays.
 
@@ -48,17 +48,17 @@ class StopJob(CommandTask):
 
 
 _ending: set[asyncio.Task[None]] = set()
-"""What is being stopped: the event loop itself keeps no task alive."""
+"""Running stops; the event loop itself keeps no task alive."""
 
 
 async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> None:
-    """Stop a run's job where the task that waits for it, or its DAG run, was marked failed.
+    """Stop a run's job if the task that waits for it, or its DAG run, was marked failed.
 
-    For a trigger's `on_kill`, which is called when the task was cleared or marked a success, too:
-    then the job goes on.
+    For a trigger's `on_kill`, which is also called when the task was cleared or marked a success:
+    then the job continues.
 
     Args:
-        trigger: what waits.
+        trigger: the one that waits.
         file: the pipeline file.
         run: the run's name.
 

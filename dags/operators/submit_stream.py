@@ -1,4 +1,4 @@
-"""Submits the streaming job, or finds the one that an earlier try has submitted."""
+"""Submits the streaming job, or finds the one that an earlier attempt has submitted."""
 
 from __future__ import annotations
 
@@ -20,34 +20,33 @@ from dags.operators.targets import clear_number, fixed_ends
 from infra.spark_rest import Driver
 
 Submission = dict[str, Any]
-"""What `slackwater submit` printed – submission_id, run, checkpoint, table, file, ui –, and for
-increments `until`, the ends of the topic when they were submitted."""
+"""The output of `slackwater submit` – submission_id, run, checkpoint, table, file, ui – and, for
+increments, `until`: the ends of the topic when they were submitted."""
 
 DEPLOYED_FILE = "deployed_file"
 """Key of the XCom with the text of the run's own copy of the pipeline file."""
 
 CHOOSE = (
-    "In the trigger dialog: on_change = new_run ends what runs, for a new run of this file; beside "
-    "begins one in its shadow; begin_at says where, as --from does"
+    "In the trigger dialog: on_change = new_run stops the job, for a new run of this file; beside "
+    "starts one as its shadow; begin_at says where, like --from"
 )
-"""What else there is to choose, where a submission is refused."""
+"""The choices if a submission is refused."""
 
 
 class SubmitStream(ResumableJobMixin, CommandTask):
-    """Submits a pipeline's job to the cluster and waits until its driver runs, not until it ends.
+    """Submits a pipeline's job to the cluster and waits until its driver is running.
 
-    Nothing makes a twin: a retry finds the submission in the task's state store; where a try died
-    before it could be stored there, `slackwater submit` attaches to the job of the same name.
-
-    Without a name it goes on with the live run, or the newest one, if the file allows that; else
-    `on_change` says what happens.
+    It never creates a duplicate: a retry finds the submission in the task's state store; if an
+    attempt died before storing it, `slackwater submit` attaches to the job of the same name.
+    Without a name it continues the live run, or the newest one, if the file allows that; else
+    `on_change` decides.
 
     Args:
         file: the pipeline file.
-        first_run: what the pipeline's first run is called; None: after the DAG run.
-        available_now: process what is there, then end, instead of running on.
+        first_run: the name of the pipeline's first run; None: from the DAG run.
+        available_now: process what is there, then end, instead of running continuously.
         start_timeout_s: how long the cluster may take to start the driver.
-        poll_s: seconds between two looks at the driver.
+        poll_s: seconds between two checks of the driver.
     """
 
     operator_extra_links = (SparkDriverLink(),)
@@ -71,14 +70,14 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         self.poll_s = poll_s
 
     def execute(self, context: Context) -> Submission:
-        """Return the submission of a job whose driver runs or has ended well."""
-        # A key for each clear: a cleared task submits again instead of finding its old job ended.
+        """Return the submission of a job whose driver is running or has succeeded."""
+        # A key per clear: a cleared task submits again instead of finding its old, ended job.
         self.external_id_key = f"submission.{clear_number(context)}"
         return self.execute_resumable(context)
 
     def submit_job(self, context: Context) -> Submission:
-        """Call `slackwater submit`, which attaches if a job of this name runs already."""
-        # An increment takes the topic's ends as it starts: the target must be fixed before.
+        """Call `slackwater submit`, which attaches if a job with this name is running already."""
+        # An increment reads up to the topic's ends at its start: the target must be fixed before.
         until = fixed_ends(self, context, self.file) if self.available_now else None
         submission = self._submit(context).result()
         if not submission or not {"submission_id", "run", "file"} <= submission.keys():
@@ -87,11 +86,11 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         return submission | {"until": until} if until else submission
 
     def _submit(self, context: Context) -> Output:
-        """Submit in the first of the ways that is not refused; the log says what that ended.
+        """Submit in the first way that is not refused; the log says what that stopped.
 
         Raises:
             AirflowException: it failed.
-            AirflowFailException: all ways are refused, and would be by another try.
+            AirflowFailException: all ways are refused, and a retry would be too.
         """
         before = self._jobs()
         self._tell("before", before)
@@ -147,22 +146,22 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         return arguments
 
     def get_job_status(self, external_id: Submission, context: Context) -> str:
-        """The driver's state as the master gives it."""
+        """The driver's state according to the master."""
         return spark_driver.look_at(external_id["submission_id"]).state
 
     def is_job_active(self, status: str) -> bool:
-        """Whether the driver runs or will."""
+        """Whether the driver is running or will be."""
         return status in spark_driver.ALIVE
 
     def is_job_succeeded(self, status: str) -> bool:
-        """Whether the driver ended well; whether the log was passed is for the next step."""
+        """Whether the driver succeeded; the next step checks whether the log was passed."""
         return status == spark_driver.FINISHED
 
     def poll_until_complete(self, external_id: Submission, context: Context) -> Submission:
-        """Wait until the driver runs or has ended well.
+        """Wait until the driver is running or has succeeded.
 
         Raises:
-            AirflowException: it ended badly, or did not start in time.
+            AirflowException: it failed, or did not start in time.
         """
         driver = external_id["submission_id"]
         give_up = time.monotonic() + self.start_timeout_s
@@ -181,9 +180,9 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         return self.get_job_result(external_id, context)
 
     def get_job_result(self, external_id: Submission, context: Context) -> Submission:
-        """The submission, which the following steps read."""
+        """Return the submission, which the following steps read."""
         SparkDriverLink().show(self, context, external_id.get("ui"))
-        # Kept where the UI shows it: the user's file may be edited after this.
+        # Kept where the UI shows it: the user's file may be edited later.
         file = Path(external_id["file"])
         context["ti"].xcom_push(key=DEPLOYED_FILE, value=file.read_text("utf-8"))
         return external_id

@@ -1,4 +1,4 @@
-"""The offsets that a deployment has to pass, fixed once and kept over retries."""
+"""The offsets that a deployment has to pass, fixed once and kept across retries."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Ends = dict[str, int]
 
 
 def clear_number(context: Context) -> int:
-    """How often the DAG run has been cleared: tells a new attempt from a retry."""
+    """Return how often the DAG run has been cleared: distinguishes a new attempt from a retry."""
     return context["dag_run"].clear_number or 0
 
 
 def fixed_ends(task: CommandTask, context: Context, file: str) -> Ends:
-    """The topic's ends as they were when this was first asked, retries included.
+    """Return the topic's ends at the first call, retries included.
 
     Raises:
         AirflowException: the command failed or did not print them.

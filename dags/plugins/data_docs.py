@@ -1,7 +1,7 @@
-"""The Data Docs as pages inside the Airflow UI: an entry in its menu, and a tab of every DAG.
+"""Data Docs as pages of the Airflow UI: an entry in its menu, and a tab of every DAG.
 
-Airflow mounts the applications of plugins without asking who calls; each page here asks for the
-login of the UI, as Airflow's own pages do.
+Airflow mounts the applications of plugins without authentication; each page here requires the login
+of the UI, like Airflow's own pages.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-"""Pages show what stands on topics, on Airflow's own origin: no script runs on them, whoever made
-them, and nothing is loaded from elsewhere. `allow-same-origin` lets links between pages carry the
-login; without `allow-scripts` it gives nobody anything else."""
+"""Pages show data from topics on Airflow's own origin: no script runs on them, whatever its source,
+and nothing is loaded from elsewhere. `allow-same-origin` lets links between pages carry the login;
+without `allow-scripts` it grants nothing else."""
 
 app = FastAPI(
     title="Data Docs of the pipelines",
@@ -44,7 +44,7 @@ app = FastAPI(
 
 @app.middleware("http")
 async def harmless(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Put the headers on every answer, errors included."""
+    """Add the headers to every response, including errors."""
     response = await answer(request)
     response.headers.update(HEADERS)
     return response
@@ -52,7 +52,7 @@ async def harmless(request: Request, answer: Callable[[Request], Awaitable[Respo
 
 @app.get("/")
 def index() -> HTMLResponse:
-    """The pipelines that have Data Docs."""
+    """List the pipelines that have Data Docs."""
     layout = default_layout()
     names = sorted(
         folder.name
@@ -67,7 +67,7 @@ def index() -> HTMLResponse:
 
 @app.get("/{pipeline}/")
 def first_page(pipeline: str) -> Response:
-    """The first page of one pipeline's Data Docs."""
+    """Return the first page of a pipeline's Data Docs."""
     if not (default_layout().data_docs(pipeline) / "index.html").is_file():
         name = f"<code>{escape(pipeline)}</code>"
         task = "publish" if pipeline == NIGHTLY else QUALITY
@@ -77,10 +77,10 @@ def first_page(pipeline: str) -> Response:
 
 @app.get("/{pipeline}/{path:path}")
 def page(pipeline: str, path: str) -> FileResponse:
-    """One page, or a file that a page shows.
+    """Return a page, or a file that a page shows.
 
     Raises:
-        HTTPException: 404, there is no such file below the pipeline's Data Docs.
+        HTTPException: 404, there is no such file in the pipeline's Data Docs.
     """
     site = default_layout().data_docs(pipeline).resolve()
     wanted = (site / path).resolve()
@@ -90,7 +90,7 @@ def page(pipeline: str, path: str) -> FileResponse:
 
 
 def _lies_below(wanted: Path, site: Path) -> bool:
-    """Whether a path, links and dots followed, is inside the site, and the site in its place."""
+    """Whether a path, with links and dots resolved, is inside the site, itself in place."""
     quality = default_layout().quality.resolve()
     return wanted.is_relative_to(site) and site.is_relative_to(quality)
 

@@ -187,7 +187,7 @@ def test_an_edited_file_is_refused_until_one_says_what_is_to_become_of_the_job(f
     flights.until("edited", "submit", "failed")
     said = flights.log("edited", "submit")
     assert f"is another pipeline than run {RUN} was submitted with" in said
-    assert "In the trigger dialog: on_change = new_run ends what runs" in said
+    assert "In the trigger dialog: on_change = new_run stops the job" in said
     assert flights.tries("edited", "submit") == 1
     assert flights.driver(RUN) == before
     assert flights.jobs() == {RUN: "RUNNING"}

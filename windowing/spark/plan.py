@@ -1,4 +1,4 @@
-"""The streaming plan: pack, lanes, shards, as one lazy DataFrame."""
+"""What Spark is given to run: pack, lanes, shards, as one lazy DataFrame."""
 
 from __future__ import annotations
 

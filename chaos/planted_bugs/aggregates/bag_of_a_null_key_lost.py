@@ -1,4 +1,4 @@
-"""Aggregates that keep values, of which the null key has none.
+"""Aggregates that keep values, but none for the null key.
 
 Defect: merged values are joined to their keys by equality.
 How one gets it: SQL's `NULL = NULL`.
@@ -7,7 +7,7 @@ Expected: values of the null key are null.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -23,9 +23,13 @@ class EqualAccumulators(Accumulators):
     """Loses the bags of null keys."""
 
     def merge(  # noqa: D102
-        self, partials: pl.DataFrame, by: Sequence[str], *extra: pl.Expr
+        self,
+        partials: pl.DataFrame,
+        by: Sequence[str],
+        *extra: pl.Expr,
+        without: Collection[str] = (),
     ) -> pl.DataFrame:
-        merged = super().merge(partials, by, *extra)
+        merged = super().merge(partials, by, *extra, without=without)
         keys = [pl.col(name).is_null() for name in by if name.startswith("=")]
         if not keys:
             return merged

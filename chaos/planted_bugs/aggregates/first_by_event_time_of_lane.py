@@ -1,6 +1,6 @@
 """`first` that is the first record of the first lane.
 
-Defect: the time is no part of what is compared across lanes.
+Defect: times are not compared across lanes.
 How one gets it: each lane knows its first, and the merge takes the one of the smallest partition.
 Expected: values differ.
 """

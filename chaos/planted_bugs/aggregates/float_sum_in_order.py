@@ -7,7 +7,7 @@ Expected: a sum or mean differs in its last bits; a batch that is run again diff
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import polars as pl
@@ -33,11 +33,15 @@ class PlainSums(Accumulators):
         return columns
 
     def merge(  # noqa: D102
-        self, partials: pl.DataFrame, by: Sequence[str], *extra: pl.Expr
+        self,
+        partials: pl.DataFrame,
+        by: Sequence[str],
+        *extra: pl.Expr,
+        without: Collection[str] = (),
     ) -> pl.DataFrame:
         names = (state_column(field, _PLAIN) for field in self._fields)
         plain = [pl.col(name).sum() for name in names if name in partials.columns]
-        return super().merge(partials, by, *extra, *plain)
+        return super().merge(partials, by, *extra, *plain, without=without)
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         field, function = aggregate.field, aggregate.function

@@ -1,7 +1,7 @@
 """Sums over nothing but nulls that are 0, not null.
 
 Defect: the neutral element is taken for a result.
-How one gets it: a fold that begins at 0.
+How one gets it: a fold that starts at 0.
 Expected: values differ.
 """
 

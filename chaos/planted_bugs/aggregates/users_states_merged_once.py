@@ -1,4 +1,4 @@
-"""Users' aggregates of which, where there are several states, the last is left out.
+"""Users' aggregates whose last state is left out of a merge of several.
 
 Defect: a merge of three or more states forgets one.
 How one gets it: pairwise merging of an odd number.

@@ -1,4 +1,4 @@
-"""Windows that records define, but for the late ones, which define none.
+"""Windows that records define, except for late records, which define none.
 
 Defect: a late record counts where there is a window, and makes none.
 How one gets it: windows are made in the path of what is on time.

@@ -1,6 +1,6 @@
 """Slide by n in rank order that forgets, at compaction, how many records it has passed.
 
-Defect: positions behind progress are let go, and not counted on.
+Defect: positions behind progress are dropped, and no longer counted.
 How one gets it: purging by time what is a counter.
 Expected: other windows after a compaction.
 """

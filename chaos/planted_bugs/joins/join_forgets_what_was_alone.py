@@ -1,6 +1,6 @@
 """A join that keeps records for one reach, as if nothing that comes later could ask for them.
 
-Defect: a late partner comes after its partner was let go.
+Defect: a late record comes after its partner was dropped.
 How one gets it: the watermark, less the window, is all that state is kept for.
 Expected: late pairs are missing, or rows are not taken back.
 """

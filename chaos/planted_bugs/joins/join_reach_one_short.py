@@ -1,6 +1,6 @@
 """A join whose windows end one instant before the distance that they allow, looking back.
 
-Defect: `<` for `<=`: a right record exactly a window before a left one is no partner.
+Defect: `<` for `<=`: a right record exactly a window before a left one is not a partner.
 How one gets it: half-open windows everywhere else.
 Expected: pairs are missing.
 """

@@ -1,4 +1,4 @@
-"""A lane that passes over records which can only come again by mistake.
+"""A lane that skips records that can only come again by mistake.
 
 Defect: where the engine never resends, an offset that was passed is skipped without a word.
 How one gets it: one rule for sources that deliver at least once and for those that do not.

@@ -1,7 +1,7 @@
 """A sink that reports dead letters in the first attempt at a batch only.
 
-Defect: what was handed over is taken for written. Dead letters of an attempt that died before it
-came to their table are never written.
+Defect: what was handed over is taken for written. Dead letters of an attempt that died before
+it wrote them are never written.
 How one gets it: a side output that is flushed by the first attempt and suppressed on recovery.
 Expected: dead letters are lost.
 """

@@ -26,7 +26,7 @@ def unmoved(
 
 
 class CarelessJob(SimulatedJob):
-    """Makes a new table where there is none."""
+    """Creates a table that is missing."""
 
     def _lose_table(self, which: int) -> None:
         with Defect((), (("chaos.simulator.platform.job:compare", unmoved),)).at_work():

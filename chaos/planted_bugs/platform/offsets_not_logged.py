@@ -1,9 +1,9 @@
 """A job that decides anew, after a restart, where the batch ends.
 
 Defect: the offsets of a batch are not written ahead. When the batch is run again it takes more of
-the log than before; the sink, which knows the batch, passes over what is new in it.
+the log than before; the sink, which knows the batch, ignores what is new in it.
 How one gets it: "read whatever is there" on recovery, with a sink that is idempotent by batch id.
-Expected: rows are lost; the attempts at a batch come to different rows.
+Expected: rows are lost; the attempts at a batch produce different rows.
 """
 
 from chaos.planted_bugs.bug import planted_bug

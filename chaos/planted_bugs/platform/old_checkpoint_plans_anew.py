@@ -1,7 +1,7 @@
 """A job that goes on from an old copy of its checkpoint as if it had never been further.
 
 Defect: batches are planned anew under numbers that the tables have already, cut otherwise; the
-tables know the numbers, and pass over what is new in them.
+tables know the numbers, and ignore what is new in them.
 How one gets it: `written >= batch_id`, and a backup.
 Expected: rows are lost.
 """

@@ -1,8 +1,8 @@
-"""State files that pass over what they cannot read.
+"""State files that skip what they cannot read.
 
 Defect: a delta whose checksum is wrong is skipped, with a line in a log at best.
 How one gets it: a catch-all around the reading of a state file; a "best effort" recovery.
-Expected: the damaged file is named as passed over, and records are missing from the windows.
+Expected: the damaged file is reported as skipped, and records are missing from the windows.
 """
 
 from chaos.planted_bugs.bug import planted_bug

@@ -1,6 +1,6 @@
 """A sink whose token is ahead of what it has written.
 
-Defect: a batch is noted as the next one, which is passed over when it comes.
+Defect: a batch is recorded as the next one, which is skipped when it comes.
 How one gets it: "the next batch to write" in one place and "the last one written" in another.
 Expected: every other batch is lost.
 """

@@ -1,7 +1,7 @@
-"""A sink that notes the batch first and writes its rows afterwards.
+"""A sink that records the batch first and writes its rows afterwards.
 
 Defect: note and rows are two transactions. A job that dies in between finds the note when it
-comes back, and passes the batch over.
+comes back, and skips the batch.
 How one gets it: an idempotence table beside the data, in another store.
 Expected: rows are lost.
 """

@@ -1,6 +1,6 @@
 """Adaptive slack that knows the lags of the batch only.
 
-Defect: the lags of the records before are no part of the state.
+Defect: the lags of earlier records are not part of the state.
 How one gets it: statistics that are kept per task.
 Expected: a lane's progress is not what its records say, and other with other cuts.
 Of another attribute than the time, whose progress no lane tells, its rows show it.

@@ -1,6 +1,6 @@
 """Adaptive slack over N + 1 records.
 
-Defect: the oldest lag is let go one record too late.
+Defect: the oldest lag is dropped one record too late.
 How one gets it: append first, compare the length afterwards, with the wrong sign.
 Expected: a lane's progress is not what its records say.
 Of another attribute than the time, whose progress no lane tells, its rows show it.

@@ -1,6 +1,6 @@
-"""Slack in rows whose buffer is empty at the begin of every batch.
+"""Slack in rows whose buffer is empty at the start of every batch.
 
-Defect: the newest times are no part of the state.
+Defect: the newest times are not part of the state.
 How one gets it: a generator that is made anew by each task.
 Expected: a lane's progress is not what its records say, and other with other cuts.
 Of another attribute than the time, whose progress no lane tells, its rows show it.

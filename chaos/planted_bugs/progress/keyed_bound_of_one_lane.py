@@ -25,7 +25,7 @@ def in_several_lanes(pipeline: Pipeline) -> bool:
 
 
 class FirstLaneProgress(StreamProgress):
-    """Believes whoever says most."""
+    """Takes the largest bound of any lane."""
 
     @cached_property
     def _by_key(self) -> pl.DataFrame | None:

@@ -1,7 +1,7 @@
 """Bounds for one key that are taken for bounds of the lane.
 
 Defect: `{"bound": b, "on": …}` moves all keys.
-How one gets it: a reader of control records that passes over what it does not know.
+How one gets it: a reader of control records that ignores what it does not know.
 Expected: a lane's progress is further than was promised.
 Where later bounds of the batch have overtaken it, its rows show it.
 """

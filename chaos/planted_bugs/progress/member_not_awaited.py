@@ -1,4 +1,4 @@
-"""Sorted sub-streams of which only those count that have been seen.
+"""Sorted sub-streams, of which only those already seen count.
 
 Defect: a member that has said nothing yet holds nothing back.
 How one gets it: a minimum over a map that is filled as keys appear.

@@ -1,7 +1,7 @@
 """A stream that has ended as soon as one of its lanes has.
 
 Defect: an `end` record is taken for the end of the stream.
-How one gets it: one "done" flag, set by whoever comes first.
+How one gets it: one "done" flag, set by the first lane to end.
 Expected: windows close before the other lanes have reached their end.
 """
 

@@ -19,7 +19,7 @@ from windowing.engine.state import StateStore
 
 
 class IdleShard(PlantedShard):
-    """Leaves out whoever is silent in a batch, if lanes may be silent at all."""
+    """Leaves out the lanes that are silent in a batch, if lanes may be idle at all."""
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         super()._append(store, state, parcels)

@@ -1,4 +1,4 @@
-"""Windows of rows for each value of PATTR but null.
+"""Windows of rows for each value of PATTR except null.
 
 Defect: the number of rows of the unit null is looked up by equality, and found nowhere.
 How one gets it: SQL's `NULL = NULL`.

@@ -1,4 +1,4 @@
-"""Sessions are let go once they have ended, although late records may still join them.
+"""Sessions that are dropped once they have ended, although late records may still join them.
 
 Defect: compaction asks for the end, and not for the end, another gap, and the retention.
 How one gets it: state that is purged when its window has fired.

@@ -1,6 +1,6 @@
 """Sessions that vanish without a word when another one takes them in.
 
-Defect: a start that was shown and is none any more gets no tombstone.
+Defect: a start that was shown and has since vanished gets no tombstone.
 How one gets it: merging in state, and telling nobody downstream.
 Expected: tombstones are missing.
 """

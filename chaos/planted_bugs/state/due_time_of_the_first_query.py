@@ -1,7 +1,7 @@
 """Queries that are looked at when the first of them is due.
 
 Defect: one due time for the whole shard, and it is one query's.
-How one gets it: a timer per key, registered by whoever came first.
+How one gets it: a timer per key, registered by the first query.
 Expected: rows of other queries come too late.
 """
 

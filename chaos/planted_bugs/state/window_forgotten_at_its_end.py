@@ -1,4 +1,4 @@
-"""State that is let go when its window has ended, although late records may still come.
+"""State that is dropped when its window has ended, although late records may still come.
 
 Defect: compaction asks for the end, and not for the end, the retention and the epoch after it.
 How one gets it: state that is purged when its window has fired.

@@ -1,4 +1,4 @@
-"""ISO times whose fraction of a second is read as so many microseconds.
+"""ISO times whose fraction of a second is read as a number of microseconds.
 
 Defect: `.5` is five microseconds, and not half a second.
 How one gets it: the digits behind the point are taken for an integer.

@@ -17,7 +17,7 @@ from windowing.engine.input.values import iso_us
 
 def without_zone(value: Any) -> int:
     """The time, as if it were UTC."""
-    iso_us(value)  # what is no time stays none
+    iso_us(value)  # an invalid time stays invalid
     return iso_us(value[:-6] if value[-6] in "+-" else value)
 
 

@@ -1,6 +1,6 @@
 """Landmark windows that lose, at compaction, what lies behind progress.
 
-Defect: slices whose first window has ended are let go, as those of sliding windows are.
+Defect: slices whose first window has ended are dropped, as those of sliding windows are.
 How one gets it: one rule of purging for all classes.
 Expected: later windows hold too little.
 """

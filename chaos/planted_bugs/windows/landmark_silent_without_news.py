@@ -1,6 +1,6 @@
 """Landmark windows that are sent only if something new has entered them.
 
-Defect: a window that holds just what the one before it held gives no row.
+Defect: a window with the same content as the one before it emits no row.
 How one gets it: "empty windows give no row", said of slices.
 Expected: rows are missing.
 """

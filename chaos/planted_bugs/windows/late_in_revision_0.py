@@ -3,7 +3,7 @@
 Defect: the window waits for the slowest lane, and until then it takes what comes. So it depends on
 the interleaving whether revision 0 holds the record.
 How one gets it: "if the window is there, add to it".
-Expected: revision 0 has records that the definition gives to a later revision.
+Expected: revision 0 has records that belong to a later revision by the definition.
 """
 
 from __future__ import annotations

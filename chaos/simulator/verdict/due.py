@@ -1,7 +1,7 @@
-"""When a row is due: the batch after which the definition first has it.
+"""When a row is due: the first batch after which the definition has it.
 
-The definition is asked about the log as far as it had been delivered after some of the batches: of
-a short run after every one, of a long run after a few, since each answer reads the log again.
+The definition is evaluated on the part of the log delivered after some of the batches: after every
+batch of a short run, after a few of a long one, since each evaluation rereads the log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SOME = 6
 
 
 def looked_at(batches: int) -> list[int]:
-    """The batches after which the definition is asked; the last is always one of them."""
+    """Return the batches after which to evaluate the definition, always including the last."""
     if batches <= _ALL_BELOW:
         return [*range(batches)]
     some = random.Random(batches).sample(range(batches - 1), _SOME)
@@ -35,14 +35,14 @@ def looked_at(batches: int) -> list[int]:
 def prefix(
     lanes: Sequence[Sequence[SimulatedRecord]], ends: Sequence[int]
 ) -> list[SimulatedRecord]:
-    """The log as far as it was delivered, given how many records of each lane were."""
+    """Return the delivered part of the log, given the number of records of each lane."""
     return [record for lane, end in zip(lanes, ends, strict=True) for record in lane[:end]]
 
 
 def outcomes_of(
     pipeline: Pipeline, lanes: Sequence[Sequence[SimulatedRecord]], ends: Sequence[Sequence[int]]
 ) -> dict[int, Outcome]:
-    """What the definition says after the batches that are looked at, by batch."""
+    """Return the definition's results after the selected batches, by batch."""
     return {batch: evaluate(pipeline, prefix(lanes, ends[batch])) for batch in looked_at(len(ends))}
 
 
@@ -57,7 +57,7 @@ def closing(
         for row in outcomes[number].rows:
             due.setdefault(row_line(row), number)
     for number, batch in sorted(history.batches.items()):
-        # Between two looks a row is due at any batch behind the first, up to the second.
+        # Between two evaluations, a row may be due at any batch after the first, up to the second.
         here = bisect_left(looked, number)
         first_look = looked[here] if here < len(looked) else number
         stands_us = math.inf
@@ -77,7 +77,7 @@ def closing(
 
 
 def closes_at_a_time(pipeline: Pipeline, query: Query) -> bool:
-    """Whether its windows end at an event time, and by progress of whole lanes, not of keys."""
+    """Whether a query's windows end at an event time, by the progress of lanes and not of keys."""
     source = pipeline.source
     keyed = progress_attr(source.disorder) is not None
     return ends_at_a_time(query.window, source.event_time.field) and not keyed

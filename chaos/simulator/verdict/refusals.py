@@ -1,7 +1,7 @@
-"""What a log may come to instead of rows: an error, where the definition has one as well.
+"""Logs that have no result: the engine must raise an error where the definition does.
 
-A sum that leaves 64 bits, a hole in a dense source, a unit of rows that arrives in two lanes: the
-engine has to break off at the batch that brings it, and nowhere else.
+A sum beyond 64 bits, a gap in a dense source, a unit of rows that arrives in two lanes: the engine
+must fail at the batch that contains it, and at no other.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _MEANT = {
 REFUSALS = tuple(_MEANT)
 
 _FULL = "StateFull"
-# A record has two partial states at the most in each of the few pieces that its windows share.
+# A record has at most two partial states in each of the few slices that its windows share.
 _ENTRIES_PER_RECORD = 6
 
 Lanes = Sequence[Sequence[SimulatedRecord]]
 
 
 def refused(pipeline: Pipeline, log: Sequence[SimulatedRecord]) -> str | None:
-    """The engine's error that the definition expects of a log; None: it has rows."""
+    """Return the engine's error that the definition requires for a log; None: it has a result."""
     try:
         evaluate(pipeline, log)
     except REFUSALS as refusal:
@@ -42,24 +42,24 @@ def refused(pipeline: Pipeline, log: Sequence[SimulatedRecord]) -> str | None:
 
 
 def meant(refusal: Exception) -> str:
-    """The engine's error for one of the definition's."""
+    """Return the name of the engine's error for an error of the definition."""
     return next(name for kind, name in _MEANT.items() if isinstance(refusal, kind))
 
 
 def lawful(pipeline: Pipeline, lanes: Lanes, history: SimulationHistory) -> bool:
-    """Whether a run that broke off had to, at the batch at which it did.
+    """Whether a run that failed had to fail, at the batch at which it did.
 
     Args:
-        pipeline: what was to be computed.
-        lanes: the log, per lane.
-        history: the run.
+        pipeline: the pipeline.
+        lanes: the log by lane.
+        history: the history of the run.
     """
     if not history.ends or history.commits is None or history.commits >= len(history.ends):
         return False
     log = prefix(lanes, history.ends[history.commits])
     if history.error_kind == _FULL:
         limits = [q.entries_max for q in pipeline.queries if q.entries_max is not None]
-        # What a state holds is no part of the definition; that so much cannot be needed is.
+        # The definition does not say how large a state is, but it bounds what can be needed.
         return min(limits) < _ENTRIES_PER_RECORD * len(log)
     before = history.ends[history.commits - 1] if history.commits else [0] * len(lanes)
     here = refused(pipeline, log)
@@ -67,7 +67,7 @@ def lawful(pipeline: Pipeline, lanes: Lanes, history: SimulationHistory) -> bool
 
 
 def as_far_as_committed(history: SimulationHistory) -> SimulationHistory:
-    """The part of a run that was committed before it broke off."""
+    """Return the part of a run that was committed before it failed."""
     if history.error is None or history.commits is None:
         return history
     kept = SimulationHistory(ends=history.ends[: history.commits], skipped=history.skipped)

@@ -111,39 +111,39 @@ def batch(checkpoint: Path, number: int, offsets: int, at_s: float) -> None:
 
 
 def test_batches_are_seen_when_they_come_and_again_when_they_are_run_again(tmp_path: Path) -> None:
-    watch = CommitWatcher(tmp_path, History(), began_s=1000.0, job_error=lambda: None)
-    watch.look()
-    assert watch.batches == 0
+    watcher = CommitWatcher(tmp_path, History(), began_s=1000.0, job_error=lambda: None)
+    watcher.look()
+    assert watcher.batches == 0
     batch(tmp_path, 0, 10, 1001.0)
     batch(tmp_path, 1, 20, 1002.0)
     (tmp_path / "commits" / ".1.crc").touch()
-    watch.look()
-    watch.look()
-    assert (watch.batches, watch.offsets) == (2, 21)
+    watcher.look()
+    watcher.look()
+    assert (watcher.batches, watcher.offsets) == (2, 21)
     batch(tmp_path, 1, 20, 1005.0)
-    watch.look()
-    seen = [(entry["batch"], entry.at_s) for entry in watch.history.of("commit")]
+    watcher.look()
+    seen = [(entry["batch"], entry.at_s) for entry in watcher.history.of("commit")]
     assert seen == [(0, 1.0), (1, 2.0), (1, 5.0)]
 
 
 def test_only_a_batch_that_was_begun_since_shows_a_recovery(tmp_path: Path) -> None:
-    watch = CommitWatcher(tmp_path, History(), began_s=1000.0, job_error=lambda: None)
+    watcher = CommitWatcher(tmp_path, History(), began_s=1000.0, job_error=lambda: None)
     batch(tmp_path, 0, 10, 1001.0)
     os.utime(tmp_path / "commits" / "0", (1004.0, 1004.0))  # begun at 1, committed at 4
-    watch.look()
-    assert watch.fresh_batch(2.0) is None
-    assert watch.fresh_batch(0.5) == (0, 4.0)
+    watcher.look()
+    assert watcher.fresh_batch(2.0) is None
+    assert watcher.fresh_batch(0.5) == (0, 4.0)
 
 
 def test_a_job_that_gives_up_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chaos.run.commit_watcher._ASK_S", 0.0)
-    watch = CommitWatcher(
+    watcher = CommitWatcher(
         tmp_path, History(), began_s=time.time(), job_error=lambda: "its driver is FAILED"
     )
     with pytest.raises(JobFailed, match="its driver is FAILED"):
-        watch.until(lambda: False, 30.0)
-    watch.dead = lambda: None
-    assert not watch.until(lambda: False, 0.2)
-    assert watch.until(lambda: True, 0.0)
+        watcher.until(lambda: False, 30.0)
+    watcher.job_error = lambda: None
+    assert not watcher.until(lambda: False, 0.2)
+    assert watcher.until(lambda: True, 0.0)

@@ -108,7 +108,7 @@ def test_a_run_of_plans_deletes_nothing_in_the_folder_of_its_report(
         seen.append(layout)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chaos.run.runner.site", no_stack)
+    monkeypatch.setattr("chaos.run.runner.stack_under_test", no_stack)
     before = contents(theirs)
     (tmp_path / "p.yml").write_text(PIPELINE)
     order = PreparedPlan(parse_plan(PLAN), tmp_path / "plan.yml", theirs, [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -109,16 +109,23 @@ class Accumulators:
         """Partial states one below the other, as one frame."""
         return self.schema.concat(frames)
 
-    def merge(self, partials: pl.DataFrame, by: Sequence[str], *extra: pl.Expr) -> pl.DataFrame:
+    def merge(
+        self,
+        partials: pl.DataFrame,
+        by: Sequence[str],
+        *extra: pl.Expr,
+        without: Collection[str] = (),
+    ) -> pl.DataFrame:
         """Merge the partial states that agree in the columns `by`.
 
         Args:
             partials: with the columns `by`, and partial states; further columns are left out.
             by: what the merged states are named by.
             extra: further expressions over each group.
+            without: columns of the states that nobody asks for any more.
         """
         numbers = self.schema.among(partials, *_MERGED)
-        plain = [_MERGED[column.role](pl.col(column.name)) for column in numbers]
+        plain = [_MERGED[c.role](pl.col(c.name)) for c in numbers if c.name not in without]
         merged = partials.group_by(by).agg(*plain, *extra)
         for column in self.schema.among(partials, Role.BAG, Role.USER):
             held = self.schema.held[column.name].merge(partials, by)

@@ -46,8 +46,8 @@ class Parts:
     """How the engine evaluates a window.
 
     Attributes:
-        lane: makes a lane's part of a query.
-        shard: makes a shard's part of a query.
+        lane: makes a lane's part of a query; where nothing else is needed, it is the part's class.
+        shard: the same for a shard's part.
         evaluation: what the two do together, and why.
         extents: give start and end of the window of each row that a shard's part made.
     """
@@ -151,7 +151,7 @@ def _at_records(window: Window) -> Parts:
 
 def _of_sessions(window: Window) -> Parts:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
-    return Parts(SessionLanePart, SessionShardPart, evaluation.chained(what), _drawn)
+    return Parts(SessionLanePart, SessionShardPart, evaluation.parted_by(what), _drawn)
 
 
 def _of_join(window: Window) -> Parts:

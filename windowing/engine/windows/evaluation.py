@@ -31,7 +31,7 @@ class Keeps(Enum):
 Estimate = Callable[[Query, Source], int | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """How a class of windows is evaluated.
 
@@ -93,83 +93,84 @@ def _slices_each(range_: int, slide: int) -> int:
 
 
 SLICES = Evaluation(
-    "slices, pre-aggregated in the lane; a closing window merges its slices",
-    "records with the same first and last window are never told apart again",
-    Keeps.PARTIALS,
-    "slices between the oldest window that can still change and the newest record",
-    _slices,
+    way="slices, pre-aggregated in the lane; a closing window merges its slices",
+    because="records with the same first and last window are never told apart again",
+    keeps=Keeps.PARTIALS,
+    counted="slices between the oldest window that can still change and the newest record",
+    estimate=_slices,
 )
 CUMULATIVE = Evaluation(
-    "one partial state per window not yet closed, and one of all that closed before",
-    "a window is the one before it and what came since",
-    Keeps.PARTIALS,
-    "windows not yet closed, and the sum of those before",
-    _bins,
+    way="one partial state per window not yet closed, and one of all that closed before",
+    because="a window is the one before it and what came since",
+    keeps=Keeps.PARTIALS,
+    counted="windows not yet closed, and the sum of those before",
+    estimate=_bins,
 )
 NUMBERED = Evaluation(
-    "the lane numbers the rows; slices by row number",
-    "a unit lies in one lane, so that its numbers are a fact of the log",
-    Keeps.PARTIALS,
-    "slices of rows between the oldest open window and the newest row",
-    _slices_of_rows,
+    way="the lane numbers the rows; slices by row number",
+    because="a unit lies in one lane, so that its numbers are a fact of the log",
+    keeps=Keeps.PARTIALS,
+    counted="slices of rows between the oldest open window and the newest row",
+    estimate=_slices_of_rows,
 )
 RANKED = Evaluation(
-    "records wait until progress has passed them, and are numbered then; then slices",
-    "a record that is still to come would renumber those after it",
-    Keeps.RECORDS,
-    "records between progress and the newest, besides slices by row number",
-    _unknown,
+    way="records wait until progress has passed them, and are numbered then; then slices",
+    because="a record that is still to come would renumber those after it",
+    keeps=Keeps.RECORDS,
+    counted="records between progress and the newest, besides slices by row number",
+    estimate=_unknown,
 )
 _BINS = "bins at the positions where the aggregate changes, each with a partial state"
 _BINS_COUNTED = "bins: two per record in (progress - range, newest + range]"
 DEFINED = Evaluation(
-    _BINS,
-    "between two bins the aggregate is the same, whatever windows come to lie there",
-    Keeps.PARTIALS,
-    _BINS_COUNTED,
-    _unknown,
+    way=_BINS,
+    because="between two bins the aggregate is the same, whatever windows come to lie there",
+    keeps=Keeps.PARTIALS,
+    counted=_BINS_COUNTED,
+    estimate=_unknown,
 )
 DEFINED_BY_RANK = Evaluation(
-    f"{_BINS}; windows are counted off when progress passes",
-    "one late arrival would shift all ranks after it",
-    Keeps.PARTIALS,
-    _BINS_COUNTED,
-    _unknown,
+    way=f"{_BINS}; windows are counted off when progress passes",
+    because="one late arrival would shift all ranks after it",
+    keeps=Keeps.PARTIALS,
+    counted=_BINS_COUNTED,
+    estimate=_unknown,
 )
 PAIRED = Evaluation(
-    "records in the shard of what is equal, each from an instant on",
-    "any record in reach may be the partner of one that is still to come",
-    Keeps.RECORDS,
-    "records that one still to come can reach",
-    _unknown,
+    way="records in the shard of what is equal, each from an instant on",
+    because="any record in reach may be the partner of one that is still to come",
+    keeps=Keeps.RECORDS,
+    counted="records that one still to come can reach",
+    estimate=_unknown,
 )
 
 
 def valued(kind: str) -> Evaluation:
-    """Windows of a user's class, which follow from values.
+    """Give how windows of a user's class are evaluated, which follow from values.
 
     Args:
         kind: the name of the class.
     """
     return Evaluation(
-        "slices, pre-aggregated in the lane; a closing window merges its slices",
-        f"{kind} says which windows a value lies in, and where these end",
-        Keeps.PARTIALS,
-        "sets of windows that records share, as long as these can still change",
-        _unknown,
+        way="slices, pre-aggregated in the lane; a closing window merges its slices",
+        because=f"{kind} says which windows a value lies in, and where these end",
+        keeps=Keeps.PARTIALS,
+        counted="sets of windows that records share, as long as these can still change",
+        estimate=_unknown,
     )
 
 
-def chained(what: str) -> Evaluation:
-    """Sessions.
+def parted_by(what: str) -> Evaluation:
+    """Give how sessions are evaluated.
 
     Args:
         what: what parts two of them.
     """
+    together = f"records of a key with less than a gap of {what} between them"
     return Evaluation(
-        "chains of records, pre-aggregated in the lane; the shard draws sessions through them",
-        f"records of a key with less than a gap of {what} between them are in one session for ever",
-        Keeps.CHAINS,
-        "sessions that a record can still reach, times the epochs of their late records",
-        _unknown,
+        way="chains of records, pre-aggregated in the lane; the shard draws sessions through them",
+        because=f"{together} are in one session for ever",
+        keeps=Keeps.CHAINS,
+        counted="sessions that a record can still reach, times the epochs of their late records",
+        estimate=_unknown,
     )

@@ -46,7 +46,7 @@ class Results:
         """
         by = [*self._names, WINDOW_ID, REVISION, *more]
         offsets = pl.struct(PARTITION, FIRST_OFFSET, LAST_OFFSET).sort_by(PARTITION).alias(OFFSETS)
-        merged = self._accumulators.merge(parts, by, offsets)
+        merged = self._accumulators.merge(parts, by, offsets, without=(FIRST_OFFSET, LAST_OFFSET))
         try:
             values = self._accumulators.results(merged)
         except AggregateOverflow as error:
