@@ -45,7 +45,7 @@ def session(
     if jars:
         builder = builder.config("spark.jars", jars)
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
-    for key, value in {**SETTINGS, **_plugins()}.items():
+    for key, value in {**SETTINGS, **_of_workers()}.items():
         builder = builder.config(key, value)
     # pyspark would handle Ctrl-C in its own way; the program decides what a signal means.
     answer = signal.getsignal(signal.SIGINT)
@@ -55,7 +55,7 @@ def session(
     return made
 
 
-def _plugins() -> dict[str, str]:
-    """The plug-ins of this project's settings, for executors that others have started."""
-    declared = os.environ.get(PLUGINS_VARIABLE)
-    return {f"spark.executorEnv.{PLUGINS_VARIABLE}": declared} if declared else {}
+def _of_workers() -> dict[str, str]:
+    """Modules and plug-ins of this process, for workers whose environment others have made."""
+    names = ("PYTHONPATH", PLUGINS_VARIABLE)
+    return {f"spark.executorEnv.{name}": os.environ[name] for name in names if os.environ.get(name)}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, complain, say
 
 if TYPE_CHECKING:
+    from conformance.drivers.driver import Driver
     from conformance.wid.judge import Verdict
+
+    Asked = tuple[Iterable[Any], Sequence[Driver[Any]]]
 
 
 class Kind(StrEnum):
@@ -61,90 +65,99 @@ def conform(
     if kind.value.startswith("spl") and by is not Judged.engine:
         complain("scenarios of policy windows are run by the windows themselves: --by engine")
         raise typer.Exit(USAGE)
-    if kind is Kind.samza and by is Judged.definition:
-        complain("a definition takes no calls, which scenarios are made of: --by engine or spark")
-        raise typer.Exit(USAGE)
-    judged = {
+    asked = {
         Kind.wid: _wid,
         Kind.samza: _samza,
         Kind.spl: _spl,
         Kind.spl_operators: _spl_operators,
         Kind.spl_validation: _spl_validation,
     }[kind]
-    results = judged(file, by, interleavings)
+    cases, drivers = asked(file, by, interleavings)
     passed = failed = 0
-    for verdicts in results:
-        for verdict in verdicts:
-            say(verdict.line())
+    left_out: Counter[str] = Counter()
+    for case in cases:
+        verdicts = []
+        for driver in drivers:
+            found = _run(case, driver)
+            if found is None:
+                left_out[driver.name] += 1
+            else:
+                verdicts += found
         ok = all(verdict.difference is None for verdict in verdicts)
-        passed, failed = passed + ok, failed + (not ok)
-    if not passed and not failed:
+        passed, failed = passed + (ok and bool(verdicts)), failed + (not ok)
+    if not passed and not failed and not left_out:
         complain(f"{file} holds no case: give a file of them, one a line")
         raise typer.Exit(USAGE)
-    say(f"{passed} passed, {failed} failed")
+    said = [f"{count} not expressible (by {driver})" for driver, count in left_out.items()]
+    say("; ".join([f"{passed} passed, {failed} failed", *said]))
     raise typer.Exit(FAILED if failed else PASSED)
 
 
-def _spl(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    from conformance.drivers import spl_windows
+def _run(case: Any, driver: Driver[Any]) -> tuple[Verdict, ...] | None:
+    """Report how a case goes with one driver; None: it cannot ask what the case asks."""
+    from conformance.drivers.driver import NotExpressible
+
+    found = driver.run(case)
+    if isinstance(found, NotExpressible):
+        say(found.line(case.id, driver.name))
+        return None
+    for verdict in found.verdicts:
+        say(verdict.line())
+    return found.verdicts
+
+
+def _spl(file: Path, by: Judged, interleavings: int) -> Asked:
+    from conformance.drivers.spl_windows import Windows
     from conformance.spl.case import WindowCase, read_lines
 
     del by, interleavings  # a scenario is one order of calls
-    yield from map(spl_windows.judge, read_lines(file, WindowCase))
+    return read_lines(file, WindowCase), [Windows()]
 
 
-def _spl_operators(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    from conformance.drivers import spl_operators
+def _spl_operators(file: Path, by: Judged, interleavings: int) -> Asked:
+    from conformance.drivers.spl_operators import Operators
     from conformance.spl.case import OperatorCase, read_lines
 
     del by, interleavings
-    yield from map(spl_operators.judge, read_lines(file, OperatorCase))
+    return read_lines(file, OperatorCase), [Operators()]
 
 
-def _spl_validation(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    from conformance.drivers import spl_operators
+def _spl_validation(file: Path, by: Judged, interleavings: int) -> Asked:
+    from conformance.drivers.spl_operators import Models
     from conformance.spl.case import ValidationCase, read_lines
 
     del by, interleavings
-    yield from map(spl_operators.judge_validation, read_lines(file, ValidationCase))
+    return read_lines(file, ValidationCase), [Models()]
 
 
-def _wid(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    from conformance.wid import judge as wid
+def _wid(file: Path, by: Judged, interleavings: int) -> Asked:
+    from conformance.wid.judge import read_cases
 
-    cases = wid.read_cases(file)
+    cases = read_cases(file)
     if by is Judged.spark:
-        from conformance.drivers import wid_spark
+        from conformance.drivers.wid_spark import OnSpark
         from jobs.many_runs import run_all
 
-        yield from wid_spark.judge(list(cases), interleavings, run_all)
-    elif by is Judged.engine:
-        from conformance.drivers import wid_local
+        every = list(cases)
+        return every, [OnSpark(every, interleavings, run_all)]
+    from conformance.drivers.wid_local import Definition, Local
 
-        yield from (wid_local.judge(case, interleavings) for case in cases)
-    else:
-        for case in cases:
-            yield [wid.judge(case, wid.by_definition, "definition", interleavings)]
+    return cases, [(Local if by is Judged.engine else Definition)(interleavings)]
 
 
-def _samza(file: Path, by: Judged, interleavings: int) -> Iterator[list[Verdict]]:
-    """Run by our operators, and also as a pipeline on the chosen engine if one can express it."""
-    from conformance.drivers import samza_local, samza_standalone
+def _samza(file: Path, by: Judged, interleavings: int) -> Asked:
+    """By our operators, and by the engine or the definition, where one can ask the same."""
+    from conformance.drivers.samza_definition import Definition
+    from conformance.drivers.samza_local import Local, OnSpark
+    from conformance.drivers.samza_standalone import Standalone
     from conformance.samza.case import read_scenarios
 
     scenarios = {scenario.id: scenario for scenario in read_scenarios(file)}
-    found = ((s.id, samza_local.asked(s)) for s in scenarios.values())
-    asked = {name: question for name, question in found if question is not None}
-    on_spark: dict[str, Verdict] = {}
-    if by is Judged.spark and asked:
-        from jobs.many_runs import run_all
+    every = list(scenarios.values())
+    if by is Judged.definition:
+        return every, [Definition()]
+    if by is Judged.engine:
+        return every, [Standalone(scenarios), Local(interleavings)]
+    from jobs.many_runs import run_all
 
-        verdicts = samza_local.judge_on_spark([*asked.values()], interleavings, run_all)
-        on_spark = dict(zip(asked, verdicts, strict=True))
-    for name, scenario in scenarios.items():
-        verdicts = [samza_standalone.judge(scenario, scenarios)]
-        if name in on_spark:
-            verdicts.append(on_spark[name])
-        elif name in asked:
-            verdicts.append(samza_local.judge(asked[name], interleavings))
-        yield verdicts
+    return every, [Standalone(scenarios), OnSpark(every, interleavings, run_all)]

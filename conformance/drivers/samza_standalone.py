@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.drivers.driver import Outcome
 from conformance.samza import judge as samza
 from conformance.samza.case import Scenario, asked_of, records_of
 from conformance.wid.judge import Verdict
@@ -20,6 +21,23 @@ from windowing.runtime.standalone import ANY, CallRefused, WindowedAggregator, W
 from windowing.runtime.standalone.errors import DenseOffsetGap, NoMessageStore
 
 _CUTS = 3
+
+
+class Standalone:
+    """Our operators.
+
+    Args:
+        scenarios: all of a file, by their ids.
+    """
+
+    name = "operators"
+
+    def __init__(self, scenarios: Mapping[str, Scenario]) -> None:
+        self._scenarios = scenarios
+
+    def run(self, scenario: Scenario, /) -> Outcome:
+        """Run a scenario in every way in which it must be the same."""
+        return Outcome((judge(scenario, self._scenarios),))
 
 
 def judge(scenario: Scenario, others: Mapping[str, Scenario]) -> Verdict:

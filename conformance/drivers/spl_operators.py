@@ -7,6 +7,7 @@ import operator as compare
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from conformance.drivers.driver import Outcome
 from conformance.drivers.spl_windows import partition_eviction, policy
 from conformance.spl import judge as spl
 from conformance.spl.case import Logged, OperatorCase, PolicyCase, PortCase, ValidationCase
@@ -30,6 +31,26 @@ _NAMES = {
     "aggregateIncompleteWindows": "partial_windows",
     "aggregatePartialWindows": "partial_windows",
 }
+
+
+class Operators:
+    """Aggregate, Join and Sort."""
+
+    name = "operators"
+
+    def run(self, case: OperatorCase, /) -> Outcome:
+        """Run a scenario under each profile under which it holds."""
+        return Outcome(tuple(judge(case)))
+
+
+class Models:
+    """What Aggregate, Join and Sort accept."""
+
+    name = "operators"
+
+    def run(self, case: ValidationCase, /) -> Outcome:
+        """See whether a configuration is accepted, under each profile of its row."""
+        return Outcome(tuple(judge_validation(case)))
 
 
 def judge(case: OperatorCase) -> list[Verdict]:

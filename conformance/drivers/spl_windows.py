@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conformance.drivers.driver import Outcome
 from conformance.spl import judge as spl
 from conformance.spl.case import Logged, PolicyCase, WindowCase
 from conformance.wid.judge import Verdict
@@ -20,6 +21,16 @@ _SECOND_US = 1_000_000
 _LIBRARY_STORAGE = Storage()
 
 AnyWindow = policies.TumblingWindow | policies.SlidingWindow | policies.IntervalWindow
+
+
+class Windows:
+    """Our windows by policies."""
+
+    name = "windows"
+
+    def run(self, case: WindowCase, /) -> Outcome:
+        """Run a scenario under each profile under which it holds."""
+        return Outcome(tuple(judge(case)))
 
 
 def judge(case: WindowCase) -> list[Verdict]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from conformance.drivers.driver import Outcome
 from conformance.wid import judge as wid
 from conformance.wid.case import Case, question_of
 from windowing.engine.input.batches import batches
@@ -42,6 +43,41 @@ class LogEntry:
     value: bytes | None
     control: bytes | None
     append_us: int | None = None
+
+
+class Local:
+    """The local engine, and the definition for what the engine leaves out.
+
+    Args:
+        interleavings: how many other orders of arrival must give the same.
+    """
+
+    name = "engine"
+
+    def __init__(self, interleavings: int) -> None:
+        self._interleavings = interleavings
+
+    def run(self, case: Case, /) -> Outcome:
+        """Run a case in several cuts and orders of arrival."""
+        return Outcome(tuple(judge(case, self._interleavings)))
+
+
+class Definition:
+    """The definition of the window language.
+
+    Args:
+        interleavings: as of `Local`.
+    """
+
+    name = "definition"
+
+    def __init__(self, interleavings: int) -> None:
+        self._interleavings = interleavings
+
+    def run(self, case: Case, /) -> Outcome:
+        """Evaluate a case in several orders of arrival."""
+        verdict = wid.judge(case, wid.by_definition, self.name, self._interleavings)
+        return Outcome((verdict,))
 
 
 def judge(case: Case, interleavings: int) -> list[wid.Verdict]:

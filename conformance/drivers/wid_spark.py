@@ -7,10 +7,11 @@ an error ends one case, on Spark it would end the stream of all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from conformance.drivers import wid_local
+from conformance.drivers.driver import Outcome
 from conformance.wid import judge as wid
 from windowing.engine.input.batches import batches
 
@@ -24,6 +25,30 @@ if TYPE_CHECKING:
     RunAll = Callable[[Sequence[tuple[Pipeline, Batches]]], list[Output]]
 
 _BATCHES = 3
+
+
+class OnSpark:
+    """The engine on Spark, which runs all cases in one stream when the first is asked for.
+
+    Args:
+        cases: all that will be asked for.
+        interleavings: how many other orders of arrival must give the same.
+        run_all: runs many pipelines on Spark.
+    """
+
+    name = "engine on Spark"
+
+    def __init__(self, cases: Sequence[Case], interleavings: int, run_all: RunAll) -> None:
+        self._cases, self._interleavings, self._run_all = cases, interleavings, run_all
+
+    def run(self, case: Case, /) -> Outcome:
+        """Give the verdicts of a case's part of the stream, and of the definition."""
+        return Outcome(tuple(self._verdicts[case.id]))
+
+    @cached_property
+    def _verdicts(self) -> dict[str, list[wid.Verdict]]:
+        found = judge(self._cases, self._interleavings, self._run_all)
+        return {case.id: verdicts for case, verdicts in zip(self._cases, found, strict=True)}
 
 
 def judge(

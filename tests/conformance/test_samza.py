@@ -4,11 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from conformance.drivers import samza_local, samza_standalone
+from conformance.drivers.driver import NotExpressible, Outcome
+from conformance.drivers.samza_definition import Definition
+from conformance.drivers.samza_pipeline import Asked
+from conformance.drivers.samza_pipeline import asked as pipeline_of
 from conformance.samza import judge as samza
 from conformance.samza.case import Scenario, read_scenarios
 from conformance.wid.case import CaseError
+from slackwater.main import app
 
 FILE = Path(__file__).parents[1] / "data" / "samza" / "scenarios.jsonl"
 SCENARIOS = {scenario.id: scenario for scenario in read_scenarios(FILE)}
@@ -17,7 +23,7 @@ SCENARIOS = {scenario.id: scenario for scenario in read_scenarios(FILE)}
 ASKED = {
     name: question
     for name, scenario in SCENARIOS.items()
-    if (question := samza_local.asked(scenario)) is not None
+    if isinstance(question := pipeline_of(scenario), Asked)
 }
 
 
@@ -43,6 +49,37 @@ def test_most_scenarios_of_the_log_can_be_asked_of_a_pipeline() -> None:
 @pytest.mark.parametrize("name", ASKED)
 def test_a_pipeline_gives_what_the_operator_gives(name: str) -> None:
     assert samza_local.judge(ASKED[name], interleavings=1).difference is None
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_the_definition_says_the_same_of_every_log(scenario: Scenario) -> None:
+    found = Definition().run(scenario)
+    assert isinstance(found, Outcome) == scenario.of_the_log
+    if isinstance(found, Outcome):
+        assert [verdict.difference for verdict in found.verdicts] == [None]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("late/wall_batched", "it goes by the wall clock"),
+        ("example/orders_rows3_past_end", "windows of rows are sent with the row after them"),
+        ("crash/standalone", "rows wait until they are fetched"),
+    ],
+)
+def test_what_a_driver_cannot_ask_it_says_with_the_reason(name: str, why: str) -> None:
+    assert samza_local.Local(0).run(SCENARIOS[name]) == NotExpressible(why)
+
+
+def test_the_summary_counts_what_a_driver_cannot_ask() -> None:
+    answer = CliRunner().invoke(app, ["conform", "samza", str(FILE), "--by", "definition"])
+    *lines, summary = answer.stdout.splitlines()
+    assert answer.exit_code == 0
+    assert len(lines) == len(SCENARIOS)
+    left_out = sum("not expressible: it depends on calls" in line for line in lines)
+    assert (
+        summary == f"{80 - left_out} passed, 0 failed; {left_out} not expressible (by definition)"
+    )
 
 
 def test_a_row_that_a_pipeline_does_not_give_is_named() -> None:

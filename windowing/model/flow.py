@@ -40,6 +40,7 @@ class StreamFlow(SpecModel):
     """One window over a stream and the aggregates of its extents.
 
     Attributes:
+        name: of the flow, in its rows and in messages.
         window: the window.
         group_by: fields that make up the row's key, in this order.
         aggregates: in the order of the row's columns.
@@ -52,6 +53,7 @@ class StreamFlow(SpecModel):
         accumulation: what later revisions show.
     """
 
+    name: str = "flow"
     window: Window
     group_by: tuple[str, ...] = ()
     aggregates: Annotated[tuple[Aggregate, ...], BeforeValidator(_aggregates)]

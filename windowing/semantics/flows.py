@@ -15,7 +15,6 @@ from dataclasses import replace
 from windowing.model.flow import JoinFlow, LaneStart, StreamFlow
 from windowing.model.join import Side
 from windowing.model.progress.disorder import Disorder
-from windowing.model.query import Query
 from windowing.model.record import (
     Bound,
     Pair,
@@ -61,17 +60,16 @@ def rows_of(
     items, lanes = _read(starts, disorder, log, endless=by_rows)
     if flow.window.traits.counts_arrivals:
         items = [replace(item, value=number) for number, item in enumerate(items)]
-    query = Query(name="flow", **dict(flow))
-    shown = _in_order(revisions(query, items, lanes))
+    shown = _in_order(revisions(flow, items, lanes))
     if past_end and flow.window.traits.ends is Ends.ROWS:
         shown = (row for row in shown if row.end < len(items))
-    definition = definition_of(query)
+    definition = definition_of(flow)
     refused = [
         item
         for item in items
         if not definition.takes(item) and definition.lateness(item) is not None
     ]
-    return [_row(query, row) for row in shown], [_record(item) for item in refused]
+    return [_row(flow, row) for row in shown], [_record(item) for item in refused]
 
 
 def pairs_of(
@@ -131,12 +129,12 @@ def _in_order(shown: Sequence[Shown]) -> Iterator[Shown]:
     return (row for _, row in sorted(placed, key=lambda one: one[0]))
 
 
-def _row(query: Query, shown: Shown) -> WindowRow:
+def _row(flow: StreamFlow, shown: Shown) -> WindowRow:
     offsets: dict[str, tuple[int, int]] = {}
     for lane in sorted({item.lane for item in shown.holds}, key=lane_order):
         held = [item.offset for item in shown.holds if item.lane == lane]
         offsets[lane] = min(held), max(held)
-    value = value_of(query.aggregates[0], {"value": "int"}, shown)
+    value = value_of(flow.aggregates[0], {"value": "int"}, shown)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a median that is a whole number is shown as one
     return WindowRow(

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.semantics.lanes import Progress
 
 Verdict = int | Literal["on_time", "refused"]
 
 
-def is_late(query: Query, close: int, earliest: int, progress: Progress) -> bool:
+def is_late(query: StreamFlow, close: int, earliest: int, progress: Progress) -> bool:
     """Whether a record is late for one of its windows.
 
     Args:
@@ -30,7 +30,7 @@ def is_late(query: Query, close: int, earliest: int, progress: Progress) -> bool
     return progress >= (earliest if query.late.mode == "consistent" else close)
 
 
-def judge(query: Query, close: int, earliest: int, progress: Progress) -> Verdict:
+def judge(query: StreamFlow, close: int, earliest: int, progress: Progress) -> Verdict:
     """Decide for one window of a record: on time, refused, or the epoch that releases it.
 
     Args: as of `is_late`.

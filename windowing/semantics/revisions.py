@@ -17,14 +17,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Scalar
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Shown, Unit, group_of, part_of
 from windowing.semantics.windows.classes import courses_of
 
 
-def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Shown]:
+def revisions(query: StreamFlow, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Shown]:
     """Return all revisions that the log shows.
 
     Args:
@@ -43,7 +43,7 @@ def revisions(query: Query, items: Sequence[Item], lanes: Iterable[Lane]) -> lis
     return shown
 
 
-def accumulated(query: Query, course: Sequence[Shown]) -> Iterator[Shown]:
+def accumulated(query: StreamFlow, course: Sequence[Shown]) -> Iterator[Shown]:
     """What is sent of the revisions of one window, or session start, given in their order."""
     before: Shown | None = None
     for row in course:
@@ -54,12 +54,12 @@ def accumulated(query: Query, course: Sequence[Shown]) -> Iterator[Shown]:
         before = row
 
 
-def key_of(query: Query, shown: Shown) -> Key:
+def key_of(query: StreamFlow, shown: Shown) -> Key:
     """The key of a row: PATTR, then the values of GROUP BY."""
     return shown.group if query.window.pattr is None else (shown.part, *shown.group)
 
 
-def units_of(query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+def units_of(query: StreamFlow, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
     """The units of records that have windows or rows of their own; arguments as of `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)

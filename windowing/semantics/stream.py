@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.progress.disorder import Disorder
 from windowing.model.rows import Scalar
 from windowing.model.windows.window import ROW_NUM, Window
@@ -49,7 +49,7 @@ class Question:
         ignore_control: of the control records only `end` is honoured.
     """
 
-    query: Query
+    query: StreamFlow
     lanes: tuple[str, ...]
     disorder: Disorder
     ignore_control: bool = False

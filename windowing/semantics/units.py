@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Scalar
 from windowing.model.windows.window import Window
 from windowing.semantics.lanes import Progress
@@ -138,7 +138,7 @@ def part_of(window: Window, item: Item) -> Scalar:
     return None if window.pattr is None else item.fields[window.pattr]
 
 
-def group_of(query: Query, item: Item) -> Key:
+def group_of(query: StreamFlow, item: Item) -> Key:
     """A record's values of GROUP BY."""
     return tuple(item.fields[name] for name in query.group_by)
 

@@ -228,6 +228,7 @@ def _flow(window: Window | None = None, **more: Any) -> StreamFlow:
         (_flow(Sliding(10, 10, "ts")), {}, "with align: start"),
         (_flow(RowWindow(2, 2, order="log")), {}, "with align: start"),
         (_flow(Landmark(5, "ts")), {}, "no windows like these"),
+        (_flow(Sliding(5, 5, "ts", pattr="key", align="start")), {}, "without PATTR"),
         (_flow(late=Late(mode="consistent")), {}, "each window by itself"),
         (_flow(), {"past_end": True}, "past_end goes with"),
         (_flow(), {"late_by": Periods(5)}, "late_by goes with"),

@@ -19,8 +19,8 @@ def check_stream(
     """
     window, late = flow.window, flow.late
     traits = window.traits
-    drawn = traits.merging or (traits.on_grid and not traits.cumulative)
-    if not drawn or window.pattr is not None or (traits.on_grid and window.align != "start"):
+    here = traits.merging or (traits.on_grid and window.align == "start")
+    if not here or window.range_ is None or window.pattr is not None:
         msg = (
             f"a window operator has no windows like these ({window.kind}): take sliding windows or "
             "rows with align: start and without PATTR, or sessions"

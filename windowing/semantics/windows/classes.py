@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
@@ -28,12 +28,12 @@ from windowing.semantics.windows.slide_by_tuple import SlideByTupleDefinition
 from windowing.semantics.windows.sliding import SlidingDefinition
 from windowing.semantics.windows.tuples import RowDefinition
 
-DEFINITIONS: Final = Registry[Callable[[Query], WindowDefinition]](
+DEFINITIONS: Final = Registry[Callable[[StreamFlow], WindowDefinition]](
     "window_definition", "window_definitions"
 )
 """Which class of windows has which definition, by kind."""
 
-_Class = TypeVar("_Class", bound=Callable[[Query], WindowDefinition])
+_Class = TypeVar("_Class", bound=Callable[[StreamFlow], WindowDefinition])
 
 
 def window_definition(kind: str) -> Callable[[_Class], _Class]:
@@ -63,7 +63,7 @@ for _kind, _definition in (
     window_definition(_kind)(_definition)
 
 
-def definition_of(query: Query) -> WindowDefinition:
+def definition_of(query: StreamFlow) -> WindowDefinition:
     """The definition of a query's windows.
 
     Raises:
@@ -75,14 +75,14 @@ def definition_of(query: Query) -> WindowDefinition:
     return DEFINITIONS[kind](query)
 
 
-def courses_of(query: Query) -> CourseDefinition:
+def courses_of(query: StreamFlow) -> CourseDefinition:
     """The definition of the windows of any query but a join's."""
     definition = definition_of(query)
     assert isinstance(definition, CourseDefinition)  # noqa: S101 - joins have rows of their own
     return definition
 
 
-def extents_of(query: Query) -> ExtentDefinition:
+def extents_of(query: StreamFlow) -> ExtentDefinition:
     """The definition of windows whose numbers give their extents."""
     definition = definition_of(query)
     assert isinstance(definition, ExtentDefinition)  # noqa: S101 - others are DRAWN

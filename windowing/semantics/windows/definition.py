@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import (
@@ -72,7 +72,7 @@ class ExtentDefinition(ABC):
         query: its window, and what becomes of late records.
     """
 
-    query: Query
+    query: StreamFlow
 
     @abstractmethod
     def extent(self, wid: int) -> tuple[int, int]:

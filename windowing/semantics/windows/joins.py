@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from windowing.model.file.pipeline import Query
-from windowing.model.flow import JoinFlow
+from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, Comparison, Join, JoinedSource, Operand, Side
 from windowing.model.record import Record
 from windowing.model.rows import Row, Scalar
@@ -72,7 +72,7 @@ class JoinDefinition:
         query: what becomes of late records.
     """
 
-    query: Query | JoinFlow
+    query: StreamFlow | JoinFlow
 
     def takes(self, item: Item) -> bool:
         """Whether a record is joined, now or at an epoch to come."""

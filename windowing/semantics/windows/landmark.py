@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.windows.window import Window
 from windowing.semantics.lateness import is_late, judge
@@ -47,7 +47,7 @@ def last_window(window: Window, unit: Unit) -> int:
     return max(ended, -1 if newest is None else newest)
 
 
-def _check_number(query: Query, unit: Unit, last: int) -> None:
+def _check_number(query: StreamFlow, unit: Unit, last: int) -> None:
     """Refuse a log whose last window is so far off that no list of windows is a result."""
     window = query.window
     firsts = [first_window(window, item.value) for item in unit.items]

@@ -16,7 +16,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
 from windowing.model.rules import in_log_order
 from windowing.semantics.lateness import epoch
@@ -33,7 +33,7 @@ from windowing.semantics.units import (
 )
 
 
-def _shown(query: Query, group: Key, member: Item, sent: Sent[Item]) -> Shown:
+def _shown(query: StreamFlow, group: Key, member: Item, sent: Sent[Item]) -> Shown:
     return Shown(
         wid=sent.start,
         start=sent.start,
@@ -56,7 +56,7 @@ class SessionDefinition:
         query: its gaps and key, and what becomes of late records.
     """
 
-    query: Query
+    query: StreamFlow
 
     def courses(self, unit: Unit) -> list[list[Shown]]:
         """Of each key and session start, the rows that the log shows, in their order.
@@ -105,7 +105,9 @@ class SessionDefinition:
         """The distance that parts two records of this record's key."""
         window = self.query.window
         assert window.range_ is not None  # noqa: S101 - every session has one
-        own = [gap for key, gap in window.gaps if key == item.fields[self.query.key[0]]]
+        # Without GROUP BY there are no single keys, and so none that has another gap.
+        whose = [item.fields[name] for name in self.query.key[:1]]
+        own = [gap for key, gap in window.gaps if [key] == whose]
         return own[0] if own else window.range_
 
     def _release(self, item: Item) -> int | None:

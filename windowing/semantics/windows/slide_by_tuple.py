@@ -19,7 +19,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Query
+from windowing.model.flow import StreamFlow
 from windowing.model.windows.window import Window
 from windowing.semantics.lanes import Progress
 from windowing.semantics.lateness import is_late, judge
@@ -33,7 +33,7 @@ def extent(window: Window, wid: int) -> tuple[int, int]:
     return wid - window.range_, wid
 
 
-def _defined(query: Query, definers: Iterable[Item]) -> dict[int, int | None]:
+def _defined(query: StreamFlow, definers: Iterable[Item]) -> dict[int, int | None]:
     """The windows, each with the epoch at which it appears; None: at revision 0."""
     defined: dict[int, int | None] = {}
     for item in definers:

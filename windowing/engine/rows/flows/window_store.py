@@ -89,9 +89,5 @@ class WindowStore:
         found = self._store.scan(_PREFIX + prefix.hex())
         return (self._decoder.decode(data) for _, data in found)
 
-    def overlapping(self, start: int, end: int) -> Iterator[Held]:
-        """Windows that have an instant in [start, end)."""
-        return (held for held in self.scan() if held.start < end and start < held.end)
-
     def _path(self, start: int, key: str | None) -> str:
         return _PREFIX + self._name(start, key).hex()

@@ -1,0 +1,58 @@
+"""Scenarios of the window operator, evaluated by the definition as far as the log decides them.
+
+The definition is given the whole log at once: it takes no calls, so it judges the rows of all steps
+in their order and the records that nothing took, and leaves stores and progress to the operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.drivers.driver import NotExpressible, Outcome
+from conformance.samza.case import Scenario, asked_of
+from conformance.samza.judge import rows_of, spell_rows, spelled
+from conformance.wid.judge import Verdict
+from windowing.model.flow import StreamFlow
+from windowing.model.record import Bound, Record
+from windowing.semantics import flows
+
+
+class Definition:
+    """The definition of windows, sessions and joins."""
+
+    name = "definition"
+
+    def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
+        """Compare the rows and the refused records of a log."""
+        if not scenario.of_the_log:
+            return NotExpressible("it depends on calls or a clock, not on the log alone")
+        return Outcome((Verdict(scenario.id, self.name, _difference(scenario)),))
+
+
+def _difference(scenario: Scenario) -> str | None:
+    asked = asked_of(scenario)
+    whose = (asked.lanes, asked.disorder, _log(scenario))
+    rows: Sequence[Any]
+    if isinstance(asked.flow, StreamFlow):
+        past_end = bool(asked.options.get("past_end"))
+        rows, refused = flows.rows_of(asked.flow, *whose, past_end=past_end)
+    else:
+        rows, _, refused = flows.pairs_of(asked.flow, *whose)
+    steps = scenario.expected["steps"]
+    dropping = asked.flow.late.policy == "drop"
+    dead = [[letter["lane"], letter["offset"]] for step in steps for letter in step.get("dead", [])]
+    for part, wanted, got in (
+        ("rows", rows_of(scenario.expected), spell_rows(rows)),
+        ("dead", sorted(dead), [] if dropping else sorted([r.lane, r.offset] for r in refused)),
+        ("dropped", sum(s.get("dropped", 0) for s in steps), len(refused) if dropping else 0),
+    ):
+        if spelled(wanted) != spelled(got):
+            return f"{part}: expected {spelled(wanted)}, found {spelled(got)}"
+    return None
+
+
+def _log(scenario: Scenario) -> list[Record | Bound]:
+    """Each record once, however often calls brought it."""
+    known = {(record.lane, record.offset): record for record in reversed(scenario.records())}
+    return list(reversed(known.values()))
