@@ -21,6 +21,7 @@ from windowing.explain.pipeline import explain
 from windowing.model import PipelineError, WindowError, parse_pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.registry import PluginError
+from windowing.model.windows.registry import window
 from windowing.semantics.windows.classes import definition_of
 
 TEXT = """\
@@ -140,3 +141,11 @@ def test_a_window_without_parts_cannot_run(tidepool: Path, monkeypatch: pytest.M
         parts_of(query.window)
     with pytest.raises(PluginError, match=r"moons: no plug-in slackwater\.window_definitions has"):
         definition_of(query)
+
+
+def test_a_window_cannot_have_the_name_of_a_clause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLACKWATER_PLUGINS", '{"windows": {"session": "tidepool.window:Months"}}')
+    with pytest.raises(PipelineError, match="no window can be called 'session', as a clause is"):
+        parse_pipeline(TEXT.replace("months: {ahead_h: 1}", "session: 30 minutes"))
+    with pytest.raises(PluginError, match="no window can be called 'Gaps'"):
+        window("Gaps")(object)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
+from windowing.model.windows.classes import CLASSES
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.traits import Ends, Order
 
+ROOT = Path(__file__).parents[2]
 ATTRIBUTES: dict[str, AttributeType] = {"ts": "time", "pos": "number"}
 
 TUMBLING = "RANGE 1 s SLIDE 1 s WATTR ts"
@@ -63,3 +68,33 @@ def test_who_has_a_trait(trait: str, having: set[str]) -> None:
 def test_rows_from_the_first_on_are_cumulative_too() -> None:
     text = "RANGE LANDMARK SLIDE 3 rows WATTR row_num"
     assert parse_window(text, ATTRIBUTES).traits.cumulative
+
+
+def asked_for(source: str) -> set[str]:
+    """Names of classes that a source tells things apart by, with `isinstance` or `match`."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.MatchClass):
+            found.add(ast.unparse(node.cls))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            found |= {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+    return found
+
+
+def test_the_search_for_classes_finds_them() -> None:
+    assert asked_for("isinstance(window, Sliding | Session)") == {"Sliding", "Session"}
+    assert asked_for("match window:\n    case Pairs():\n        pass") == {"Pairs"}
+
+
+def test_nobody_asks_for_a_class_of_windows() -> None:
+    """What depends on a class stands in its own file, or follows from its traits."""
+    names = {class_.__name__ for class_ in CLASSES}
+    files = [
+        path
+        for room in ("windowing", "chaos", "conformance")
+        for path in ROOT.glob(f"{room}/**/*.py")
+        if "planted_bugs" not in path.parts  # a defect lives in a class
+    ]
+    assert len(files) > 200, "the search looks in the wrong place"
+    guilty = {str(path): found for path in files if (found := names & asked_for(path.read_text()))}
+    assert not guilty

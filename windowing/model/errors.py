@@ -72,6 +72,8 @@ class WindowError(ValueError):
         code: one of the codes of the window language, such as `E_UNIT`.
     """
 
+    exit_code = 2
+
     def __init__(self, code: str, message: str) -> None:
         self.code = code
         super().__init__(f"{code}: {message}")

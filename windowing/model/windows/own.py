@@ -20,7 +20,7 @@ from windowing.model.facts import Facts
 from windowing.model.registry import PluginError, declared_module, declared_names
 from windowing.model.user.user_source import sources
 from windowing.model.windows.language import AttributeType
-from windowing.model.windows.registry import WINDOWS
+from windowing.model.windows.registry import WINDOWS, check_kind
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
 
@@ -119,10 +119,18 @@ def missing_plugin(group: str, kind: str) -> PluginError:
 
 
 def own_kind(source: str | Mapping[str, object]) -> str | None:
-    """The kind of users' windows that a window in a file is of; None: it is none of theirs."""
+    """The kind of users' windows that a window in a file is of; None: it is none of theirs.
+
+    Raises:
+        PluginError: a plug-in has the name of a clause.
+    """
     if isinstance(source, str):
         return None
-    return next((kind for kind in declared_names("windows") if kind in source), None)
+    for kind in declared_names("windows"):
+        check_kind(kind)
+        if kind in source:
+            return kind
+    return None
 
 
 def own_window(

@@ -14,6 +14,17 @@ WINDOWS: Final = Registry[Callable[..., Any]]("window", "windows")
 _Class = TypeVar("_Class", bound=Callable[..., Any])
 
 
+def check_kind(kind: str) -> None:
+    """See that a kind can be told from a clause of the window language.
+
+    Raises:
+        PluginError: it cannot.
+    """
+    if kind.upper() in (*CLAUSES, "GAPS"):
+        msg = f"no window can be called {kind!r}, as a clause is: give the plug-in another name"
+        raise PluginError(msg)
+
+
 def window(kind: str) -> Callable[[_Class], _Class]:
     """Register the decorated class as what the clauses of `window: {kind: CLAUSES}` make.
 
@@ -26,9 +37,7 @@ def window(kind: str) -> Callable[[_Class], _Class]:
 
     def register(class_: _Class) -> _Class:
         origin = f"{class_.__module__}.{class_.__qualname__}"
-        if kind.upper() in CLAUSES:
-            msg = f"{origin} cannot be the window {kind!r}: a clause has this name; choose another"
-            raise PluginError(msg)
+        check_kind(kind)
         WINDOWS.add(kind, class_, origin)
         return class_
 
