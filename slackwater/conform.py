@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conformance.drivers.driver import Driver
     from conformance.wid.judge import Verdict
 
-    Asked = tuple[Iterable[Any], Sequence[Driver[Any]]]
+    Work = tuple[Iterable[Any], Sequence[Driver[Any]]]
 
 
 class Kind(StrEnum):
@@ -65,14 +65,14 @@ def conform(
     if kind.value.startswith("spl") and by is not Judged.engine:
         complain("scenarios of policy windows are run by the windows themselves: --by engine")
         raise typer.Exit(USAGE)
-    asked = {
+    prepare = {
         Kind.wid: _wid,
         Kind.samza: _samza,
         Kind.spl: _spl,
         Kind.spl_operators: _spl_operators,
         Kind.spl_validation: _spl_validation,
     }[kind]
-    cases, drivers = asked(file, by, interleavings)
+    cases, drivers = prepare(file, by, interleavings)
     passed = failed = 0
     left_out: Counter[str] = Counter()
     for case in cases:
@@ -106,7 +106,7 @@ def _run(case: Any, driver: Driver[Any]) -> tuple[Verdict, ...] | None:
     return found.verdicts
 
 
-def _spl(file: Path, by: Judged, interleavings: int) -> Asked:
+def _spl(file: Path, by: Judged, interleavings: int) -> Work:
     from conformance.drivers.spl_windows import Windows
     from conformance.spl.case import WindowCase, read_lines
 
@@ -114,7 +114,7 @@ def _spl(file: Path, by: Judged, interleavings: int) -> Asked:
     return read_lines(file, WindowCase), [Windows()]
 
 
-def _spl_operators(file: Path, by: Judged, interleavings: int) -> Asked:
+def _spl_operators(file: Path, by: Judged, interleavings: int) -> Work:
     from conformance.drivers.spl_operators import Operators
     from conformance.spl.case import OperatorCase, read_lines
 
@@ -122,7 +122,7 @@ def _spl_operators(file: Path, by: Judged, interleavings: int) -> Asked:
     return read_lines(file, OperatorCase), [Operators()]
 
 
-def _spl_validation(file: Path, by: Judged, interleavings: int) -> Asked:
+def _spl_validation(file: Path, by: Judged, interleavings: int) -> Work:
     from conformance.drivers.spl_operators import Models
     from conformance.spl.case import ValidationCase, read_lines
 
@@ -130,7 +130,7 @@ def _spl_validation(file: Path, by: Judged, interleavings: int) -> Asked:
     return read_lines(file, ValidationCase), [Models()]
 
 
-def _wid(file: Path, by: Judged, interleavings: int) -> Asked:
+def _wid(file: Path, by: Judged, interleavings: int) -> Work:
     from conformance.wid.judge import read_cases
 
     cases = read_cases(file)
@@ -145,7 +145,7 @@ def _wid(file: Path, by: Judged, interleavings: int) -> Asked:
     return cases, [(Local if by is Judged.engine else Definition)(interleavings)]
 
 
-def _samza(file: Path, by: Judged, interleavings: int) -> Asked:
+def _samza(file: Path, by: Judged, interleavings: int) -> Work:
     """By our operators, and by the engine or the definition, where one can ask the same."""
     from conformance.drivers.samza_definition import Definition
     from conformance.drivers.samza_local import Local, OnSpark

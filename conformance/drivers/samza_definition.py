@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.drivers.driver import NotExpressible, Outcome
-from conformance.samza.case import Scenario, asked_of
+from conformance.samza.case import Scenario, setup_of
 from conformance.samza.judge import rows_of, spell_rows, spelled
 from conformance.wid.judge import Verdict
 from windowing.model.flow import StreamFlow
@@ -31,16 +31,16 @@ class Definition:
 
 
 def _difference(scenario: Scenario) -> str | None:
-    asked = asked_of(scenario)
-    whose = (asked.lanes, asked.disorder, _log(scenario))
+    setup = setup_of(scenario)
+    whose = (setup.lanes, setup.disorder, _log(scenario))
     rows: Sequence[Any]
-    if isinstance(asked.flow, StreamFlow):
-        past_end = bool(asked.options.get("past_end"))
-        rows, refused = flows.rows_of(asked.flow, *whose, past_end=past_end)
+    if isinstance(setup.flow, StreamFlow):
+        past_end = bool(setup.options.get("past_end"))
+        rows, refused = flows.rows_of(setup.flow, *whose, past_end=past_end)
     else:
-        rows, _, refused = flows.pairs_of(asked.flow, *whose)
+        rows, _, refused = flows.pairs_of(setup.flow, *whose)
     steps = scenario.expected["steps"]
-    dropping = asked.flow.late.policy == "drop"
+    dropping = setup.flow.late.policy == "drop"
     dead = [[letter["lane"], letter["offset"]] for step in steps for letter in step.get("dead", [])]
     for part, wanted, got in (
         ("rows", rows_of(scenario.expected), spell_rows(rows)),

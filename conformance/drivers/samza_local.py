@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from conformance.drivers.driver import NotExpressible, Outcome
-from conformance.drivers.samza_pipeline import Asked, asked, is_join
+from conformance.drivers.samza_pipeline import AsPipeline, as_pipeline, is_join
 from conformance.samza.case import Scenario
 from conformance.samza.judge import rows_of, spelled
 from conformance.wid.judge import Verdict
@@ -44,7 +44,7 @@ class Local:
 
     def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
         """Run a scenario as a pipeline, in several cuts and orders of arrival."""
-        question = asked(scenario)
+        question = as_pipeline(scenario)
         if isinstance(question, NotExpressible):
             return question
         return Outcome((judge(question, self._interleavings),))
@@ -62,24 +62,24 @@ class OnSpark:
     name = "engine on Spark"
 
     def __init__(self, scenarios: Iterable[Scenario], interleavings: int, run_all: RunAll) -> None:
-        self._asked = {scenario.id: asked(scenario) for scenario in scenarios}
+        self._pipelines = {scenario.id: as_pipeline(scenario) for scenario in scenarios}
         self._interleavings, self._run_all = interleavings, run_all
 
     def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
         """Give the verdict of a scenario's part of the stream."""
-        question = self._asked[scenario.id]
+        question = self._pipelines[scenario.id]
         if isinstance(question, NotExpressible):
             return question
         return Outcome((self._verdicts[scenario.id],))
 
     @cached_property
     def _verdicts(self) -> dict[str, Verdict]:
-        questions = [one for one in self._asked.values() if isinstance(one, Asked)]
+        questions = [one for one in self._pipelines.values() if isinstance(one, AsPipeline)]
         found = judge_on_spark(questions, self._interleavings, self._run_all)
         return {verdict.case: verdict for verdict in found}
 
 
-def judge(question: Asked, interleavings: int) -> Verdict:
+def judge(question: AsPipeline, interleavings: int) -> Verdict:
     """Run a scenario on the local engine, in several cuts and orders of arrival."""
     outputs = (
         local.run(order.pipeline, batches(order.log, rows, order.pipeline))
@@ -90,7 +90,7 @@ def judge(question: Asked, interleavings: int) -> Verdict:
 
 
 def judge_on_spark(
-    questions: Sequence[Asked], interleavings: int, run_all: RunAll
+    questions: Sequence[AsPipeline], interleavings: int, run_all: RunAll
 ) -> list[Verdict]:
     """Run scenarios on Spark, all in one stream; gives the verdicts in their order."""
     runs = []
@@ -105,11 +105,11 @@ def judge_on_spark(
     ]
 
 
-def _orders(question: Asked, interleavings: int) -> list[Asked]:
+def _orders(question: AsPipeline, interleavings: int) -> list[AsPipeline]:
     return [question, *(question.shuffled(seed) for seed in range(interleavings))]
 
 
-def _verdict(question: Asked, outputs: Iterable[local.Output], by: str) -> Verdict:
+def _verdict(question: AsPipeline, outputs: Iterable[local.Output], by: str) -> Verdict:
     """The first difference between any output and what the scenario expects."""
     wanted = _expected(question.scenario)
     for number, output in enumerate(outputs):
@@ -130,7 +130,7 @@ def _expected(scenario: Scenario) -> dict[str, list[str]]:
     return {"rows": sorted(map(spelled, rows)), "dead": sorted(map(spelled, dead))}
 
 
-def _found(question: Asked, output: local.Output) -> dict[str, list[str]]:
+def _found(question: AsPipeline, output: local.Output) -> dict[str, list[str]]:
     """An engine's output in the shape of the scenarios."""
     spell = _pair if is_join(question.scenario) else _row
     dead = [
@@ -145,7 +145,7 @@ def _found(question: Asked, output: local.Output) -> dict[str, list[str]]:
     return {"rows": sorted(map(spelled, rows)), "dead": sorted(map(spelled, dead))}
 
 
-def _row(question: Asked, row: Row) -> dict[str, Any]:
+def _row(question: AsPipeline, row: Row) -> dict[str, Any]:
     value = row.values["value"]
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a median: the scenarios show a half as a half, a whole as a whole
@@ -165,7 +165,7 @@ def _row(question: Asked, row: Row) -> dict[str, Any]:
     return spelling
 
 
-def _pair(question: Asked, row: Row) -> dict[str, Any]:
+def _pair(question: AsPipeline, row: Row) -> dict[str, Any]:
     *_, left, left_offset, right, right_offset = row.key
     sides = {}
     for side, lane, offset in (("left", left, left_offset), ("right", right, right_offset)):

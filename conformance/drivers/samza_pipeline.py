@@ -26,7 +26,7 @@ _FIELDS = {"key": "string?", "value": "int?"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class AsPipeline:
     """A scenario as a pipeline and its log.
 
     Attributes:
@@ -41,12 +41,12 @@ class Asked:
     lanes: Mapping[str, str]
     log: tuple[LogEntry, ...]
 
-    def once(self) -> Asked:
+    def once(self) -> AsPipeline:
         """The same log without redeliveries, which Spark's source never makes."""
         kept = {(entry.source, entry.partition, entry.offset): entry for entry in self.log}
         return replace(self, log=tuple(kept.values()))
 
-    def shuffled(self, seed: int) -> Asked:
+    def shuffled(self, seed: int) -> AsPipeline:
         """The same log in another order of arrival, the same inside each lane."""
         turns = [(entry.source, entry.partition) for entry in self.log]
         random.Random(seed).shuffle(turns)
@@ -57,7 +57,7 @@ class Asked:
         return replace(self, log=tuple(next(waiting[lane]) for lane in turns))
 
 
-def asked(scenario: Scenario) -> Asked | NotExpressible:
+def as_pipeline(scenario: Scenario) -> AsPipeline | NotExpressible:
     """The scenario as a pipeline, or what of it only an operator has."""
     why = _only_operator(scenario)
     if why is not None:
@@ -70,7 +70,7 @@ def asked(scenario: Scenario) -> Asked | NotExpressible:
         # An operator may be asked for more, as a length of no time.
         return NotExpressible(f"a pipeline file refuses it: {error.problems[0].message}")
     lanes = {f"{topic}/{partition}": lane for lane, (topic, partition) in places.items()}
-    return Asked(scenario, pipeline, lanes, tuple(_entries(scenario, places)))
+    return AsPipeline(scenario, pipeline, lanes, tuple(_entries(scenario, places)))
 
 
 def _only_operator(scenario: Scenario) -> str | None:

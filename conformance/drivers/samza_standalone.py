@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.drivers.driver import Outcome
 from conformance.samza import judge as samza
-from conformance.samza.case import Scenario, asked_of, records_of
+from conformance.samza.case import Scenario, records_of, setup_of
 from conformance.wid.judge import Verdict
 from windowing.engine.rows.flows import keys
 from windowing.engine.state import MemoryStore
@@ -104,17 +104,17 @@ class _Driver:
     """A run of one scenario, step by step."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._asked, self._standalone = asked_of(scenario), scenario.standalone
+        self._setup, self._standalone = setup_of(scenario), scenario.standalone
         self._consumer, self._store = _Consumer(), MemoryStore()
         self._operator = self._make()
 
     def _make(self) -> WindowedAggregator | WindowJoin:
         consumer = None if self._standalone else self._consumer
-        asked = self._asked
-        options: dict[str, Any] = {"disorder": asked.disorder, **asked.options}
-        if isinstance(asked.flow, StreamFlow):
-            return WindowedAggregator(asked.flow, asked.lanes, consumer, self._store, **options)
-        return WindowJoin(asked.flow, asked.lanes, consumer, self._store, **options)
+        setup = self._setup
+        options: dict[str, Any] = {"disorder": setup.disorder, **setup.options}
+        if isinstance(setup.flow, StreamFlow):
+            return WindowedAggregator(setup.flow, setup.lanes, consumer, self._store, **options)
+        return WindowJoin(setup.flow, setup.lanes, consumer, self._store, **options)
 
     def rebuild(self) -> None:
         """Continue with a new operator over the same store, as after a planned restart."""
@@ -166,16 +166,16 @@ class _Driver:
         operator, op = self._operator, step["op"]
         if op == "get_result":
             return samza.spell_rows(operator.get_result())
-        asked = (step["start"], step["end"], step.get("key", ANY))
+        where = (step["start"], step["end"], step.get("key", ANY))
         if op == "get_messages":
             found = (
-                operator.get_messages(*asked, side=step.get("side"))
+                operator.get_messages(*where, side=step.get("side"))
                 if isinstance(operator, WindowJoin)
-                else operator.get_messages(*asked)
+                else operator.get_messages(*where)
             )
             return [samza.spell_record(record) for record in found]
         assert isinstance(operator, WindowedAggregator)  # noqa: S101 - joins store no windows
-        return samza.spell_windows(operator.get_windows(*asked))
+        return samza.spell_windows(operator.get_windows(*where))
 
     def final(self) -> dict[str, Any]:
         """Return the final state in the format of the file."""

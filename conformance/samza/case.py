@@ -84,7 +84,7 @@ def read_scenarios(path: Path) -> Iterator[Scenario]:
         try:
             scenario = Scenario.model_validate_json(line)
             if scenario.operator != "keys":
-                asked_of(scenario)
+                setup_of(scenario)
         except (KeyError, TypeError, ValueError) as error:
             msg = f"{path}:{number}: not a scenario of the window operator: {first_of(error)}"
             raise CaseError(msg) from None
@@ -98,7 +98,7 @@ def records_of(step: dict[str, Any]) -> list[Record | Bound]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Setup:
     """Translate a scenario to our model.
 
     Attributes:
@@ -114,14 +114,14 @@ class Asked:
     options: Mapping[str, Any]
 
 
-def asked_of(scenario: Scenario) -> Asked:
+def setup_of(scenario: Scenario) -> Setup:
     """Make the operator of a scenario."""
     config = scenario.config
     lanes = tuple(_lane(lane) for lane in config["lanes"])
     slack = config.get("slack", 0)
     disorder = Punctuation() if slack is None else Slack(slack)
     flow, options = _join(config) if scenario.operator == "join" else _stream(scenario)
-    return Asked(flow, lanes, disorder, options)
+    return Setup(flow, lanes, disorder, options)
 
 
 def _stream(scenario: Scenario) -> tuple[StreamFlow, dict[str, Any]]:

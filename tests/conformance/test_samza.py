@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 from conformance.drivers import samza_local, samza_standalone
 from conformance.drivers.driver import NotExpressible, Outcome
 from conformance.drivers.samza_definition import Definition
-from conformance.drivers.samza_pipeline import Asked
-from conformance.drivers.samza_pipeline import asked as pipeline_of
+from conformance.drivers.samza_pipeline import AsPipeline, as_pipeline
 from conformance.samza import judge as samza
 from conformance.samza.case import Scenario, read_scenarios
 from conformance.wid.case import CaseError
@@ -23,7 +22,7 @@ SCENARIOS = {scenario.id: scenario for scenario in read_scenarios(FILE)}
 ASKED = {
     name: question
     for name, scenario in SCENARIOS.items()
-    if isinstance(question := pipeline_of(scenario), Asked)
+    if isinstance(question := as_pipeline(scenario), AsPipeline)
 }
 
 

@@ -10,8 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from conformance.drivers import samza_local, samza_standalone
-from conformance.drivers.samza_pipeline import Asked
-from conformance.drivers.samza_pipeline import asked as pipeline_of
+from conformance.drivers.samza_pipeline import AsPipeline, as_pipeline
 from conformance.samza.case import Scenario
 
 _FEW = max(settings.default.max_examples // 3, 15) if settings.default else 15
@@ -121,8 +120,8 @@ def _steps(chance: Random, config: Config) -> list[Config]:
 def test_a_pipeline_gives_what_the_operator_gives(chance: Random) -> None:
     asked = scenario(chance)
     found = json.loads(json.dumps(samza_standalone.drive(asked)))
-    question = pipeline_of(asked.model_copy(update={"expected": found}))
-    assume(isinstance(question, Asked))
-    assert isinstance(question, Asked)
+    question = as_pipeline(asked.model_copy(update={"expected": found}))
+    assume(isinstance(question, AsPipeline))
+    assert isinstance(question, AsPipeline)
     verdict = samza_local.judge(question, interleavings=0)
     assert verdict.difference is None, verdict.line()
