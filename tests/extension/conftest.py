@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -51,17 +50,6 @@ def tidepool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in installed(tmp_path):
         monkeypatch.syspath_prepend(str(folder))
     return PACKAGE
-
-
-@pytest.fixture(scope="module")
-def installed_before_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The package, installed before there is a JVM: its workers have their modules from it."""
-    with pytest.MonkeyPatch.context() as patch:
-        folders = [str(folder) for folder in installed(tmp_path_factory.mktemp("packages"))]
-        patch.setenv("PYTHONPATH", os.pathsep.join(folders))
-        for folder in folders:
-            patch.syspath_prepend(folder)
-        yield
 
 
 def installed(folder: Path) -> tuple[Path, Path]:

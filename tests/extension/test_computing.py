@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,9 +18,6 @@ from windowing.model.registry import PLUGINS_VARIABLE, PluginError
 from windowing.model.rows import row_line
 from windowing.runtime.local import Output, run
 from windowing.semantics import evaluate
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 TEXT = """
 name: levels
@@ -89,21 +84,6 @@ def test_engine_and_definition_agree(tidepool: Path) -> None:
 def test_the_simulator_runs_them(tidepool: Path, tmp_path: Path) -> None:
     report = simulate(15, seed=1, pipeline_text=TEXT, keep=tmp_path)
     assert report.ok, report.lines()
-
-
-@pytest.fixture(scope="module")
-def spark(installed_before_spark: None) -> Iterator[SparkSession]:
-    from jobs.file_run import own_session
-
-    with own_session("slackwater tests of plug-ins") as session:
-        yield session
-
-
-@pytest.mark.spark
-def test_spark_runs_them(spark: SparkSession, tidepool: Path) -> None:
-    from jobs.file_run import run as run_on_spark
-
-    assert_is_defined(run_on_spark(parse_pipeline(TEXT), batches(), spark))
 
 
 def test_the_name_of_an_aggregate_is_its_class(tidepool: Path) -> None:
