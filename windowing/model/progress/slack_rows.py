@@ -14,7 +14,7 @@ from windowing.model.progress.settings import read_rows
 
 @dataclass(frozen=True)
 class SlackRows(Disorder):
-    """No record is more than so many rows out of order; spelled `{slack: 500 rows}`.
+    """No record is more than n rows out of order; spelled `{slack: 500 rows}`.
 
     Attributes:
         rows: n; the bound is the (n+1)-th largest time seen; 0 means sorted.

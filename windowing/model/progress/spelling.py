@@ -50,8 +50,8 @@ def parse_disorder_of(value: object) -> Disorder:
     disorder = parse_disorder(value)
     if not disorder.fits_numbers:
         msg = (
-            f"E_DISORDER: {value!r} speaks of times, and a number is none: use ordered, "
-            "{slack: 50}, {slack: 500 rows}, ordered_per or adaptive"
+            f"E_DISORDER: {value!r} is about times, but this attribute is a number: use "
+            "ordered, {slack: 50}, {slack: 500 rows}, ordered_per or adaptive"
         )
         raise ValueError(msg)
     return disorder
