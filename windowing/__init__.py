@@ -92,7 +92,7 @@ _HOMES = {
         "Retention",
     ),
     "windowing.model.late": ("Late",),
-    "windowing.model.progress.disorder": (
+    "windowing.model.progress": (
         "Punctuation",
         "Slack",
     ),

@@ -81,8 +81,10 @@ def _gap(chance: Random) -> Config:
 
 
 def _fit(config: Config) -> None:
-    """Rows in log order have one lane; ranked ones are not updated."""
+    """Rows in log order have one lane, ranked ones no update; no window of rows has a time."""
     window = config.get("window", {})
+    if window.get("unit") == "rows":
+        config.get("retention", {}).pop("windows", None)
     if window.get("unit") == "rows" and window.get("order", "log") == "log":
         del config["lanes"][1:]
     if window.get("order") == "event_time" and config.get("late", {}).get("policy") != "drop":

@@ -33,8 +33,8 @@ def name() -> str:
 
 @pytest.mark.kafka
 def test_a_topic_is_made_once(kafka_broker: str, name: str) -> None:
-    assert create_topics(pipeline(name, 5), kafka_broker) == [Topic(name, 5, True, True)]
-    assert create_topics(pipeline(name, 5), kafka_broker) == [Topic(name, 5, False, True)]
+    assert create_topics(pipeline(name, 5), kafka_broker) == [Topic(name, 5, True)]
+    assert create_topics(pipeline(name, 5), kafka_broker) == [Topic(name, 5, False)]
     assert end_offsets(kafka_broker, name) == dict.fromkeys(range(5), 0)
 
 
