@@ -13,7 +13,8 @@ from slackwater.files import PipelineFile
 from slackwater.places import check_places
 
 if TYPE_CHECKING:
-    from windowing.model import Pipeline, Query
+    from windowing.model import Pipeline
+    from windowing.model.query import Flow
 
 
 def register(app: typer.Typer) -> None:
@@ -74,7 +75,7 @@ def _check_sink(spec: Pipeline) -> None:
         raise typer.BadParameter(elsewhere)
 
 
-def _single(queries: list[Query]) -> Query:
+def _single(queries: list[Flow]) -> Flow:
     """Return the one query whose rows go to a file.
 
     Raises:

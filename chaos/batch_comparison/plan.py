@@ -78,8 +78,8 @@ def pipeline_of(plan: CutsPlan, file: Path) -> Pipeline:
     """
     pipeline = load_pipeline(file.parent / plan.pipeline)
     for query in pipeline.queries:
-        names = [aggregate.name for aggregate in query.aggregates]
-        if plan.draw not in names:
-            rule = f"{plan.draw!r} is no aggregate of {query.name}: draw one of {', '.join(names)}"
+        if plan.draw not in query.shows:
+            known = ", ".join(query.shows)
+            rule = f"{plan.draw!r} is no aggregate of {query.name}: draw one of {known}"
             raise PipelineError([Problem(str(file), 0, "draw", rule)])
     return pipeline

@@ -19,7 +19,8 @@ from deltalake.exceptions import TableNotFoundError
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns, window_columns
 from chaos.quality.frames import frames
 from chaos.readers.output import OutputError
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import Flow
 from windowing.semantics import Outcome
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
@@ -35,7 +36,7 @@ _KEY_TYPES: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.stri
 class RunOutput(Protocol):
     """What a run wrote, wherever it lies."""
 
-    def rows(self, query: Query) -> pd.DataFrame:
+    def rows(self, query: Flow) -> pd.DataFrame:
         """All revisions of a query, as flat columns.
 
         Raises:
@@ -89,7 +90,7 @@ class RunTables:
             raise OutputError(msg)
         return table.select(list(columns))
 
-    def rows(self, query: Query) -> pd.DataFrame:
+    def rows(self, query: Flow) -> pd.DataFrame:
         """All revisions of a query, as flat columns.
 
         What is no result is left out: provisional rows, rows that take others back, and the windows
@@ -137,7 +138,7 @@ class RunTables:
         return sum(table.to_pyarrow_dataset().count_rows(filter=of_the_run) for table in tables)
 
 
-def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Query) -> pd.DataFrame:
+def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> pd.DataFrame:
     """Leave out the windows that are part of other ones now.
 
     Args:
@@ -178,7 +179,7 @@ def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]
     return pd.DataFrame(rows)
 
 
-def final(query: Query, rows: pd.DataFrame) -> pd.DataFrame:
+def final(query: Flow, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the last revision of each window and key, in the order of the rows.
 
     A last revision that stands twice is kept twice, and a row without revision is kept, so that a
@@ -188,7 +189,7 @@ def final(query: Query, rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["revision"].eq(last).fillna(value=True)].reset_index(drop=True)
 
 
-def defined_windows(outcome: Outcome, query: Query, pipeline: Pipeline) -> pa.Table:
+def defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Table:
     """The windows that the definition gives, one row each, in columns as `rows` has them."""
     names = window_columns(query)
     kinds = [pipeline.source.fields[field].kind for field in dict.fromkeys(query.key)]

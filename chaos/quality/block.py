@@ -31,8 +31,9 @@ from typing import Any, Final, Literal, cast
 
 from chaos.quality.columns import column_names
 from windowing.model.errors import PipelineError, Problem, shown
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
+from windowing.model.query import Flow
 
 WINDOW_SET: Final = "expect_window_set_to_match_definition"
 REVISIONS: Final = "expect_revisions_to_rise_without_holes"
@@ -208,7 +209,7 @@ def _with_zone(value: Any) -> Any:
     return value
 
 
-def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> Query | None:
+def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> Flow | None:
     queries = {query.name: query for query in pipeline.queries}
     known = f"one of {', '.join(queries)}"
     asked = entry.get("query")
@@ -239,7 +240,7 @@ def _revisions(entry: dict[str, Any], name: str, here: Path) -> Revisions:
     return cast("Revisions", asked)
 
 
-def _known_columns(query: Query, name: str, arguments: dict[str, Any], here: Path) -> None:
+def _known_columns(query: Flow, name: str, arguments: dict[str, Any], here: Path) -> None:
     if name.startswith(_ABOUT_COLUMNS):  # these judge whether a column is there
         return
     known = column_names(query)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from windowing.model.file.pipeline import Query
+from windowing.model.query import Flow
 
 ROW_COLUMNS: Final = (
     "run",
@@ -26,23 +26,23 @@ ROW_COLUMNS: Final = (
 )
 
 
-def key_columns(query: Query) -> dict[str, str]:
+def key_columns(query: Flow) -> dict[str, str]:
     """The column of each field of the key, PATTR first, then in the order of `group_by`."""
     return dict(_flat(dict.fromkeys(query.key), "key.", set(ROW_COLUMNS)))
 
 
-def value_columns(query: Query) -> dict[str, str]:
+def value_columns(query: Flow) -> dict[str, str]:
     """The column of each aggregate, in the order of the file."""
     taken = {*ROW_COLUMNS, *key_columns(query).values()}
-    return dict(_flat([spec.name for spec in query.aggregates], "values.", taken))
+    return dict(_flat(query.shows, "values.", taken))
 
 
-def window_columns(query: Query) -> list[str]:
+def window_columns(query: Flow) -> list[str]:
     """The columns that name a window of one key."""
     return ["window_id", *key_columns(query).values()]
 
 
-def column_names(query: Query) -> list[str]:
+def column_names(query: Flow) -> list[str]:
     """All columns, in their order."""
     return [*ROW_COLUMNS, *key_columns(query).values(), *value_columns(query).values()]
 

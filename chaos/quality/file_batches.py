@@ -17,8 +17,8 @@ import pyarrow as pa
 from chaos.quality.batches import COUNTED, counted, there_still, to_pandas
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
 from chaos.readers.output import Output
-from windowing.model.fields import value_type
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import Flow
 from windowing.semantics import LogEntry, evaluate
 
 _INSTANT: Final = pa.timestamp("us", tz="UTC")
@@ -45,7 +45,7 @@ class RunLines:
         self._rows = [json.loads(line) for _, line in found.rows]
         self._dead = [json.loads(line) for _, line in found.dead]
 
-    def rows(self, query: Query) -> pd.DataFrame:
+    def rows(self, query: Flow) -> pd.DataFrame:
         """All revisions of a query, as flat columns; `RunTables` says what is left out."""
         own = [row for row in self._rows if row["query"] == query.name]
         own = [row for row in own if row.get("op") != "retract"]
@@ -55,7 +55,7 @@ class RunLines:
         fields = self._pipeline.source.fields
         for at, (field, column) in enumerate(key_columns(query).items()):
             columns[column] = pa.array([row["key"][at] for row in own], _KINDS[fields[field].kind])
-        kinds = {spec.name: value_type(spec, fields) for spec in query.aggregates}
+        kinds = query.value_types(fields)
         for name, column in value_columns(query).items():
             kind = _KINDS[kinds[name].kind]
             values = [_restored(row["values"][name], kind) for row in own]

@@ -19,7 +19,8 @@ from chaos.quality.batches import COUNTED, RunOutput, counted, there_still, to_p
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
 from chaos.quality.frames import frames
 from chaos.readers.postgres import MICROSECONDS, reading, restored, schema_of
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import Flow
 
 _TYPES: Final = {
     "bool": pa.bool_(),
@@ -49,7 +50,7 @@ class PostgresRun:
         with reading(pipeline, run) as (_, self._run):
             pass
 
-    def rows(self, query: Query) -> pd.DataFrame:
+    def rows(self, query: Flow) -> pd.DataFrame:
         """All revisions of a query, as flat columns; `RunTables` says what is left out.
 
         Raises:

@@ -23,7 +23,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from chaos.readers.bounded_lines import bounded_text
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 from windowing.semantics import Counts
 
@@ -252,7 +253,7 @@ def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[An
 _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "values")
 
 
-def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Identity, str]]:
+def table_rows(table: pa.Table, query: Flow, place: Path) -> Iterable[tuple[Identity, str]]:
     """Yield the rows of a query's table as lines; `place` is its path, for messages.
 
     Raises:
@@ -266,8 +267,7 @@ def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Ide
     plain = _columns(table, _PLAIN, place)
     marks = dict(zip(query.marks, _columns(table, query.marks, place), strict=True))
     nothing = [None] * len(table)
-    names = [spec.name for spec in query.aggregates]
-    values = _structs(table, "values", names, place)
+    values = _structs(table, "values", query.shows, place)
     columns = zip(
         *(*plain[:-1], starts, ends, keys, values),
         *(marks.get(mark, nothing) for mark in ("op", "absorbed_by")),
@@ -284,7 +284,7 @@ def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Ide
             revision=revision,
             records=records,
             offsets={lane["lane"]: (lane["first"], lane["last"]) for lane in offsets or ()},
-            values=dict(zip(names, found, strict=True)),
+            values=dict(zip(query.shows, found, strict=True)),
             retracts=more[0] == RETRACT,
             absorbed_by=more[1],
         )
@@ -295,7 +295,7 @@ def table_rows(table: pa.Table, query: Query, place: Path) -> Iterable[tuple[Ide
             raise OutputError(msg) from None
 
 
-def _keys(table: pa.Table, query: Query, place: Path) -> list[tuple[Any, ...]]:
+def _keys(table: pa.Table, query: Flow, place: Path) -> list[tuple[Any, ...]]:
     """Return the keys of rows; the table has each field once, even if `group_by` repeats PATTR."""
     if not query.key:
         return [()] * len(table)

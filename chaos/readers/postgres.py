@@ -24,7 +24,8 @@ from chaos.readers.output import (
     tally,
 )
 from chaos.readers.reader import reader
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 
 # As integers: unlike PostgreSQL's, Python's datetimes end with the year 9999.
@@ -113,11 +114,10 @@ def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str
 
 
 def _rows(
-    connection: psycopg.Connection, schema: str, query: Query, run: str
+    connection: psycopg.Connection, schema: str, query: Flow, run: str
 ) -> Iterable[tuple[Identity, str]]:
-    aggregates = [spec.name for spec in query.aggregates]
     fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
-    columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *aggregates)))
+    columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *query.shows)))
     statement = sql.SQL(
         "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
         " where run = %s and pane <> 'early'"
@@ -153,14 +153,14 @@ def _rows(
             revision=revision,
             records=records,
             offsets={lane: (first, last) for lane, (first, last) in offsets.items()},
-            values=dict(zip(aggregates, results, strict=True)),
+            values=dict(zip(query.shows, results, strict=True)),
             retracts=op == RETRACT,
             absorbed_by=absorbed_by,
         )
         yield row_identity(row), row_line(row)
 
 
-def _mark(mark: str, query: Query) -> sql.Composable:
+def _mark(mark: str, query: Flow) -> sql.Composable:
     """Return the column of a mark, or null for a query whose rows do not have it."""
     return sql.Identifier(mark) if mark in query.marks else sql.SQL("null")
 

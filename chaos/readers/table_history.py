@@ -42,7 +42,7 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
     for query in pipeline.queries:
         rows = _table(folder / query.name, run).filter(pl.col("revision") == 0)
         # Other windows end by rows, keys or another attribute, not by the time of lanes.
-        by_lanes = ends_at_a_time(query.window, source.event_time.field) and not per_key
+        by_lanes = ends_at_a_time(query, source.event_time.field) and not per_key
         ends = pl.col("window_end").dt.epoch("us").max() if by_lanes else pl.lit(None)
         for batch, end_us in rows.group_by("batch_id").agg(ends).sort("batch_id").iter_rows():
             at_s = committed.get(batch, 0.0)

@@ -12,7 +12,7 @@ import polars as pl
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from windowing.model import Query
+from windowing.model.query import Flow
 from windowing.runtime.newest import flat, newest
 from windowing.whole_files import whole_file
 
@@ -25,7 +25,7 @@ class ResultsError(RuntimeError):
     exit_code = 2
 
 
-def of_run(folder: Path, run: str, query: Query, *, history: bool = False) -> pl.DataFrame:
+def of_run(folder: Path, run: str, query: Flow, *, history: bool = False) -> pl.DataFrame:
     """Read the rows of one run, flat, as in `windowing.runtime.newest`.
 
     Args:

@@ -64,6 +64,11 @@ class StreamFlow(SpecModel):
     accumulation: Accumulation = "accumulating"
 
     @property
+    def attribute(self) -> str:
+        """What orders the records, and is asked whether one is late: the windowing attribute."""
+        return self.window.attribute
+
+    @property
     def key(self) -> tuple[str, ...]:
         """The fields that make up a row's key: PATTR, then those of `group_by`."""
         return (*([self.window.pattr] if self.window.pattr else []), *self.group_by)

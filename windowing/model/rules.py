@@ -14,6 +14,7 @@ from windowing.model.fields import FieldType
 from windowing.model.late import Mode, Policy
 from windowing.model.lengths import Step
 from windowing.model.progress import Disorder, Unordered
+from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM, Window
 
 WINDOWS_MAX = 50_000_000
@@ -25,12 +26,12 @@ def in_log_order(window: Window) -> bool:
     return window.attribute == ROW_NUM and window.traits.counts_arrivals
 
 
-def ends_at_a_time(window: Window, field: str) -> bool:
-    """Whether the windows' ends are event times, which stand in this field.
+def ends_at_a_time(query: Flow, field: str) -> bool:
+    """Whether the ends in a flow's rows are event times, which stand in this field.
 
     The ends of windows over rows are numbers, also where event time closes them.
     """
-    return window.attribute == field
+    return query.attribute == field
 
 
 def check_generator(window: Window, disorder: Disorder) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from windowing.model import Pipeline, Query
+from windowing.model import Pipeline
+from windowing.model.query import Flow
 
 PLACE = ("run", "query", "window_id", "window_start", "window_end")
 """The columns before a row's key."""
@@ -29,7 +30,7 @@ class NoNewest(ValueError):
     exit_code = 2
 
 
-def newest(rows: pl.DataFrame, query: Query) -> pl.DataFrame:
+def newest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     """The newest revision of each window and key, one flat row each, in the order of windows.
 
     Args:
@@ -60,12 +61,12 @@ def newest(rows: pl.DataFrame, query: Query) -> pl.DataFrame:
     return _flat(last, query).sort("run", "window_start", "window_end", maintain_order=True)
 
 
-def flat(rows: pl.DataFrame, query: Query) -> pl.DataFrame:
+def flat(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     """All rows of a query's table with key fields and aggregates as columns of their own."""
     return _flat(_with_key(rows, query), query)
 
 
-def columns(query: Query) -> dict[str, str]:
+def columns(query: Flow) -> dict[str, str]:
     """The flat columns of a query's key and aggregates by what they show, as `key.k`, `values.n`.
 
     Each is called as in the file; where a column of that name is there already, also in another
@@ -73,7 +74,7 @@ def columns(query: Query) -> dict[str, str]:
     """
     taken = {name.casefold() for name in (*PLACE, *SINCE, "op", "absorbed_by")}
     named: dict[str, str] = {}
-    for part, names in (("key", _key(query)), ("values", _values(query))):
+    for part, names in (("key", _key(query)), ("values", query.shows)):
         for name in names:
             full = f"{part}.{name}"
             named[full] = full if name.casefold() in taken else name
@@ -81,7 +82,7 @@ def columns(query: Query) -> dict[str, str]:
     return named
 
 
-def check_named(pipeline: Pipeline, names: Iterable[str]) -> list[Query]:
+def check_named(pipeline: Pipeline, names: Iterable[str]) -> list[Flow]:
     """The queries of these names; without any, all that have a newest revision.
 
     Raises:
@@ -97,15 +98,11 @@ def check_named(pipeline: Pipeline, names: Iterable[str]) -> list[Query]:
     return [query for query in pipeline.queries if query.accumulation != "discarding"]
 
 
-def _key(query: Query) -> list[str]:
+def _key(query: Flow) -> list[str]:
     return list(dict.fromkeys(query.key))
 
 
-def _values(query: Query) -> list[str]:
-    return [aggregate.name for aggregate in query.aggregates]
-
-
-def _with_key(rows: pl.DataFrame, query: Query) -> pl.DataFrame:
+def _with_key(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     """Rows whose key fields are columns, whatever else these are called."""
     if not query.key:
         return rows
@@ -113,7 +110,7 @@ def _with_key(rows: pl.DataFrame, query: Query) -> pl.DataFrame:
     return rows.with_columns(*fields)
 
 
-def _flat(rows: pl.DataFrame, query: Query) -> pl.DataFrame:
+def _flat(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     named = columns(query)
     marks = [name for name in ("op", "absorbed_by") if name in rows.columns]
     return rows.select(
@@ -121,7 +118,7 @@ def _flat(rows: pl.DataFrame, query: Query) -> pl.DataFrame:
         *(pl.col(f"{_KEY}{name}").alias(named[f"key.{name}"]) for name in _key(query)),
         *(
             pl.col("values").struct.field(name).alias(named[f"values.{name}"])
-            for name in _values(query)
+            for name in query.shows
         ),
         *(name for name in SINCE if name in rows.columns),
         *marks,

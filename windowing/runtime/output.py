@@ -70,7 +70,6 @@ def rows_of(
         frame: the rows.
         early: they are provisional.
     """
-    names = [aggregate.name for aggregate in query.aggregates]
     keys = frame[KEY].to_list() if query.key else [{}] * len(frame)
     values = frame[VALUES].struct.unnest().rows()
     for row, (start_us, end_us), key, value in zip(
@@ -94,7 +93,7 @@ def rows_of(
                 pipeline.source.lane(o[PARTITION]): (o[FIRST_OFFSET], o[LAST_OFFSET])
                 for o in offsets
             },
-            values=dict(zip(names, value, strict=True)),
+            values=dict(zip(query.shows, value, strict=True)),
             retracts=retracts,
             absorbed_by=absorbed_by,
         )

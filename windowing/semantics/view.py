@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from windowing.model.file.pipeline import Pipeline, Query, Source
+from windowing.model.file.pipeline import Pipeline, Source
+from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.lanes import Arrival, Lane, follow, place_of
 from windowing.semantics.log import LogEntry, split_lanes
@@ -55,7 +56,7 @@ class Views:
             self._views[attribute] = self._view(attribute)
         return self._views[attribute]
 
-    def of(self, query: Query) -> View:
+    def of(self, query: Flow) -> View:
         """The log as a query's windows see it."""
         return self.by(attribute_of(query, self._pipeline.source))
 
@@ -67,9 +68,9 @@ class Views:
         return View(arrivals, items_of(arrivals, attribute), lanes)
 
 
-def attribute_of(query: Query, source: Source) -> str | None:
+def attribute_of(query: Flow, source: Source) -> str | None:
     """The attribute that orders a query's records; None: the event time."""
-    attribute = query.window.attribute
+    attribute = query.attribute
     return None if attribute in (ROW_NUM, source.event_time.field) else attribute
 
 

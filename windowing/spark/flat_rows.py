@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from windowing.model import Pipeline, Query
+from windowing.model import Pipeline
+from windowing.model.query import Flow
 from windowing.model.run_errors import BadRecords
 from windowing.runtime.output import Emitted
 from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows, schemas
@@ -52,7 +53,7 @@ class FlatRows:
             known = {name: letters[name] for name in names}
             yield self._whole(DEAD_ROW, known, letters.num_rows)
 
-    def _result(self, query: Query, rows: pa.Table) -> pa.Table:
+    def _result(self, query: Flow, rows: pa.Table) -> pa.Table:
         known = {name: rows[name] for name in (*PLACE, *SENT) if name in rows.column_names}
         for part, name, column in _own(query):
             struct = rows[part].combine_chunks()
@@ -107,11 +108,10 @@ def _schema(pipeline: Pipeline) -> pa.Schema:
     )
 
 
-def _own(query: Query) -> Iterator[tuple[str, str, str]]:
+def _own(query: Flow) -> Iterator[tuple[str, str, str]]:
     """The key fields and aggregates of a query: where each lies, its name, its flat column."""
     taken = {name.casefold() for name in ("kind", *PLACE, *SENT, *LETTER)}
-    values = (aggregate.name for aggregate in query.aggregates)
-    for part, names in (("key", dict.fromkeys(query.key)), ("values", values)):
+    for part, names in (("key", dict.fromkeys(query.key)), ("values", query.shows)):
         for name in names:
             column = f"{part}.{name}" if name.casefold() in taken else name
             taken.add(column.casefold())

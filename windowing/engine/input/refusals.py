@@ -15,8 +15,8 @@ import polars as pl
 
 from windowing.engine.columns import REFUSAL, TIME, field_column
 from windowing.engine.input.values import BadValue, ValueRules, misfit, parse_object
-from windowing.model.file.pipeline import Query
 from windowing.model.lengths import spell_us
+from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
 
 VALUE_MAX = 120
@@ -108,7 +108,7 @@ def read_columns(after_end: pl.Series) -> dict[str, pl.Expr]:
     }
 
 
-def late_columns(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
+def late_columns(query: Flow, data: pl.DataFrame) -> dict[str, pl.Expr]:
     """The columns of the detail of records that came too late for a query.
 
     Their value is the one that windows lie over; of an event time that is no field, microseconds.
@@ -117,7 +117,7 @@ def late_columns(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
         query: for which.
         data: the columns of the records.
     """
-    own = field_column(query.window.attribute)
+    own = field_column(query.attribute)
     return {
         "field": pl.lit(_late_field(query), dtype=pl.String),
         "value": pl.col(own if own in data.columns else TIME).cast(pl.String),
@@ -125,18 +125,18 @@ def late_columns(query: Query, data: pl.DataFrame) -> dict[str, pl.Expr]:
     }
 
 
-def late_detail(query: Query, ts_us: int, fields: Mapping[str, object]) -> Detail:
+def late_detail(query: Flow, ts_us: int, fields: Mapping[str, object]) -> Detail:
     """The same of one record: its event time, and its declared fields."""
-    value = fields.get(query.window.attribute, ts_us)
+    value = fields.get(query.attribute, ts_us)
     return Detail(_late_field(query), str(value), _late_rule(query))
 
 
-def _late_field(query: Query) -> str | None:
-    attribute = query.window.attribute
+def _late_field(query: Flow) -> str | None:
+    attribute = query.attribute
     return None if attribute == ROW_NUM else attribute
 
 
-def _late_rule(query: Query) -> str:
+def _late_rule(query: Flow) -> str:
     if query.late.policy != "update":
         return "its window had ended by the progress of its own partition"
     kept, every = query.retention_us or 0, query.late.every

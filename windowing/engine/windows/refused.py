@@ -8,10 +8,10 @@ from windowing.engine.columns import OFFSET, PARTITION
 from windowing.engine.input.refusals import late_columns
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import Flags
-from windowing.model import Query
+from windowing.model.query import Flow
 
 
-def dead_letters(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
+def dead_letters(query: Flow, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
     """The dead letters of late records that no window took; none where they are dropped.
 
     Args:

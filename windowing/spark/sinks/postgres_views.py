@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 import psycopg
 from psycopg import sql
 
-from windowing.model import Pipeline, Query
+from windowing.model import Pipeline
+from windowing.model.query import Flow
 
 COMMITS = "commits"
 
@@ -30,7 +31,7 @@ def view_names(pipeline: Pipeline) -> list[str]:
     return list(_queries(pipeline))
 
 
-def _queries(pipeline: Pipeline) -> dict[str, Query]:
+def _queries(pipeline: Pipeline) -> dict[str, Flow]:
     """The queries that have a view, by its name.
 
     Those without a newest row have none (see `windowing.runtime.newest`), nor have those whose view
@@ -58,7 +59,7 @@ def tell_live(connection: psycopg.Connection, schema: str, run: str, *, live: bo
     )
 
 
-def _view(query: Query, schema: str, name: str) -> sql.Composed:
+def _view(query: Flow, schema: str, name: str) -> sql.Composed:
     """The last revision of each window of the live run, if it has not been taken back."""
     window = ["window_id", *dict.fromkeys(query.key)]
     sent: sql.Composable = sql.SQL("")

@@ -28,8 +28,9 @@ from windowing.engine.frames import from_bytes
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.engine.windows.classes import extents
 from windowing.model import Pipeline, Query
-from windowing.model.fields import ValueType, value_type
+from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
+from windowing.model.query import Flow
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
@@ -115,12 +116,12 @@ class BatchRows:
             schema=schema,
         )
 
-    def _lags(self, query: Query, ends: Sequence[int]) -> list[int | None]:
+    def _lags(self, query: Flow, ends: Sequence[int]) -> list[int | None]:
         """How long after its window's end each row is written; null where an end is no time.
 
         A diagnostic: nothing depends on it, nothing is compared with it.
         """
-        if query.window.attribute != self._pipeline.source.event_time.field:
+        if query.attribute != self._pipeline.source.event_time.field:
             return [None] * len(ends)
         now_us = time.time_ns() // 1000
         return [min(now_us - end_us, INT64_MAX) for end_us in ends]
@@ -171,10 +172,11 @@ def _passed_type(name: str) -> pa.DataType:
     return types.get(polars, pa.string())
 
 
-def _result_schema(query: Query, pipeline: Pipeline) -> pa.Schema:
+def _result_schema(query: Flow, pipeline: Pipeline) -> pa.Schema:
     fields = pipeline.source.fields
     key = pa.struct([(name, _TYPES[fields[name].kind]) for name in dict.fromkeys(query.key)])
-    values = [(a.name, _value_type(value_type(a, fields))) for a in query.aggregates]
+    types = query.value_types(fields)
+    values = [(name, _value_type(types[name])) for name in query.shows]
     columns = [
         ("run", pa.string()),
         ("query", pa.string()),
