@@ -148,7 +148,7 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
         cron=None if pipeline.schedule == CONTINUOUS else pipeline.schedule,
         topic=pipeline.source.topic,
         table=pipeline.output,
-        queries=tuple(query.name for query in pipeline.queries),
+        queries=tuple(query.name for query in pipeline.flows),
         text=pipeline.text,
         steps=(*_STEPS, *_AS_LONG_AS_IT_LIVES) if pipeline.schedule == CONTINUOUS else _STEPS,
     )

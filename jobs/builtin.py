@@ -66,6 +66,9 @@ def run(
     Raises:
         WindowingError: Spark's `window()` cannot express a query.
     """
+    if pipeline.join is not None:
+        msg = f"pipeline {pipeline.name!r} cannot be said with Spark's window(): it is a join"
+        raise WindowingError(msg)
     session = spark.newSession()
     for name, value in _SHIPPED.items():
         session.conf.set(name, value)

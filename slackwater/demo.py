@@ -141,7 +141,7 @@ class Demo:
         self.console.rule(Text("summary", "bold"), align="left")
         for conservation in verdict.conservation:
             self._tell("records", str(conservation))
-        for query in pipeline.queries:
+        for query in pipeline.flows:
             found = [
                 identity for identity, _ in output.rows if identity[0] == json.dumps(query.name)
             ]

@@ -82,7 +82,7 @@ def run(
         else:
             from windowing.runtime.local import run as run_engine
         result = run_engine(spec, counted)
-    counts = {query.name: result.counts.get(query.name, Counts()) for query in spec.queries}
+    counts = {query.name: result.counts.get(query.name, Counts()) for query in spec.flows}
     for name, found in counts.items():
         check_counts(name, found, result.dead_letters)
     write_output(output, result.rows, result.dead_letters)
@@ -236,4 +236,4 @@ def validate(pipeline: PipelineFile) -> None:
             tell(f"its quality block was not looked at: {sentence}")
         else:
             validate_quality(spec, str(pipeline))
-    say(f"{pipeline}: pipeline {spec.name} with {len(spec.queries)} queries is valid")
+    say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")

@@ -77,7 +77,7 @@ def pipeline_of(plan: CutsPlan, file: Path) -> Pipeline:
         PipelineError: the pipeline breaks a rule, or a query lacks the aggregate to draw.
     """
     pipeline = load_pipeline(file.parent / plan.pipeline)
-    for query in pipeline.queries:
+    for query in pipeline.flows:
         if plan.draw not in query.shows:
             known = ", ".join(query.shows)
             rule = f"{plan.draw!r} is no aggregate of {query.name}: draw one of {known}"

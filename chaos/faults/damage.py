@@ -32,7 +32,9 @@ _SURVIVES_BATCHES = 2
 def _keeps_records(pipeline: Pipeline) -> bool:
     """Whether the state holds single records or open sessions, not just sums."""
     keeping = (Ends.DRAWN, Ends.ROWS)
-    return any(query.window.traits.ends in keeping for query in pipeline.queries)
+    return pipeline.join is not None or any(
+        query.window.traits.ends in keeping for query in pipeline.queries
+    )
 
 
 @dataclass

@@ -11,6 +11,8 @@ from chaos.verdict.contrast import Contrast, contrast
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.fingerprint import facts_of
+from windowing.model.join import Operand
+from windowing.model.query import JoinQuery
 
 Line = tuple[Identity, str]
 Window = tuple[str, ...]
@@ -43,7 +45,7 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
     if _read(blue) != _read(green):
         why = "nothing is compared: the source is read otherwise, so all of it may differ"
         return SharedParts({}, bad_values=False, apart=(why,))
-    ours, theirs = ({q.name: q for q in p.queries} for p in (blue, green))
+    ours, theirs = ({q.name: q for q in p.flows} for p in (blue, green))
     apart = [
         f"query {name} is not compared: only one of the runs has it"
         for name in sorted(ours.keys() ^ theirs.keys())
@@ -54,11 +56,12 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
         if _frame(one) != _frame(other):
             apart.append(f"query {name} is not compared: its windows or its key are others")
             continue
-        both = [a.name for a in one.aggregates if a in other.aggregates]
+        ours_shown, theirs_shown = _shown(one), _shown(other)
+        both = [n for n, shown in ours_shown.items() if shown == theirs_shown.get(n)]
         if not same_code:
-            both = [a.name for a in one.aggregates if a.name in both and a.user is None]
+            both = [n for n in both if n not in _by_users(one)]
         common[name] = frozenset(both)
-        rest = {a.name: None for a in (*one.aggregates, *other.aggregates) if a.name not in both}
+        rest = [n for n in {**ours_shown, **theirs_shown} if n not in both]
         if rest:
             apart.append(f"of query {name} not compared: {', '.join(rest)}")
     lanes = range(blue.source.partitions)
@@ -68,16 +71,30 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
 
 def _read(pipeline: Pipeline) -> object:
     """Return how a pipeline reads its log and, for a join, what it pairs."""
-    facts = facts_of(pipeline.source, 0, pipeline.queries)
+    facts = facts_of(pipeline.source, 0, pipeline.flows)
     join = facts.get("join")
     return (
         {n: f for n, f in join.items() if n != "select"} if isinstance(join, dict) else facts["log"]
     )
 
 
-def _frame(query: Query) -> Query:
-    """Return a query without its aggregates."""
+def _frame(query: Query | JoinQuery) -> Query | JoinQuery:
+    """Return a query without its aggregates, or a join without what it shows."""
+    if isinstance(query, JoinQuery):
+        return query.model_copy(update={"select": dict[str, Operand]()})
     return query.model_copy(update={"aggregates": tuple[Aggregate, ...]()})
+
+
+def _shown(query: Query | JoinQuery) -> Mapping[str, Aggregate | Operand]:
+    """Return what each value of a row is, by name."""
+    if isinstance(query, JoinQuery):
+        return query.select
+    return {aggregate.name: aggregate for aggregate in query.aggregates}
+
+
+def _by_users(query: Query | JoinQuery) -> list[str]:
+    """Return the names of the values that classes of the user's compute."""
+    return [name for name, one in _shown(query).items() if isinstance(one, Aggregate) and one.user]
 
 
 def agree(

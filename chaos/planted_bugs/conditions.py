@@ -5,41 +5,67 @@ A search for a bug in joins need not draw sessions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.query import Flow, JoinQuery
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
-from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import ROW_NUM
 
-Holds = Callable[[Pipeline, Query], bool]
+F = TypeVar("F", bound=Flow)
+Holds = Callable[[Pipeline, F], bool]
 
 
 @dataclass(frozen=True)
-class SomeQuery:
-    """Pipelines with a query that meets several conditions.
+class Some(Generic[F]):
+    """Pipelines with a flow that meets several conditions.
 
     Attributes:
-        asked: the conditions, all of which one query must meet.
+        among: gives the flows that are asked.
+        asked: the conditions, all of which one of them must meet.
     """
 
-    asked: tuple[Holds, ...]
+    among: Callable[[Pipeline], Sequence[F]]
+    asked: tuple[Holds[F], ...]
 
     def __call__(self, pipeline: Pipeline) -> bool:
-        """Whether some query of the pipeline meets all conditions."""
+        """Whether some flow of the pipeline meets all conditions."""
         return any(
-            all(holds(pipeline, query) for holds in self.asked) for query in pipeline.queries
+            all(holds(pipeline, flow) for holds in self.asked) for flow in self.among(pipeline)
         )
 
 
-def some_query(*asked: Holds) -> SomeQuery:
+def _flows(pipeline: Pipeline) -> Sequence[Flow]:
+    return pipeline.flows
+
+
+def _queries(pipeline: Pipeline) -> Sequence[Query]:
+    return pipeline.queries
+
+
+def _joins(pipeline: Pipeline) -> Sequence[JoinQuery]:
+    return () if pipeline.join_query is None else (pipeline.join_query,)
+
+
+def some_flow(*asked: Holds[Flow]) -> Some[Flow]:
+    """Return the condition that a pipeline has a query or a join that meets all of these."""
+    return Some(_flows, asked)
+
+
+def some_query(*asked: Holds[Query]) -> Some[Query]:
     """Return the condition that a pipeline has a query that meets all of these."""
-    return SomeQuery(asked)
+    return Some(_queries, asked)
+
+
+def some_join(*asked: Holds[JoinQuery]) -> Some[JoinQuery]:
+    """Return the condition that a pipeline is a join that meets all of these."""
+    return Some(_joins, asked)
 
 
 def sliding(_: Pipeline, query: Query) -> bool:
@@ -57,14 +83,9 @@ def session(_: Pipeline, query: Query) -> bool:
     return isinstance(query.window, Session) and query.window.attribute != ROW_NUM
 
 
-def join(_: Pipeline, query: Query) -> bool:
-    """Whether the pipeline is a join."""
-    return isinstance(query.window, Pairs)
-
-
-def outer(pipeline: Pipeline, query: Query) -> bool:
-    """Whether the pipeline is an outer join."""
-    return join(pipeline, query) and pipeline.join is not None and pipeline.join.kind != "inner"
+def outer(_: Pipeline, join: JoinQuery) -> bool:
+    """Whether it is an outer join."""
+    return join.kind != "inner"
 
 
 def rows_in_log(_: Pipeline, query: Query) -> bool:
@@ -99,17 +120,17 @@ def by_rank(_: Pipeline, query: Query) -> bool:
     return isinstance(query.window, SlideByRank)
 
 
-def updates(_: Pipeline, query: Query) -> bool:
+def updates(_: Pipeline, query: Flow) -> bool:
     """Whether late records update windows."""
     return query.late.policy == "update"
 
 
-def consistent(_: Pipeline, query: Query) -> bool:
+def consistent(_: Pipeline, query: Flow) -> bool:
     """Whether a record that is late for one window is late for all."""
     return query.late.mode == "consistent"
 
 
-def dead_letters(_: Pipeline, query: Query) -> bool:
+def dead_letters(_: Pipeline, query: Flow) -> bool:
     """Whether late records without a window become dead letters."""
     return query.late.policy == "dead_letter"
 
@@ -121,7 +142,7 @@ def discarding(_: Pipeline, query: Query) -> bool:
 
 def retracting(_: Pipeline, query: Query) -> bool:
     """Whether later revisions retract earlier ones."""
-    return query.accumulation == "retracting" and not isinstance(query.window, Pairs)
+    return query.accumulation == "retracting"
 
 
 def overlapping(_: Pipeline, query: Query) -> bool:
@@ -134,23 +155,23 @@ def by_pattr(_: Pipeline, query: Query) -> bool:
     return query.window.pattr is not None
 
 
-def nullable_key(pipeline: Pipeline, query: Query) -> bool:
+def nullable_key(pipeline: Pipeline, query: Flow) -> bool:
     """Whether a field of the key may be null."""
     fields = pipeline.source.fields
     return any(fields[name].nullable for name in query.key if name in fields)
 
 
-def keyed(_: Pipeline, query: Query) -> bool:
+def keyed(_: Pipeline, query: Flow) -> bool:
     """Whether rows have keys."""
     return bool(query.key)
 
 
-def several_lanes(pipeline: Pipeline, _: Query) -> bool:
+def several_lanes(pipeline: Pipeline, _: Flow) -> bool:
     """Whether there are several lanes."""
     return pipeline.source.partitions > 1
 
 
-def several_shards(pipeline: Pipeline, _: Query) -> bool:
+def several_shards(pipeline: Pipeline, _: Flow) -> bool:
     """Whether there are several shards."""
     return pipeline.shards > 1
 
@@ -178,7 +199,7 @@ def early(_: Pipeline, query: Query) -> bool:
 def another_attribute(pipeline: Pipeline, query: Query) -> bool:
     """Whether windows are over an attribute other than time and row number."""
     window, time = query.window, pipeline.source.event_time.field
-    return not isinstance(window, Pairs) and window.attribute not in (ROW_NUM, time)
+    return window.attribute not in (ROW_NUM, time)
 
 
 def idle(pipeline: Pipeline) -> bool:
@@ -229,7 +250,7 @@ class computing:  # noqa: N801 - reads as the functions above do
     def __call__(self, pipeline: Pipeline, query: Query) -> bool:
         """Whether the query has one of the aggregates."""
         fields = pipeline.source.fields
-        return not isinstance(query.window, Pairs) and any(
+        return any(
             a.function in self.functions
             and (self.kind is None or (a.field is not None and fields[a.field].kind == self.kind))
             for a in query.aggregates

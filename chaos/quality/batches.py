@@ -68,7 +68,7 @@ class RunTables:
 
     def __init__(self, table_dir: str | Path, pipeline: Pipeline, run: str) -> None:
         self._folder, self._pipeline, self._run = Path(table_dir), pipeline, run
-        names = [*(query.name for query in pipeline.queries), "dead_letters", "metrics"]
+        names = [*(query.name for query in pipeline.flows), "dead_letters", "metrics"]
         self._tables = {name: _open(self._folder / name) for name in names}
         self._check_run()
 
@@ -134,7 +134,7 @@ class RunTables:
     def size(self) -> int:
         """How many rows the run has written for all queries, provisional ones too."""
         of_the_run = pc.field("run") == self._run
-        tables = [self._tables[query.name] for query in self._pipeline.queries]
+        tables = [self._tables[query.name] for query in self._pipeline.flows]
         return sum(table.to_pyarrow_dataset().count_rows(filter=of_the_run) for table in tables)
 
 

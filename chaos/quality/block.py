@@ -117,7 +117,7 @@ def with_defaults(pipeline: Pipeline, checks: list[Check]) -> list[Check]:
         if not said:
             added.append(_default(name, None))
         elif None not in said:
-            others = (query.name for query in pipeline.queries if query.name not in said)
+            others = (query.name for query in pipeline.flows if query.name not in said)
             added += [_default(name, query) for query in others]
     return [*checks, *added]
 
@@ -210,7 +210,7 @@ def _with_zone(value: Any) -> Any:
 
 
 def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> Flow | None:
-    queries = {query.name: query for query in pipeline.queries}
+    queries = {query.name: query for query in pipeline.flows}
     known = f"one of {', '.join(queries)}"
     asked = entry.get("query")
     if asked is None:

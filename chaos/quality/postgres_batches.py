@@ -80,7 +80,7 @@ class PostgresRun:
         """How many rows the run has written for all queries, provisional ones too."""
         rows = 0
         with reading(self._pipeline, self._run) as (connection, run):
-            for query in self._pipeline.queries:
+            for query in self._pipeline.flows:
                 count = sql.SQL("select count(*) from {} where run = %s").format(
                     sql.Identifier(self._schema, query.name)
                 )

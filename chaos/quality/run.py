@@ -150,7 +150,7 @@ def _evidence(
     dead = {(one.source, one.partition, one.offset) for one in outcome.dead if one.query is None}
     read = {(e.source, e.partition, e.offset) for e in entries if e.control is None} | dead
     if WINDOW_SET in names:
-        for query in pipeline.queries:
+        for query in pipeline.flows:
             table = defined_windows(outcome, query, pipeline)
             windows[query.name] = _keep(table, query.name, folder / "definition")
     return Evidence(windows, len(read))
@@ -191,8 +191,8 @@ def _without_dots(name: str) -> str:
 
 def _frame(pipeline: Pipeline, tables: RunOutput, entry: Check) -> pd.DataFrame:
     if entry.expectation in OF_COUNTS:
-        every = [query.name for query in pipeline.queries]
+        every = [query.name for query in pipeline.flows]
         return tables.counts(every if entry.query is None else [entry.query])
-    query = next(query for query in pipeline.queries if query.name == entry.query)
+    query = next(query for query in pipeline.flows if query.name == entry.query)
     rows = tables.rows(query)
     return rows if entry.revisions == "all" else final(query, rows)

@@ -52,7 +52,7 @@ def validate(pipeline: Pipeline, checks: list[Check], file: str) -> None:
     Raises:
         PipelineError: with every entry whose name or arguments Great Expectations does not know.
     """
-    nothing = Evidence({query.name: Path() for query in pipeline.queries}, 0)
+    nothing = Evidence({query.name: Path() for query in pipeline.flows}, 0)
     problems: list[Problem] = []
     for at, check in enumerate(checks):
         try:
@@ -119,7 +119,7 @@ def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str,
         return {"read": evidence.read}
     if check.expectation in OF_COUNTS:
         return {}
-    query = next(query for query in pipeline.queries if query.name == check.query)
+    query = next(query for query in pipeline.flows if query.name == check.query)
     if check.expectation == WINDOW_SET:
         return {"expected": str(evidence.windows[query.name])}
     if check.expectation == REVISIONS:

@@ -169,12 +169,12 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
 
 
 def _read_tables(folder: Path, pipeline: Pipeline, run: str | None) -> Output:
-    tables = {query.name: _open(folder, query.name) for query in pipeline.queries}
+    tables = {query.name: _open(folder, query.name) for query in pipeline.flows}
     dead, metrics = _open(folder, "dead_letters"), _open(folder, "metrics")
     run = _choose(run, folder, [*tables.values(), dead, metrics])
     rows = [
         line
-        for query in pipeline.queries
+        for query in pipeline.flows
         for line in table_rows(_arrow(tables[query.name], run=run), query, folder / query.name)
     ]
     letters = table_dead_letters(_arrow(dead, run=run), folder / "dead_letters")
@@ -380,7 +380,7 @@ def tally(
     for name, numbers in batches:
         sums[name] = [total + number for total, number in zip(sums[name], numbers, strict=True)]
     counts = {}
-    for query in pipeline.queries:
+    for query in pipeline.flows:
         read, applied, outside, dropped = sums[query.name]
         dead = count_dead(letters, query.name)
         counts[query.name] = Counts(read, applied, outside, dropped, dead)

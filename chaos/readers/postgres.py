@@ -50,7 +50,7 @@ def read_postgres(pipeline: Pipeline, run: str | None = None) -> Output:
         schema = schema_of(pipeline)
         dead = list(_dead_letters(connection, schema, chosen))
         rows = [
-            line for query in pipeline.queries for line in _rows(connection, schema, query, chosen)
+            line for query in pipeline.flows for line in _rows(connection, schema, query, chosen)
         ]
         counted = _counted(connection, schema, chosen)
     counts = tally(counted, dead, pipeline)

@@ -39,7 +39,7 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
             last=last,
         )
     source, per_key = pipeline.source, pipeline.source.disorder.progress_attr is not None
-    for query in pipeline.queries:
+    for query in pipeline.flows:
         rows = _table(folder / query.name, run).filter(pl.col("revision") == 0)
         # Other windows end by rows, keys or another attribute, not by the time of lanes.
         by_lanes = ends_at_a_time(query, source.event_time.field) and not per_key

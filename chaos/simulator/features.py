@@ -13,7 +13,6 @@ from typing import Final, get_args
 from chaos.simulator.case import Case, FailureKind, PlannedBatch
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.join import JoinedSource
 from windowing.model.progress import (
     Adaptive,
     Disorder,
@@ -23,6 +22,7 @@ from windowing.model.progress import (
     Slack,
     SlackRows,
 )
+from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
 from windowing.model.windows.window import Window
@@ -82,8 +82,8 @@ def pairs_of(case: Case, pipeline: Pipeline) -> frozenset[int]:
     """Return the numbers of the pairs of features that meet in a case; see `pair_number`."""
     around = {*_source(pipeline), *_log(case), *_run(case, pipeline), *_faults(case)}
     pairs: set[int] = set()
-    for query in pipeline.queries:
-        numbers = sorted(_NUMBER[feature] for feature in around | {*_query(pipeline, query)})
+    for query in pipeline.flows:
+        numbers = sorted(_NUMBER[feature] for feature in around | {*_flow(pipeline, query)})
         pairs |= {low * len(ALL) + high for low, high in combinations(numbers, 2)}
     return frozenset(pairs)
 
@@ -94,14 +94,18 @@ def pair_number(one: Feature, other: Feature) -> int:
     return low * len(ALL) + high
 
 
-def _query(pipeline: Pipeline, query: Query) -> Iterator[Feature]:
+def _flow(pipeline: Pipeline, query: Query | JoinQuery) -> Iterator[Feature]:
     yield "late", query.late.policy
     yield "mode", query.late.mode
     yield from (("retention", kept) for kept in _retention(pipeline, query))
-    if isinstance(pipeline.source, JoinedSource):
-        yield from _join(pipeline.source)
-        return
-    source, window = pipeline.source, query.window
+    if isinstance(query, JoinQuery):
+        yield from _join(query)
+    else:
+        yield from _query(pipeline.source, query)
+
+
+def _query(source: Source, query: Query) -> Iterator[Feature]:
+    window = query.window
     if window.kind in _CLASSES:
         yield "class", _CLASSES[window.kind](window)
     attribute = source.ordered_by(window.attribute)
@@ -162,7 +166,7 @@ def _early(query: Query) -> str:
     return "every" if query.early.records is None else "records"
 
 
-def _retention(pipeline: Pipeline, query: Query) -> Iterator[str]:
+def _retention(pipeline: Pipeline, query: Flow) -> Iterator[str]:
     file = pipeline.query_files.get(query.name)
     kept = (file.retention if file is not None else None) or pipeline.retention
     if query.entries_max is not None:
@@ -173,15 +177,14 @@ def _retention(pipeline: Pipeline, query: Query) -> Iterator[str]:
         yield "time" if kept.windows is None else "windows"
 
 
-def _join(source: JoinedSource) -> Iterator[Feature]:
-    join = source.join
+def _join(join: JoinQuery) -> Iterator[Feature]:
     yield "class", f"{join.kind} join"
-    yield from (("generator", _generator(part.disorder)) for part in source.parts)
-    if join.equal:
+    yield from (("generator", _generator(part.disorder)) for part in join.sources)
+    if join.on:
         yield "join", "equal"
     if join.where:
         yield "join", "where"
-    windows = sum(side.window_us is not None for side in (join.left, join.right))
+    windows = sum(window is not None for window in (join.left, join.right))
     if windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
 
@@ -189,7 +192,7 @@ def _join(source: JoinedSource) -> Iterator[Feature]:
 def _source(pipeline: Pipeline) -> Iterator[Feature]:
     source = pipeline.source
     parts = source.parts
-    keys = {field for query in pipeline.queries for field in query.key if field in source.fields}
+    keys = {field for query in pipeline.flows for field in query.key if field in source.fields}
     there = {
         "dense": any(part.dense for part in parts),
         "unknown fields ignored": any(part.unknown_fields == "ignore" for part in parts),
@@ -224,7 +227,7 @@ def _log(case: Case) -> Iterator[Feature]:
 def _run(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
     there = {
         "several shards": pipeline.shards > 1,
-        "several queries": len(pipeline.queries) > 1,
+        "several queries": len(pipeline.flows) > 1,
         "compaction at once": case.compact_after == 1,
         "compaction later": case.compact_after > 1,
         "rows through the sinks' code": case.tables,

@@ -217,7 +217,7 @@ def _counts_of(pipeline: Pipeline, outcome: Outcome, output: Output) -> dict[str
     if output.counts is not None:
         return output.counts
     counts = {}
-    for query in pipeline.queries:
+    for query in pipeline.flows:
         known = outcome.counts[query.name]
         dead = count_dead(output.dead, query.name)
         counts[query.name] = Counts(known.read, known.applied, known.outside, known.dropped, dead)

@@ -255,7 +255,7 @@ class _Judge:
     def __init__(self, pipeline: Pipeline) -> None:
         self._source, self._rules = pipeline.source, dict[str, ValueRules]()
         self._rules_of = partial(ValueRules.of, pipeline)
-        self._queries = {query.name: query for query in pipeline.queries}
+        self._queries = {query.name: query for query in pipeline.flows}
 
     def again(self, letter: Letter, entry: Entry) -> Detail:
         """Return what a letter's record was refused for.

@@ -44,8 +44,10 @@ def step_of(pipeline: Pipeline) -> int:
     Raises:
         PunctuateError: no window depends on event time.
     """
-    step_us = 0
-    for flow in plan_of(pipeline).timed:
+    plan = plan_of(pipeline)
+    # A join delivers each record right after its own time.
+    step_us = 0 if plan.join is None else 1
+    for flow in plan.timed:
         window = flow.query.window
         gridded = window.traits.ends is Ends.SLIDES
         step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1

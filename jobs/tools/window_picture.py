@@ -46,7 +46,7 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
 
 
 def _draw(axes: Axes, query: Query, pipeline: Pipeline) -> None:
-    window, spell = query.window, speller(query.window, pipeline.source)
+    window, spell = query.window, speller(query.attribute, pipeline.source)
     at_records = window.traits.at_records
     extents = window.first_extents(_SHOWN)
     for row, extent in enumerate(extents):

@@ -57,7 +57,7 @@ def recordings() -> Iterator[tuple[str, Recording]]:
 
 
 def _late_shown(pipeline: Pipeline) -> bool:
-    return any(query.late.policy == "update" for query in pipeline.queries)
+    return any(flow.late.policy == "update" for flow in pipeline.flows)
 
 
 def _early(pipeline: Pipeline) -> bool:

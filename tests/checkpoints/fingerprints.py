@@ -49,10 +49,15 @@ def chosen() -> Iterator[tuple[str, str]]:
 def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
     """What a pipeline has: its classes with generators and policies, and all else by itself."""
     source, found = pipeline.source, set[tuple[object, ...]]()
+    generators = {type(part.disorder).__name__ for part in source.parts}
+    if pipeline.join_query is not None:
+        join = pipeline.join_query
+        found |= {("join", one, join.late.policy) for one in generators}
+        found |= {("join", join.late.mode, join.accumulation, True)}
+        found |= {("kept", join.entries_max is None, join.retention_us is None)}
     for query in pipeline.queries:
         window = query.window
-        generators = {type(part.disorder).__name__ for part in source.parts}
-        generators |= {type(one).__name__ for one in source.disorder_of.values()}
+        generators = generators | {type(one).__name__ for one in source.disorder_of.values()}
         found |= {(window.kind, one, query.late.policy) for one in generators}
         found |= {(window.kind, query.late.mode, query.accumulation, query.early is None)}
         found |= {

@@ -104,7 +104,7 @@ def table_rows(folder: Path) -> int:
     """How many rows the tables of all queries hold."""
     from deltalake import DeltaTable
 
-    places = [folder / TABLES / query.name for query in pipeline().queries]
+    places = [folder / TABLES / query.name for query in pipeline().flows]
     return sum(len(DeltaTable(str(place)).to_pyarrow_table()) for place in places)
 
 

@@ -79,7 +79,7 @@ def test_a_view_shows_the_newest_rows_of_the_live_run(
     write(pipeline, TableSink(pipeline, tmp_path, "blue"), log)
     for run, part in (("blue", log), ("green", log[:4])):
         write(pipeline, PostgresSink(pipeline, schema, run, None, lambda: run == live), part)  # noqa: B023
-    for query in pipeline.queries:
+    for query in pipeline.flows:
         table = DeltaTable(str(tmp_path / query.name)).to_pyarrow_table()
         wanted = newest(pl.DataFrame(pl.from_arrow(table)), query)
         columns = ("run", "window_id", "k", "pane", "revision", "records", "n")

@@ -101,9 +101,9 @@ def test_a_batch_that_dies_in_its_transaction_is_written_once(
     with psycopg.connect() as connection:
         assert connection.execute("select count(*) from out.commits").fetchone() == (1,)
     found, wanted = PostgresRun(pipeline, "r1"), RunTables(tmp_path / "t", pipeline, "r1")
-    for query in pipeline.queries:
+    for query in pipeline.flows:
         assert_same_rows(found.rows(query), wanted.rows(query))
-    names = [query.name for query in pipeline.queries]
+    names = [query.name for query in pipeline.flows]
     assert_same_rows(found.counts(names), wanted.counts(names))
 
 

@@ -424,7 +424,9 @@ def test_lanes_of_a_join_keep_their_numbers() -> None:
     names = [source.lane(number) for number in range(source.partitions)]
     assert names == ["l/0", "r/0", "r/1", "r/2", "l/1"]
     assert [source.number(*name.split("/")[:1], int(name[2:])) for name in names] == [*range(5)]
-    sides = [source.side_of(number) for number in range(5)]
+    assert grown.join_query is not None
+    topics = [source.place(number)[0].topic for number in range(5)]
+    sides = [grown.join_query.side_of(topic) for topic in topics]
     assert sides == ["left", "right", "right", "right", "left"]
     assert source.number("l", 2) is None
     a, b = source.foreign("r")

@@ -196,7 +196,7 @@ def test_a_fault_of_state_is_suggested_wherever_more_than_partial_states_are_kep
 @pytest.mark.parametrize("policy", ["", ", late: {policy: update, every: 10 s}, retention: 60 s"])
 def test_no_more_is_kept_than_explain_says(window: str, policy: str) -> None:
     plan = plan_of(_pipeline(window, query=policy))
-    (flow,) = plan.flows
+    (flow,) = plan.queries
     said = flow.parts.evaluation.estimate(flow.query, plan.pipeline.source)
     assert said is not None
     assert any(f"about {said} partial states per lane" in line for line in explain(plan))

@@ -8,12 +8,11 @@ import pytest
 import yaml
 
 from jobs.tools.window_picture import PictureError, draw_windows
-from windowing.engine.plan import Plan, plan_flow, plan_of
+from windowing.engine.plan import Plan, plan_of, plan_query
 from windowing.explain.pipeline import explain, explain_query
 from windowing.explain.size import growing, partial_bytes
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.windows.classes import CLASSES
-from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.window import Window
 from windowing.semantics.windows import sliding
@@ -59,7 +58,7 @@ def _window(text: str) -> Window:
 
 
 def _estimate(plan: Plan) -> int | None:
-    (flow,) = plan.flows
+    (flow,) = plan.queries
     return flow.parts.evaluation.estimate(flow.query, plan.pipeline.source)
 
 
@@ -67,14 +66,14 @@ def _estimate(plan: Plan) -> int | None:
 def test_every_class_is_explained(text: str, said: tuple[str, str]) -> None:
     context, title = said
     pipeline = _pipeline()
-    lines = list(explain_query(plan_flow(_query(text, pipeline), pipeline), plan_of(pipeline)))
+    lines = list(explain_query(plan_query(_query(text, pipeline), pipeline), plan_of(pipeline)))
     assert title in lines[0]
     assert lines[1].startswith(f"  context class: {context}: ")
     assert [line for line in lines if line.startswith("  memory: about 64 bytes a partial state")]
 
 
 def test_no_class_is_forgotten() -> None:
-    assert {type(_window(text)) for text in WINDOWS} == set(CLASSES) - {Pairs}
+    assert {type(_window(text)) for text in WINDOWS} == set(CLASSES)
 
 
 def test_a_join_is_explained() -> None:
@@ -82,6 +81,20 @@ def test_a_join_is_explained() -> None:
     assert "topic departures and weather, 6 lanes" in text
     assert "a pair: left.origin = right.origin and left.time_hour = right.time_hour" in text
     assert "a record is kept for 27 h after its time" in text
+
+
+def test_a_join_by_event_time_is_told_no_generator_but_those_of_its_sides() -> None:
+    side = (
+        "{{source: {{topic: {0}, partitions: 1, format: json, event_time: {{field: ts, unit: s}}, "
+        "fields: {{ts: int}}, disorder: {{slack: 9 s}}}}}}"
+    )
+    left, right = side.format("l"), side.format("r")
+    text = f"name: p\njoin: {{left: {left}, right: {right}, equal: [ts], select: {{t: left.ts}}}}"
+    said = [line for line in explain(plan_of(parse_pipeline(text))) if "progress" in line]
+    assert [line.partition(":")[0] for line in said] == [
+        "  progress of a lane of l",
+        "  progress of a lane of r",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def read_as_pipeline(contents: bytes) -> None:
             assert pipeline.fingerprint
             assert list(explain(plan_of(pipeline)))
         assert pipeline.output
-        assert load_pipeline(path).queries == pipeline.queries
+        assert load_pipeline(path).flows == pipeline.flows
 
 
 def read_as_plan(contents: bytes) -> None:

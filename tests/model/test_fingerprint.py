@@ -34,7 +34,6 @@ from windowing.model.source import EventTime, Source
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.classes import CLASSES
 from windowing.model.windows.landmark import Landmark
-from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -197,7 +196,7 @@ def test_states_of_the_first_form_are_accepted_with_lanes_that_joined_or_without
     )
     grown, before, other = parse_pipeline(text), changed(), changed(("k: int", "k: float"))
     for pipeline in (before, grown):
-        first = legacy_fingerprint(pipeline.source, pipeline.shards, pipeline.queries)
+        first = legacy_fingerprint(pipeline.source, pipeline.shards, pipeline.flows)
         assert is_legacy(first)
         assert pipeline.wrote(first)
         for whole in (first, pipeline.fingerprint):
@@ -232,10 +231,10 @@ def wider(value: Any) -> Any:
 def test_neither_names_of_classes_nor_new_fields_with_defaults_show() -> None:
     for line in recorded()[::6]:
         pipeline = parse_pipeline(line["text"])
-        source, queries = wider(pipeline.source), wider(pipeline.queries)
+        source, flows = wider(pipeline.source), wider(pipeline.flows)
         assert repr(source) != repr(pipeline.source)
-        assert fingerprint(source, pipeline.shards, queries) == line["fingerprint"], line["name"]
-        first = legacy_fingerprint(source, pipeline.shards, queries)
+        assert fingerprint(source, pipeline.shards, flows) == line["fingerprint"], line["name"]
+        first = legacy_fingerprint(source, pipeline.shards, flows)
         assert first == line["legacy"], line["name"]
 
 
@@ -348,7 +347,6 @@ FACTS: dict[type, set[str]] = {
     SlideByN: {"range_", "slide", "attribute", "pattr"},
     SlideByRank: {"range_", "slide", "attribute", "pattr"},
     Session: {"range_", "attribute", "pattr", "gaps"},
-    Pairs: {"attribute"},
     Aggregate: {"name", "function", "field", "more", "parameters", "user", "code"},
     Late: {"policy", "mode", "every"},
     Step: {"amount"},

@@ -83,7 +83,7 @@ def asked_for(source: str) -> set[str]:
 
 def test_the_search_for_classes_finds_them() -> None:
     assert asked_for("isinstance(window, Sliding | Session)") == {"Sliding", "Session"}
-    assert asked_for("match window:\n    case Pairs():\n        pass") == {"Pairs"}
+    assert asked_for("match window:\n    case Session():\n        pass") == {"Session"}
 
 
 def test_nobody_asks_for_a_class_of_windows() -> None:

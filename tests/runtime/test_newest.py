@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.sinks.test_table_sink import RETRACTING, frames, log_of, with_keys
 from tests.strategies import KINDS, Entry, cases, entry, join_cases
 from windowing.engine.input.batches import batches
-from windowing.model import Pipeline, Query, parse_pipeline
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.query import Flow
 from windowing.model.rows import Row
 from windowing.model.run_errors import ArrivalOrder
 from windowing.runtime.local import LocalEngine
@@ -32,7 +33,7 @@ Standing = dict[tuple[Any, ...], tuple[Any, ...]]
 
 def table_of(pipeline: Pipeline, log: Sequence[Entry], rows: int, run: str = "r") -> list[Any]:
     """What the sink writes of each query, with early rows among the others."""
-    engine, queries = LocalEngine(pipeline), pipeline.queries
+    engine, queries = LocalEngine(pipeline), pipeline.flows
     with tempfile.TemporaryDirectory() as folder:
         sink = TableSink(pipeline, Path(folder), run)
         for number, batch in enumerate(batches(log, rows, pipeline)):
@@ -41,7 +42,7 @@ def table_of(pipeline: Pipeline, log: Sequence[Entry], rows: int, run: str = "r"
         return [pl.DataFrame(pl.from_arrow(table.to_pyarrow_table())) for table in tables]
 
 
-def standing(rows: Sequence[Row], query: Query) -> Standing:
+def standing(rows: Sequence[Row], query: Flow) -> Standing:
     """By the definition: follow the rows of each window in the order in which they are sent."""
     found: dict[tuple[Any, ...], Row] = {}
     own = [row for row in rows if row.query == query.name]
@@ -57,12 +58,12 @@ def standing(rows: Sequence[Row], query: Query) -> Standing:
     }
 
 
-def shown(frame: pl.DataFrame, query: Query) -> Standing:
+def shown(frame: pl.DataFrame, query: Flow) -> Standing:
     """The same of newest rows."""
     named, found = columns(query), Standing()
     for row in frame.rows(named=True):
         key = tuple(row[named[f"key.{name}"]] for name in query.key)
-        values = [_bits(row[named[f"values.{one.name}"]]) for one in query.aggregates]
+        values = [_bits(row[named[f"values.{name}"]]) for name in query.shows]
         place = (row["window_id"], key)
         assert place not in found
         found[place] = (row["revision"], row["records"], *values)
@@ -75,7 +76,7 @@ def _bits(value: object) -> str:
 
 def is_as_defined(pipeline: Pipeline, log: Sequence[Entry], rows: int) -> None:
     defined = evaluate(pipeline, log).rows
-    for query, table in zip(pipeline.queries, table_of(pipeline, log, rows), strict=True):
+    for query, table in zip(pipeline.flows, table_of(pipeline, log, rows), strict=True):
         assert shown(newest(table, query), query) == standing(defined, query)
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from chaos.readers.log import read_events
 from windowing.engine.input.batches import batches
-from windowing.model import Pipeline, Query, load_pipeline
+from windowing.model import Pipeline, load_pipeline
+from windowing.model.query import Flow
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
 from windowing.spark.flat_rows import FlatRows, spark_type
@@ -30,9 +31,9 @@ def flat(engine: LocalEngine, pipeline: Pipeline, events: Path) -> Iterator[dict
         yield from rows.of(pa.RecordBatch.from_arrays([*columns], EMITTED)).to_pylist()
 
 
-def content(row: dict[str, Any], query: Query) -> str:
+def content(row: dict[str, Any], query: Flow) -> str:
     """The key fields and aggregates of a flat row."""
-    parts = {"key": [*dict.fromkeys(query.key)], "values": [a.name for a in query.aggregates]}
+    parts = {"key": [*dict.fromkeys(query.key)], "values": [*query.shows]}
     own = [(part, name) for part, names in parts.items() for name in names]
     return str([row.get(f"{part}.{name}", row.get(name)) for part, name in own])
 
@@ -42,7 +43,7 @@ def test_flat_rows_are_the_rows_of_a_recorded_case(file: Path) -> None:
     pipeline = load_pipeline(file)
     engine = LocalEngine(pipeline)
     rows = [*flat(engine, pipeline, file.parent / "events.jsonl")]
-    queries = {query.name: query for query in pipeline.queries}
+    queries = {query.name: query for query in pipeline.flows}
     found = [
         (*(row[name] for name in SAME), row["records"], content(row, queries[row["query"]]))
         for row in rows

@@ -162,7 +162,7 @@ def test_tables_from_before_there_were_tokens_go_on_and_have_them_from_then(tmp_
 
 def in_the_first_form(token: Token) -> Token:
     """A token as it was written when fingerprints were of the first form."""
-    first = legacy_fingerprint(PIPELINE.source, PIPELINE.shards, PIPELINE.queries)
+    first = legacy_fingerprint(PIPELINE.source, PIPELINE.shards, PIPELINE.flows)
     return replace(token, pipeline=first)
 
 

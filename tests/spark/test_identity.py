@@ -113,7 +113,7 @@ def test_a_checkpoint_that_was_put_back_or_deleted_is_run_again_as_it_was(job: J
     rows = len(list(before.rglob("*.parquet")))
     # As tables hold them that were begun when fingerprints were of the first form.
     spec = job.pipeline
-    first = legacy_fingerprint(spec.source, spec.shards, spec.queries)
+    first = legacy_fingerprint(spec.source, spec.shards, spec.flows)
     tokens = DeltaTable(str(job.tables / "tokens"))
     assert tokens.update(updates={"pipeline": f"'{first}'"})["num_updated_rows"] == 6
 

@@ -53,4 +53,4 @@ def test_the_data_docs_are_a_page_of_the_dag(
     WebDriverWait(logged_in, PATIENCE_S).until(frame)
     shows(logged_in, "Data Docs")
     page = logged_in.page_source
-    assert all(query.name in page for query in P.queries)
+    assert all(query.name in page for query in P.flows)

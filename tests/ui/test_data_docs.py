@@ -33,8 +33,8 @@ def test_first_page_and_results_are_filled_and_styled(
     report = check(P, tmp_path / "tables", "r1", iter(LOG), tmp_path / "docs")
     browser.get(report.docs_index.as_uri())
     shown = [row for row in cells(browser) if row]
-    assert len(shown) >= len(P.queries)
-    for query in P.queries:
+    assert len(shown) >= len(P.flows)
+    for query in P.flows:
         assert any(query.name in " ".join(row) for row in shown)
     browser.find_element(By.CSS_SELECTOR, "table td a").click()
     assert browser.current_url.startswith("file:")

@@ -8,7 +8,7 @@ of slices, each with the windows that accept it and, for late records, the epoch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -98,7 +98,7 @@ class Lane:
             clock: make_clock(clock, pipeline.source, partition) for clock in plan.clocks
         }
         self.parts: dict[str, LanePart] = {
-            flow.name: flow.parts.lane(flow.query, pipeline) for flow in plan.flows
+            flow.name: flow.lane_part(pipeline) for flow in plan.flows
         }
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:
@@ -210,7 +210,7 @@ class Lane:
             for number, part in split(course.moved, [field_column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(part)
 
-    def _scan(self, flow: FlowPlan, rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
+    def _scan(self, flow: FlowPlan[Any], rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
         """Give the chunk as a query's part sees it."""
         course, by_rows = courses[flow.clock], flow.row_clock
         return Scan(

@@ -8,35 +8,46 @@ again; `windowing.explain` tells people what stands here.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic
 
 from windowing.engine.progress.clock import ClockId, clock_by, clock_of, row_clock_of
-from windowing.engine.windows.classes import Parts, parts_of
+from windowing.engine.windows.classes import JOIN, F, Parts, parts_of
+from windowing.engine.windows.part import LanePart, ShardPart
 from windowing.model import Pipeline, Query
+from windowing.model.query import JoinQuery
 
 
 @dataclass(frozen=True)
-class FlowPlan:
-    """How one flow is run: a query, or what stands for one in a join.
+class FlowPlan(Generic[F]):
+    """How one flow is run: a query, or a join.
 
     Attributes:
-        query: what it computes.
+        query: which.
         parts: the classes of its parts in lanes and in shards, what they keep, and why these.
-        clock: the clock that closes its windows.
+        clock: the clock that closes its windows, or delivers the records that it joins.
         row_clock: the clock that numbers its records as they arrive; None: it needs no numbers.
         provisional: whether rows of its open windows are sent, by its early policy or because idle
             lanes alone hold them open.
     """
 
-    query: Query
-    parts: Parts
+    query: F
+    parts: Parts[F]
     clock: ClockId
     row_clock: ClockId | None
     provisional: bool
 
     @property
     def name(self) -> str:
-        """The query's name."""
+        """The name of the query, or of the join."""
         return self.query.name
+
+    def lane_part(self, pipeline: Pipeline) -> LanePart:
+        """Make its part of a lane."""
+        return self.parts.lane(self.query, pipeline)
+
+    def shard_part(self, pipeline: Pipeline) -> ShardPart:
+        """Make its part of a shard."""
+        return self.parts.shard(self.query, pipeline)
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,8 @@ class Plan:
 
     Attributes:
         pipeline: what is run.
-        flows: its queries, in the order of the file, or the one that stands for its join.
+        queries: its queries, in the order of the file.
+        join: its join, which has no queries beside it.
         clocks: every clock that a lane has; the first is that of event time, which all have.
         lanes, shards: how many of each there are.
         idle_timeout_us: how long a lane says nothing before provisional rows leave it out, by the
@@ -53,29 +65,37 @@ class Plan:
     """
 
     pipeline: Pipeline
-    flows: tuple[FlowPlan, ...]
+    queries: tuple[FlowPlan[Query], ...]
+    join: FlowPlan[JoinQuery] | None
     clocks: tuple[ClockId, ...]
     lanes: int
     shards: int
     idle_timeout_us: int | None
 
     @property
-    def timed(self) -> tuple[FlowPlan, ...]:
-        """The flows whose windows progress of event time closes, of all keys or of each."""
+    def flows(self) -> tuple[FlowPlan[Query] | FlowPlan[JoinQuery], ...]:
+        """All that runs: the queries, or the join."""
+        return self.queries if self.join is None else (self.join,)
+
+    @property
+    def timed(self) -> tuple[FlowPlan[Query], ...]:
+        """The queries whose windows progress of event time closes, of all keys or of each."""
         attribute = self.clocks[0].attribute
-        return tuple(flow for flow in self.flows if flow.clock.attribute == attribute)
+        return tuple(flow for flow in self.queries if flow.clock.attribute == attribute)
 
 
 def plan_of(pipeline: Pipeline) -> Plan:
     """Decide how a pipeline is run."""
     source = pipeline.source
-    flows = tuple(plan_flow(query, pipeline) for query in pipeline.queries)
+    queries = tuple(plan_query(query, pipeline) for query in pipeline.queries)
+    join = None if pipeline.join_query is None else _plan_join(pipeline.join_query, pipeline)
     clocks = [clock_by(source.event_time.field, source)]
-    for flow in flows:
+    for flow in queries:
         clocks += [flow.clock, *filter(None, [flow.row_clock])]
     return Plan(
         pipeline=pipeline,
-        flows=flows,
+        queries=queries,
+        join=join,
         clocks=tuple(dict.fromkeys(clocks)),
         lanes=source.partitions,
         shards=pipeline.shards,
@@ -83,7 +103,7 @@ def plan_of(pipeline: Pipeline) -> Plan:
     )
 
 
-def plan_flow(query: Query, pipeline: Pipeline) -> FlowPlan:
+def plan_query(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     """Decide how one query of a pipeline is run."""
     return FlowPlan(
         query=query,
@@ -93,3 +113,9 @@ def plan_flow(query: Query, pipeline: Pipeline) -> FlowPlan:
         # A file whose windows cannot be shown before they close is refused when it is read.
         provisional=query.early is not None or pipeline.source.idle_timeout_us is not None,
     )
+
+
+def _plan_join(query: JoinQuery, pipeline: Pipeline) -> FlowPlan[JoinQuery]:
+    """Decide how a join is run: by event time, and nothing is shown before it is whole."""
+    clock = clock_by(query.attribute, pipeline.source)
+    return FlowPlan(query=query, parts=JOIN, clock=clock, row_clock=None, provisional=False)

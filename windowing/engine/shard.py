@@ -92,7 +92,7 @@ class Shard:
         self.compact_after = compact_after
         self._clocks = {flow.name: flow.clock for flow in plan.flows}
         self.parts: dict[str, ShardPart] = {
-            flow.name: flow.parts.shard(flow.query, plan.pipeline) for flow in plan.flows
+            flow.name: flow.shard_part(plan.pipeline) for flow in plan.flows
         }
         source = plan.pipeline.source
         self._schemas = {flow.name: StateSchema.of(flow.query, source) for flow in plan.flows}
@@ -100,7 +100,7 @@ class Shard:
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
             flow.name: EarlyRows(flow.query, self._part_shown(flow.name))
-            for flow in plan.flows
+            for flow in plan.queries
             if flow.provisional
         }
         self._entries_max = {

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from windowing.engine.plan import FlowPlan
 from windowing.engine.windows.evaluation import past_end
-from windowing.model.file.pipeline import Query
-from windowing.model.join import PLACE, Comparison, Join, Operand, Side
+from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import spell_us
+from windowing.model.query import JoinQuery
 
 _SIDES: tuple[Side, Side] = ("left", "right")
 _ALONE = {
@@ -19,25 +19,20 @@ _ALONE = {
 }
 
 
-def explain_join(join: Join, flow: FlowPlan) -> Iterator[str]:
-    """Give the lines of a join.
-
-    Args:
-        join: the section of the file.
-        flow: how it is run.
-    """
-    query = flow.query
-    left, right = join.left.source.topic, join.right.source.topic
-    yield f"{query.name}: {join.kind} join of {left} (left), {right} (right); {_ALONE[join.kind]}"
-    conditions = [f"left.{one} = right.{other}" for one, other in join.equal.items()]
+def explain_join(flow: FlowPlan[JoinQuery]) -> Iterator[str]:
+    """Give the lines of a join."""
+    join = flow.query
+    left, right = (source.topic for source in join.sources)
+    yield f"{join.name}: {join.kind} join of {left} (left), {right} (right); {_ALONE[join.kind]}"
+    conditions = [f"left.{one} = right.{other}" for one, other in join.on.items()]
     conditions += [_spelled(comparison) for comparison in join.where]
     yield f"  a pair: {' and '.join(conditions) or 'any two records in reach'}"
     for side in _SIDES:
-        yield f"  a {side} record is seen from later ones for {_reach(join, side, query)}"
-    yield f"  key: {', '.join([*join.equal, *PLACE])}: both records, so that a pair is sent once"
+        yield f"  a {side} record is seen from later ones for {_reach(join, side)}"
+    yield f"  key: {', '.join(join.key)}: both records, so that a pair is sent once"
     yield f"  evaluated as: {flow.parts.evaluation.way}"
-    yield f"  cost of a batch: its new records, each beside {_beside(join, query)}"
-    yield f"  state: {_kept(join, query)}"
+    yield f"  cost of a batch: its new records, each beside {_beside(join)}"
+    yield f"  state: {_kept(join)}"
     if join.kind != "inner":
         yield (
             "  alone: said once every partner on time has come; a late one takes that row back "
@@ -51,34 +46,28 @@ def _spelled(comparison: Comparison) -> str:
     return f"{comparison.first.name} {comparison.operator} {other}"
 
 
-def _reach(join: Join, side: Side, query: Query) -> str:
-    window = join.side(side).window_us
+def _reach(join: JoinQuery, side: Side) -> str:
+    window = join.seen_for(side)
     if window is not None:
         return spell_us(window) if window else "no time: only from those of the same instant"
-    if query.retention_us is None:
+    if join.retention_us is None:
         return "ever"
-    return f"{spell_us(query.retention_us)}, the retention"
+    return f"{spell_us(join.retention_us)}, the retention"
 
 
-def _reaches(join: Join, query: Query) -> list[int | None]:
-    """How far back each side is seen, in microseconds; None: for ever."""
-    windows = [join.side(side).window_us for side in _SIDES]
-    return [query.retention_us if window is None else window for window in windows]
-
-
-def _beside(join: Join, query: Query) -> str:
+def _beside(join: JoinQuery) -> str:
     """Which of the kept records a new one is compared with."""
-    if join.equal:
+    if join.on:
         return "the kept ones of the other side with equal fields"
     here = "in one shard, as nothing must be equal"
-    if any(reach is not None for reach in _reaches(join, query)):
+    if any(join.reach(side) is not None for side in _SIDES):
         return f"the other side's in reach, found by their times; all {here}"
     return f"all that are kept, {here}: name what is equal, or give a side a window"
 
 
-def _kept(join: Join, query: Query) -> str:
-    given = _reaches(join, query)
+def _kept(join: JoinQuery) -> str:
+    given = [join.reach(side) for side in _SIDES]
     known = [reach for reach in given if reach is not None]
     if len(known) < len(given):
         return "records are kept for ever, as one side is seen for ever: give it a window"
-    return f"a record is kept for {spell_us(2 * max(known) + past_end(query))} after its time"
+    return f"a record is kept for {spell_us(2 * max(known) + past_end(join))} after its time"

@@ -13,6 +13,7 @@ from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.lengths import spell_us
+from windowing.model.query import Flow
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import example_step
 
@@ -39,18 +40,16 @@ def explain(plan: Plan) -> Iterator[str]:
     for attribute in dict.fromkeys(query.window.attribute for query in pipeline.queries):
         if attribute in source.fields:
             yield f"  progress by {attribute}: {_progress(source, attribute)}"
-    if pipeline.join is not None:
-        (flow,) = plan.flows
+    if plan.join is not None:
         yield ""
-        yield from explain_join(pipeline.join, flow)
-        yield f"  late: {_late(flow.query, source)}"
-        return
-    for flow in plan.flows:
+        yield from explain_join(plan.join)
+        yield f"  late: {_late(plan.join.query, source)}"
+    for flow in plan.queries:
         yield ""
         yield from explain_query(flow, plan)
 
 
-def explain_query(flow: FlowPlan, plan: Plan) -> Iterator[str]:
+def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
     """Give the lines of one query."""
     query, source = flow.query, plan.pipeline.source
     context, evaluation = context_of(query.window), flow.parts.evaluation
@@ -60,7 +59,8 @@ def explain_query(flow: FlowPlan, plan: Plan) -> Iterator[str]:
     yield f"  because: {evaluation.because}"
     yield f"  key: {', '.join(_key(query)) or 'none: one row per window'}"
     yield from _state(flow, plan)
-    yield f"  late: {_late(query, source)}"
+    in_order = in_log_order(query.window)
+    yield f"  late: {_NEVER_LATE if in_order else _late(query, source)}"
     if query.early is not None:
         yield f"  early: {_early(query.early)}; provisional, and no part of the result"
         if query.window.traits.merging:
@@ -75,7 +75,7 @@ def explain_query(flow: FlowPlan, plan: Plan) -> Iterator[str]:
 
 def title(query: Query, source: Source) -> str:
     """A window's class and lengths, as people say them."""
-    return query.window.title(speller(query.window, source))
+    return query.window.title(speller(query.attribute, source))
 
 
 def _key(query: Query) -> list[str]:
@@ -84,7 +84,7 @@ def _key(query: Query) -> list[str]:
     return own + [name for name in query.group_by if name != pattr]
 
 
-def _state(flow: FlowPlan, plan: Plan) -> Iterator[str]:
+def _state(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
     """Say what is kept per key, and its bound."""
     query, source, evaluation = flow.query, plan.pipeline.source, flow.parts.evaluation
     partials = evaluation.estimate(query, source)
@@ -140,10 +140,11 @@ def _early(early: Early) -> str:
     return f"a row of what changed, every {spell_us(early.every_us or 0)}"
 
 
-def _late(query: Query, source: Source) -> str:
-    late, spell = query.late, speller(query.window, source)
-    if in_log_order(query.window):
-        return "no record is: rows count in the order of the log"
+_NEVER_LATE = "no record is: rows count in the order of the log"
+
+
+def _late(query: Flow, source: Source) -> str:
+    late, spell = query.late, speller(query.attribute, source)
     if late.policy == "update":
         return (
             f"update, {late.mode}: revisions at epochs of {spell(late.every_us or 0)}, up to "
@@ -155,7 +156,7 @@ def _late(query: Query, source: Source) -> str:
 
 def _picture(query: Query, source: Source) -> Iterator[str]:
     """The first windows, to scale, with clipped starts."""
-    window, spell = query.window, speller(query.window, source)
+    window, spell = query.window, speller(query.attribute, source)
     extents = window.first_extents(_SHOWN)
     lowest, highest = min(e.start for e in extents), max(e.end for e in extents)
     at_records = window.traits.at_records

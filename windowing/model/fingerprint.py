@@ -23,7 +23,7 @@ from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Opera
 from windowing.model.joined import JoinedLane
 from windowing.model.late import Late
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.query import Query
+from windowing.model.query import Flow, JoinQuery, Query
 from windowing.model.source import EventTime, Source
 from windowing.model.windows.window import Window
 
@@ -33,7 +33,7 @@ FORMAT = 2
 _DIGITS = 16
 
 
-def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
+def fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) -> str:
     """The fingerprint of a pipeline, `FORMAT:digest`.
 
     It is the first to need the classes of the user's aggregates and windows, and imports them.
@@ -41,19 +41,19 @@ def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
     Args:
         source: its source, as it is or was when it had fewer lanes.
         shards: how many parts its keys are spread over.
-        queries: its queries; of a join the one that stands for it.
+        flows: its queries, or its join.
 
     Raises:
         UserAggregateError: a class cannot be used.
         PluginError: a plug-in's window or generator cannot be used.
         WindowError: clauses that break a rule of a window's plug-in.
     """
-    facts = {"format": FORMAT, **facts_of(source, shards, queries)}
+    facts = {"format": FORMAT, **facts_of(source, shards, flows)}
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return f"{FORMAT}:{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"
 
 
-def facts_of(source: Source, shards: int, queries: Sequence[Query]) -> Facts:
+def facts_of(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) -> Facts:
     """All that decides a result, by name.
 
     Args: as of `fingerprint`.
@@ -62,12 +62,12 @@ def facts_of(source: Source, shards: int, queries: Sequence[Query]) -> Facts:
         UserAggregateError: a class cannot be used.
     """
     if isinstance(source, JoinedSource):
-        (pairs,) = queries
-        return {"shards": shards, "join": {**_join(source.join), **_kept(pairs)}}
+        (join,) = flows
+        return {"shards": shards, "join": {**_join(source.join), **_kept(join)}}
     return {
         "shards": shards,
         "log": _log(source),
-        "queries": {query.name: _query(query) for query in queries},
+        "queries": {query.name: _query(query) for query in flows if isinstance(query, Query)},
     }
 
 
@@ -156,7 +156,7 @@ def _early(early: Early) -> Facts:
     return told(facts, {"every_us": None, "records": None})
 
 
-def _kept(query: Query) -> Facts:
+def _kept(query: Flow) -> Facts:
     """What becomes of late records, and how long and how much is kept for them."""
     facts: Facts = {
         "late": _late(query.late),

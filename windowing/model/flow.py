@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from windowing.model.emission import Accumulation, Early
 from windowing.model.fields import Aggregate, parse_aggregate
-from windowing.model.join import Comparison, Join, Side
+from windowing.model.join import Comparison, Side
 from windowing.model.late import Late
 from windowing.model.record import Record
 from windowing.model.source import SpecModel
@@ -104,19 +104,6 @@ class JoinFlow(SpecModel):
     retention_us: _Length | None = None
     entries_max: _Positive | None = None
 
-    @classmethod
-    def of(cls, join: Join, late: Late, retention_us: int | None) -> JoinFlow:
-        """The flow of a pipeline's join."""
-        return cls(
-            left=join.left.window_us,
-            right=join.right.window_us,
-            kind=join.kind,
-            on=join.equal,
-            where=join.where,
-            late=late,
-            retention_us=retention_us,
-        )
-
     @model_validator(mode="after")
     def _rules_of_sessions(self) -> JoinFlow:
         if self.session_gap is None:
@@ -135,13 +122,17 @@ class JoinFlow(SpecModel):
             raise ValueError(msg)
         return self
 
+    def seen_for(self, side: Side) -> int | None:
+        """How far back a side's records are seen, where that is said: `left` or `right`."""
+        return self.left if side == "left" else self.right
+
     def keeps(self, side: Side) -> bool:
         """Whether a side's records are sent alone if they have no partner."""
         return self.kind in (side, "full")
 
     def reach(self, side: Side) -> int | None:
         """The largest distance at which a record of a side is still in its window."""
-        window = self.left if side == "left" else self.right
+        window = self.seen_for(side)
         if window is None:
             return self.retention_us
         return window if self.axis == "ts" else window - 1

@@ -1,8 +1,7 @@
 """The `join:` section of a pipeline file: two sources, what of them matches, what is shown.
 
 The lanes of both sources are numbered together, the left side's first, and behind both those that
-joined later: a lane's number tells its side. Everything that reads records asks
-`JoinedSource.place`; everything that writes rows sees the source's fields as those of a pair.
+joined later: everything that reads records asks `JoinedSource.place`.
 
 Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 """
@@ -15,17 +14,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from windowing.model.fields import Aggregate, FieldType
+from windowing.model.fields import FieldType
 from windowing.model.names import ColumnName
 from windowing.model.progress import Slack
 from windowing.model.source import Duration, Source, SpecModel
-from windowing.model.windows.pairs import Pairs
-from windowing.model.windows.window import Window
 
 Side = Literal["left", "right"]
 
 PAIRS = "pairs"
-"""The query of a join."""
+"""The name of a join's rows."""
 
 PLACE = ("left", "left_offset", "right", "right_offset")
 """The fields of a pair's key behind the equal ones: lane and offset of both records."""
@@ -187,26 +184,13 @@ class Join(SpecModel):
             raise ValueError(msg)
         return fields[operand.field]
 
-    def keeps(self, side: Side) -> bool:
-        """Whether a side's records are sent alone if they have no partner."""
-        return self.kind in (side, "full")
-
-    def key_fields(self, side: Side) -> tuple[str, ...]:
-        """The fields of a side that must be equal to the other one's."""
-        return tuple(self.equal) if side == "left" else tuple(self.equal.values())
-
-    def needed(self, side: Side) -> tuple[str, ...]:
-        """The fields of a side that a row or a condition needs beside the equal ones."""
-        operands = [*self.select.values()]
-        for comparison in self.where:
-            operands.append(comparison.first)
-            if isinstance(comparison.second, Operand):
-                operands.append(comparison.second)
-        return tuple(dict.fromkeys(o.field for o in operands if o.side == side))
-
 
 class JoinedSource(Source):
-    """Both sources of a join as one.
+    """The lanes of both sources of a join, numbered together.
+
+    Its fields are those of a row: what must be equal, the places, and what is shown. Of the rest
+    that a source says, each side has its own; the event time is the left side's, whose name stands
+    for both sides' in clocks.
 
     Attributes:
         join: the section of the file.
@@ -216,7 +200,7 @@ class JoinedSource(Source):
 
     @classmethod
     def of(cls, join: Join) -> JoinedSource:
-        """The source of a join: the lanes of both sides, and the fields of a pair."""
+        """Number the lanes of both sides together."""
         left, right = join.left.source, join.right.source
         fields = {name: join.type_of(Operand("left", name)) for name in join.equal}
         fields |= {name: FieldType("int" if "offset" in name else "string") for name in PLACE}
@@ -243,10 +227,6 @@ class JoinedSource(Source):
         """How many of the lanes were there from the start."""
         return sum(part.founding for part in self.parts)
 
-    def side_of(self, number: int) -> Side:
-        """Whose lane it is."""
-        return "left" if self.place(number)[0] is self.join.left.source else "right"
-
     def place(self, number: int) -> tuple[Source, int]:
         """The source and the partition of a lane."""
         left, right = self.parts
@@ -265,18 +245,3 @@ class JoinedSource(Source):
             for name, side in sides.items()
         }
         return JoinedSource.of(self.join.model_copy(update=earlier))
-
-    @property
-    def window(self) -> Window:
-        """What stands for a window in the rows of a join."""
-        return Pairs(self.event_time.field)
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The fields of a pair's key: what is equal, then the places of both records."""
-        return (*self.join.equal, *PLACE)
-
-    @property
-    def shown(self) -> tuple[Aggregate, ...]:
-        """What a row shows, as aggregates of the one value that there is."""
-        return tuple(Aggregate(name, "first", o.name) for name, o in self.join.select.items())

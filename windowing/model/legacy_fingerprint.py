@@ -29,7 +29,7 @@ from windowing.model.progress import (
     SlackRows,
     Unordered,
 )
-from windowing.model.query import Query
+from windowing.model.query import JoinQuery, Query
 from windowing.model.source import EventTime, Source
 from windowing.model.user.user_aggregate import class_source
 from windowing.model.windows.window import Window
@@ -44,7 +44,6 @@ _CLASSES = {
     "slide by n": "<WindowClass.SLIDE_BY_N: 'slide_by_n'>",
     "slide by rank": "<WindowClass.SLIDE_BY_RANK: 'slide_by_rank'>",
     "session": "<WindowClass.SESSION: 'session'>",
-    "join": "<WindowClass.JOIN: 'join'>",
 }
 """By kind; a user's class has none, as there were no such classes when this form was written."""
 
@@ -54,7 +53,7 @@ def is_legacy(text: str) -> bool:
     return _LEGACY.fullmatch(text) is not None
 
 
-def legacy_fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
+def legacy_fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) -> str:
     """The fingerprint of a pipeline in the first form.
 
     Args: as of `windowing.model.fingerprint.fingerprint`.
@@ -62,7 +61,7 @@ def legacy_fingerprint(source: Source, shards: int, queries: Sequence[Query]) ->
     Raises:
         UserAggregateError: a class cannot be used.
     """
-    shown = f"({_source(source)}, {shards}, {_tuple(map(_query, queries))})"
+    shown = f"({_source(source)}, {shards}, {_tuple(map(_flow, flows))})"
     if source.joined_lanes:
         shown += _tuple(map(_lane, source.joined_lanes))
     return _digest(shown)
@@ -163,6 +162,39 @@ def _delays(delays: Delays) -> str:
 def _number(number: Fraction | int) -> str:
     whole = isinstance(number, int)
     return repr(number) if whole else f"Fraction({number.numerator}, {number.denominator})"
+
+
+def _flow(flow: Query | JoinQuery) -> str:
+    return _join_query(flow) if isinstance(flow, JoinQuery) else _query(flow)
+
+
+def _join_query(query: JoinQuery) -> str:
+    """A join as what stood for it then: a query of a window and of aggregates that it had not."""
+    window = _object(
+        "Window",
+        kind="<WindowClass.JOIN: 'join'>",
+        range_="None",
+        slide="1",
+        attribute=repr(query.attribute),
+        origin="0",
+        pattr="None",
+        order="'log'",
+        align="'end'",
+        gaps="()",
+    )
+    shown = (Aggregate(name, "first", one.name) for name, one in query.select.items())
+    return _object(
+        "Query",
+        name=repr(query.name),
+        window=window,
+        group_by=repr(query.key),
+        aggregates=_tuple(map(_aggregate, shown)),
+        late=_late(query.late),
+        retention_us=repr(query.retention_us),
+        entries_max=repr(query.entries_max),
+        early="None",
+        accumulation=repr(query.accumulation),
+    )
 
 
 def _query(query: Query) -> str:

@@ -53,7 +53,7 @@ def earliest_of(pipeline: Pipeline) -> int:
     earliest = pipeline.destination.rules.earliest
     if earliest is None:
         return EARLIEST
-    return earliest + max(map(_reach_back, pipeline.queries))
+    return earliest + max(map(_reach_back, pipeline.queries), default=0)
 
 
 def _reach_back(query: Query) -> int:

@@ -1,4 +1,4 @@
-"""Queries of a pipeline: as written in the file, and with all defaults applied."""
+"""The flows of a pipeline: its queries, as written and with all defaults applied, or its join."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pydantic import BeforeValidator, Field
 
 from windowing.model.emission import Accumulation, Early, Retention, parse_retention
 from windowing.model.fields import FieldType, ValueType, value_type
-from windowing.model.flow import StreamFlow
+from windowing.model.flow import JoinFlow, StreamFlow
+from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
 from windowing.model.late import Late
-from windowing.model.source import SpecModel
+from windowing.model.source import Source, SpecModel
 
 Kept = Annotated[Retention, BeforeValidator(parse_retention)]
 
@@ -108,3 +109,70 @@ class Query(StreamFlow):
         """The columns that tables have for marks which only some rows have."""
         retracting, merging = self.accumulation == "retracting", self.window.traits.merging
         return (*(["op"] if retracting else []), *(["absorbed_by"] if merging else []))
+
+
+class JoinQuery(JoinFlow):
+    """A pipeline's join, all defaults applied. It has no window and no aggregates.
+
+    Attributes:
+        name: the join's name in every row.
+        sources: of the left side and of the right one.
+        where: what else must hold; a file has no conditions in Python.
+        select: what a row shows: names, and fields of either record.
+    """
+
+    name: str = PAIRS
+    sources: tuple[Source, Source]
+    where: tuple[Comparison, ...] = ()
+    select: dict[str, Operand]
+
+    @property
+    def attribute(self) -> str:
+        """The left side's event time, whose name stands for both sides'."""
+        return self.sources[0].event_time.field
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What is equal, then the places of both records."""
+        return (*self.on, *PLACE)
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """The names of a row's values, in the order of its columns."""
+        return tuple(self.select)
+
+    def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
+        """Give the types of a row's values, which either side's source says."""
+        del fields
+        return {name: ValueType(self.type_of(one).kind) for name, one in self.select.items()}
+
+    @property
+    def accumulation(self) -> Accumulation:
+        """A late partner takes back that a record was alone; pairs are never sent again."""
+        return "accumulating" if self.kind == "inner" else "retracting"
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The columns that tables have for marks which only some rows have."""
+        return ("op",) if self.accumulation == "retracting" else ()
+
+    def source(self, side: Side) -> Source:
+        """One side's log."""
+        return self.sources[0 if side == "left" else 1]
+
+    def side_of(self, topic: str) -> Side:
+        """Whose records are in a topic."""
+        return "left" if topic == self.sources[0].topic else "right"
+
+    def type_of(self, operand: Operand) -> FieldType:
+        """The type of a field of one of the records."""
+        return self.source(operand.side).fields[operand.field]
+
+    def needed(self, side: Side) -> tuple[str, ...]:
+        """The fields of a side that a row or a condition needs beside the equal ones."""
+        operands = [*self.select.values()]
+        for comparison in self.where:
+            operands.append(comparison.first)
+            if isinstance(comparison.second, Operand):
+                operands.append(comparison.second)
+        return tuple(dict.fromkeys(o.field for o in operands if o.side == side))

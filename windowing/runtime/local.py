@@ -62,7 +62,7 @@ class LocalEngine:
         self._lanes = [(Lane(self.plan, n), MemoryStore()) for n in range(self.plan.lanes)]
         self.shard = Shard(self.plan)
         self._shards = [(self.shard, MemoryStore()) for _ in range(self.plan.shards)]
-        self._queries = {query.name: query for query in pipeline.queries}
+        self._queries = {query.name: query for query in pipeline.flows}
         self.output = Output()
 
     @property

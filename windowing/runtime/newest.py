@@ -88,14 +88,14 @@ def check_named(pipeline: Pipeline, names: Iterable[str]) -> list[Flow]:
     Raises:
         NoNewest: there is no such query, or none at all.
     """
-    by_name = {query.name: query for query in pipeline.queries}
+    by_name = {query.name: query for query in pipeline.flows}
     wanted = list(names)
     if unknown := [name for name in wanted if name not in by_name]:
         msg = f"--query {unknown[0]}: pipeline {pipeline.name} has no such query, but "
         raise NoNewest(msg + ", ".join(by_name))
     if wanted:
         return [by_name[name] for name in wanted]
-    return [query for query in pipeline.queries if query.accumulation != "discarding"]
+    return [query for query in pipeline.flows if query.accumulation != "discarding"]
 
 
 def _key(query: Flow) -> list[str]:

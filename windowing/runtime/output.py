@@ -26,6 +26,7 @@ from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.shard import Emission
 from windowing.engine.windows.classes import extents
 from windowing.model import Pipeline, Query
+from windowing.model.query import JoinQuery
 from windowing.model.rows import DeadLetter, Row, dead_letter_lines, row_lines
 from windowing.whole_files import whole_files
 
@@ -60,7 +61,7 @@ def tagged(emission: Emission) -> Iterator[Emitted]:
 
 
 def rows_of(
-    query: Query, pipeline: Pipeline, frame: pl.DataFrame, *, early: bool = False
+    query: Query | JoinQuery, pipeline: Pipeline, frame: pl.DataFrame, *, early: bool = False
 ) -> Iterator[Row]:
     """The rows of a frame that a part of `windowing.engine.windows` made for this query.
 

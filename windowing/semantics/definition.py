@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from windowing.model.fields import Aggregate, Kind
 from windowing.model.file.pipeline import Pipeline, Query, Source
-from windowing.model.join import JoinedSource
+from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival
@@ -25,6 +25,7 @@ from windowing.semantics.units import Item, Shown
 from windowing.semantics.view import Views
 from windowing.semantics.windows import joins
 from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.definition import WindowDefinition
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,17 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     dead = list(bad)
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
-    for query in pipeline.queries:
+    for query in pipeline.flows:
         view = views.of(query)
-        if isinstance(source, JoinedSource):
-            rows += joins.rows(query, source, view.items, view.lanes)
+        definition: WindowDefinition
+        if isinstance(query, JoinQuery):
+            definition = joins.JoinDefinition(query)
+            rows += joins.rows(query, view.items, view.lanes)
         else:
+            definition = definition_of(query)
             shown = revisions(query, view.items, view.lanes)
             rows += (_row(query, source, revision) for revision in shown)
-        refused, tally = _refused(query, view.items)
+        refused, tally = _refused(query, definition, view.items)
         dead += refused
         counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
     return Outcome(
@@ -116,7 +120,7 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
 
 
 def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Place]:
-    """Return the places of the records that a row is made of; none where there is no such row.
+    """Return the places of the records that a query's row is made of; none if there is no such row.
 
     Args:
         pipeline: what is computed.
@@ -127,8 +131,8 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
         BadLogError: not a log of this pipeline.
     """
     query = next((query for query in pipeline.queries if query.name == row.query), None)
-    if query is None or isinstance(pipeline.source, JoinedSource):
-        return []  # of a pair, its key says it
+    if query is None:
+        return []  # a row of a join has its records in its key
     view = Views(pipeline, log).of(query)
     for shown in revisions(query, view.items, view.lanes):
         if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
@@ -136,11 +140,13 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
     return []
 
 
-def _refused(query: Query, items: Iterable[Item]) -> tuple[list[DeadLetter], dict[str, int]]:
+def _refused(
+    query: Flow, definition: WindowDefinition, items: Iterable[Item]
+) -> tuple[list[DeadLetter], dict[str, int]]:
     """The dead letters of a query, and how many of its records were taken, outside, dropped."""
     refused: list[DeadLetter] = []
     tally = {"applied": 0, "outside": 0, "dropped": 0}
-    definition, policy = definition_of(query), query.late.policy
+    policy = query.late.policy
     for item in items:
         if definition.takes(item):
             tally["applied"] += 1

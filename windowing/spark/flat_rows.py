@@ -44,7 +44,7 @@ class FlatRows:
 
     def _tables(self, frames: Sequence[Emitted]) -> Iterator[pa.Table]:
         tables = self._rows.tables(frames, 0)
-        for query in self._pipeline.queries:
+        for query in self._pipeline.flows:
             if query.name in tables:
                 yield self._result(query, tables[query.name])
         if DEAD_LETTERS in tables:
@@ -85,7 +85,7 @@ def _schema(pipeline: Pipeline) -> pa.Schema:
     tables = schemas(pipeline)
     common: dict[str, pa.Field] = {}
     own: dict[str, pa.Field] = {}
-    for query in pipeline.queries:
+    for query in pipeline.flows:
         table = tables[query.name]
         common |= {name: table.field(name) for name in (*PLACE, *SENT) if name in table.names}
         for part, name, column in _own(query):

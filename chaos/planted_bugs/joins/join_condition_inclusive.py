@@ -10,15 +10,16 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import join, some_query
+from chaos.planted_bugs.conditions import some_join
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import _COMPARE
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import JoinQuery
 
 
-def with_less(pipeline: Pipeline, _: Query) -> bool:
+def with_less(_: Pipeline, join: JoinQuery) -> bool:
     """A condition compares by `<`."""
-    return pipeline.join is not None and any(c.operator == "<" for c in pipeline.join.where)
+    return any(c.operator == "<" for c in join.where)
 
 
 BUG = planted_bug(
@@ -27,5 +28,5 @@ BUG = planted_bug(
         names={"windowing.engine.windows.join:_COMPARE": {**_COMPARE, "<": pl.Expr.le}},
     ),
     "deterministic",
-    shows_in=some_query(join, with_less),
+    shows_in=some_join(with_less),
 )

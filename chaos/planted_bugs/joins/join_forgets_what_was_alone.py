@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import join, some_query, updates
+from chaos.planted_bugs.conditions import some_join, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import AT, INSTANT
 from windowing.engine.progress.reached import Progress
@@ -31,5 +31,5 @@ class TidyShardPart(JoinShardPart):
 BUG = planted_bug(
     planted("join_forgets_what_was_alone", TidyShardPart),
     "deterministic",
-    shows_in=some_query(join, updates),
+    shows_in=some_join(updates),
 )

@@ -10,17 +10,18 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import join, some_query
+from chaos.planted_bugs.conditions import some_join
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import JoinQuery
 
 _NULL = "\x00null"
 
 
-def of_equal_keys(pipeline: Pipeline, _: Query) -> bool:
+def of_equal_keys(_: Pipeline, join: JoinQuery) -> bool:
     """Something must be equal."""
-    return pipeline.join is not None and bool(pipeline.join.equal)
+    return bool(join.on)
 
 
 class NullShardPart(JoinShardPart):
@@ -37,5 +38,5 @@ class NullShardPart(JoinShardPart):
 BUG = planted_bug(
     planted("join_null_matches_null", NullShardPart),
     "deterministic",
-    shows_in=some_query(join, of_equal_keys),
+    shows_in=some_join(of_equal_keys),
 )

@@ -10,17 +10,17 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import join, some_query
+from chaos.planted_bugs.conditions import some_join
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
 from windowing.model.join import Side
+from windowing.model.query import JoinQuery
 
 
-def of_two_lengths(pipeline: Pipeline, _: Query) -> bool:
+def of_two_lengths(_: Pipeline, join: JoinQuery) -> bool:
     """The two windows differ."""
-    sides = pipeline.join
-    return sides is not None and sides.left.window_us != sides.right.window_us
+    return join.left != join.right
 
 
 class CrossedShardPart(JoinShardPart):
@@ -39,5 +39,5 @@ class CrossedShardPart(JoinShardPart):
 BUG = planted_bug(
     planted("join_reach_of_the_other_side", CrossedShardPart),
     "deterministic",
-    shows_in=some_query(join, of_two_lengths),
+    shows_in=some_join(of_two_lengths),
 )

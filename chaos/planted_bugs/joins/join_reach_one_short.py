@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import join, some_query
+from chaos.planted_bugs.conditions import some_join
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart
 
@@ -30,5 +30,5 @@ class ShortShardPart(JoinShardPart):
 
 
 BUG = planted_bug(
-    planted("join_reach_one_short", ShortShardPart), "deterministic", shows_in=some_query(join)
+    planted("join_reach_one_short", ShortShardPart), "deterministic", shows_in=some_join()
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import join, some_query, updates
+from chaos.planted_bugs.conditions import some_join, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinLanePart
 from windowing.engine.windows.part import Assigned, Scan
@@ -29,5 +29,5 @@ BUG = planted_bug(
     planted("join_retention_edge", ShortLanePart),
     "dead letters",
     "conservation",
-    shows_in=some_query(join, updates),
+    shows_in=some_join(updates),
 )

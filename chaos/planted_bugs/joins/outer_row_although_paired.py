@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import outer, some_query
+from chaos.planted_bugs.conditions import outer, some_join
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart, _Moved
 from windowing.model.join import Side
@@ -30,5 +30,5 @@ class ForgetfulShardPart(JoinShardPart):
 BUG = planted_bug(
     planted("outer_row_although_paired", ForgetfulShardPart),
     "deterministic",
-    shows_in=some_query(outer),
+    shows_in=some_join(outer),
 )

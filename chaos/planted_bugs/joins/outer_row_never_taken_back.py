@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import outer, some_query, updates
+from chaos.planted_bugs.conditions import outer, some_join, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.join import JoinShardPart, _Moved
 from windowing.model.join import Side
@@ -29,5 +29,5 @@ class StubbornShardPart(JoinShardPart):
 BUG = planted_bug(
     planted("outer_row_never_taken_back", StubbornShardPart),
     "deterministic",
-    shows_in=some_query(outer, updates),
+    shows_in=some_join(outer, updates),
 )

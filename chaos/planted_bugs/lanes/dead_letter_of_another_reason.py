@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import some_query, updates
+from chaos.planted_bugs.conditions import some_flow, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.refused import dead_letters
@@ -32,5 +32,5 @@ BUG = planted_bug(
         },
     ),
     "dead letters",
-    shows_in=some_query(updates),
+    shows_in=some_flow(updates),
 )

@@ -11,7 +11,7 @@ import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import dead_letters as to_dead_letters
-from chaos.planted_bugs.conditions import some_query
+from chaos.planted_bugs.conditions import some_flow
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.refused import dead_letters
@@ -33,5 +33,5 @@ BUG = planted_bug(
         },
     ),
     "dead letters",
-    shows_in=some_query(to_dead_letters),
+    shows_in=some_flow(to_dead_letters),
 )

@@ -12,14 +12,15 @@ from dataclasses import replace
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import nullable_key, some_query
+from chaos.planted_bugs.conditions import nullable_key, some_flow
 from chaos.planted_bugs.planted import PlantedLane, planted
 from windowing.engine.columns import field_column
 from windowing.engine.progress.clock import Rows
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import Flow
 
 
-def by_text(pipeline: Pipeline, query: Query) -> bool:
+def by_text(pipeline: Pipeline, query: Flow) -> bool:
     """A text that may be null is a key."""
     fields = pipeline.source.fields
     return any(f in fields and str(fields[f]) == "string?" for f in query.key)
@@ -37,5 +38,5 @@ class FillingLane(PlantedLane):
 BUG = planted_bug(
     planted("null_key_is_empty_text", lane=FillingLane),
     "deterministic",
-    shows_in=some_query(nullable_key, by_text),
+    shows_in=some_flow(nullable_key, by_text),
 )

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import join, some_query
+from chaos.planted_bugs.conditions import some_join
 from chaos.planted_bugs.planted import Defect
 from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import EngineParts
@@ -41,5 +41,5 @@ class OneTopicJob(SimulatedJob):
 BUG = planted_bug(
     EngineParts("sink_names_lanes_by_number", job=OneTopicJob),
     "deterministic",
-    shows_in=some_query(join),
+    shows_in=some_join(),
 )

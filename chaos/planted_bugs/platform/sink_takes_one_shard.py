@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import keyed, several_shards, some_query
+from chaos.planted_bugs.conditions import keyed, several_shards, some_flow
 from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.spelling import Tables
@@ -36,5 +36,5 @@ class LastShardJob(SimulatedJob):
 BUG = planted_bug(
     EngineParts("sink_takes_one_shard", job=LastShardJob),
     "deterministic",
-    shows_in=some_query(keyed, several_shards),
+    shows_in=some_flow(keyed, several_shards),
 )

@@ -6,7 +6,7 @@ Expected: windows are sent by two shards, or by none; a file that is damaged is 
 """
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import keyed, several_shards, some_query
+from chaos.planted_bugs.conditions import keyed, several_shards, some_flow
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.state import StateFiles, Task, Values
 
@@ -22,5 +22,5 @@ BUG = planted_bug(
     EngineParts("state_of_another_shard", state=MixedFiles),
     "deterministic",
     "nothing skipped",
-    shows_in=some_query(keyed, several_shards),
+    shows_in=some_flow(keyed, several_shards),
 )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import several_lanes, some_query
+from chaos.planted_bugs.conditions import several_lanes, some_flow
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.parcel import Parcel
 from windowing.engine.shard import ShardState
@@ -34,5 +34,5 @@ BUG = planted_bug(
     planted("one_end_ends_all", shard=HastyShard),
     "closing",
     "deterministic",
-    shows_in=some_query(several_lanes),
+    shows_in=some_flow(several_lanes),
 )

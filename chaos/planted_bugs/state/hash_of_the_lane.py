@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import keyed, several_lanes, several_shards, some_query
+from chaos.planted_bugs.conditions import keyed, several_lanes, several_shards, some_flow
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from windowing.engine.parcel import Parcel, shard_of
 from windowing.engine.state import StateStore
@@ -39,5 +39,5 @@ BUG = planted_bug(
     "exactly once",
     "deterministic",
     "closing",
-    shows_in=some_query(keyed, several_lanes, several_shards),
+    shows_in=some_flow(keyed, several_lanes, several_shards),
 )

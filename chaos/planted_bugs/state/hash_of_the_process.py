@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.conditions import keyed, several_shards, some_query
+from chaos.planted_bugs.conditions import keyed, several_shards, some_flow
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from chaos.planted_bugs.state.hash_of_the_lane import salted
 from windowing.engine.parcel import Parcel
@@ -41,5 +41,5 @@ BUG = planted_bug(
     "exactly once",
     "deterministic",
     "closing",
-    shows_in=some_query(keyed, several_shards),
+    shows_in=some_flow(keyed, several_shards),
 )

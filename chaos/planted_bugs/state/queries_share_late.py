@@ -19,7 +19,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 def of_another_mode(pipeline: Pipeline, query: Query) -> bool:
     """It is late in another mode than the first query."""
-    return query.late.mode != pipeline.queries[0].late.mode
+    return query.late.mode != pipeline.flows[0].late.mode
 
 
 class SharingLane(PlantedLane):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chaos.simulator.draw.clock import UNIT_US
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.join import JoinedSource
 from windowing.model.progress import Disorder, Slack
+from windowing.model.query import JoinQuery
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window
 from windowing.semantics.windows.by_value import ByValueDefinition
@@ -57,39 +58,41 @@ def time_axis(rng: random.Random, pipeline: Pipeline, *, long: bool) -> Axis:
         long: edges of many windows, for many records.
     """
     field = pipeline.source.event_time.field
-    queries = [q for q in pipeline.queries if q.window.attribute in (field, ROW_NUM)]
-    return _axis(rng, pipeline, queries or pipeline.queries, long=long)
+    timed = [flow for flow in pipeline.flows if flow.attribute in (field, ROW_NUM)]
+    return _axis(rng, pipeline, timed or pipeline.flows, long=long)
 
 
 def number_axes(rng: random.Random, pipeline: Pipeline, *, long: bool) -> dict[str, Axis]:
     """Return the axes of all other attributes that have windows, by field."""
     field = pipeline.source.event_time.field
-    names = {query.window.attribute for query in pipeline.queries} - {field, ROW_NUM}
+    names = {query.attribute for query in pipeline.queries} - {field, ROW_NUM}
     return {
-        name: _axis(
-            rng, pipeline, [q for q in pipeline.queries if q.window.attribute == name], long=long
-        )
+        name: _axis(rng, pipeline, [q for q in pipeline.queries if q.attribute == name], long=long)
         for name in sorted(names)
     }
 
 
 def _axis(
-    rng: random.Random, pipeline: Pipeline, queries: list[Query] | tuple[Query, ...], *, long: bool
+    rng: random.Random, pipeline: Pipeline, flows: Sequence[Query | JoinQuery], *, long: bool
 ) -> Axis:
     source = pipeline.source
-    attribute = source.ordered_by(queries[0].window.attribute)
+    attribute = source.ordered_by(flows[0].attribute)
     timed = attribute == source.event_time.field
     step = UNIT_US[source.event_time.unit] if timed else 1
     least = source.event_time.min_us if timed else _YEAR_1
     generator = source.disorder if timed else source.generator_of(attribute)
     skip, many = rng.choice([0, 0, 5]), 40 if long else 7
     all_edges, delays, ticks = [], {0}, []
-    for query in queries:
-        if query.window.traits.ends is Ends.NUMBERED:
+    for query in flows:
+        if isinstance(query, JoinQuery):
+            length = slide = _reach(query, step)
+            edges = _edges(0, (length, slide), max(least + length, _YEAR_1), skip, many)
+        elif query.window.traits.ends is Ends.NUMBERED:
             edges, length, slide = _numbered(query, max(least, 0), skip, many)
         else:
-            length, slide = _lengths(pipeline, query.window, generator, step)
-            edges = _edges(query.window, (length, slide), max(least + length, _YEAR_1), skip, many)
+            length, slide = _lengths(query.window, generator, step)
+            origin, first = query.window.origin, max(least + length, _YEAR_1)
+            edges = _edges(origin, (length, slide), first, skip, many)
         tick = max(step, min(length, slide) // 12)
         all_edges.append(tuple(edges))
         ticks.append(tick)
@@ -105,11 +108,11 @@ def _axis(
     return Axis(tuple(all_edges), tuple(sorted(delays)), min(ticks), step)
 
 
-def _edges(window: Window, lengths: tuple[int, int], least: int, skip: int, many: int) -> list[int]:
+def _edges(origin: int, lengths: tuple[int, int], least: int, skip: int, many: int) -> list[int]:
     """Return starts and ends of windows, from the first that holds nothing below `least`."""
     length, slide = lengths
-    first = (max(window.origin, least) - window.origin) // slide + skip
-    ends = [window.origin + (first + number) * slide for number in range(many + 1)]
+    first = (max(origin, least) - origin) // slide + skip
+    ends = [origin + (first + number) * slide for number in range(many + 1)]
     return sorted({*ends, *(end - length for end in ends)})
 
 
@@ -128,13 +131,13 @@ def _slack(generator: Disorder, slide: int) -> int:
     return generator.slack_us if isinstance(generator, Slack) else slide
 
 
-def _lengths(pipeline: Pipeline, window: Window, generator: Disorder, step: int) -> tuple[int, int]:
+def _reach(join: JoinQuery, step: int) -> int:
+    """Return how far a side of a join looks back by its own window, and at least two steps."""
+    return max(2 * step, join.left or 0, join.right or 0)
+
+
+def _lengths(window: Window, generator: Disorder, step: int) -> tuple[int, int]:
     """Return length and slide of windows; the slack for windows that count rows."""
-    if isinstance(pipeline.source, JoinedSource):
-        join = pipeline.source.join
-        reaches = [side.window_us for side in (join.left, join.right)]
-        reach = max(2 * step, *(reach for reach in reaches if reach is not None), 0)
-        return reach, reach
     if window.attribute == ROW_NUM:
         length = max(_slack(generator, 0), 6 * step)
         return length, length

@@ -47,7 +47,7 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
     wish = wish or Wish()
     lanes = pipeline.source.partitions
     # Where every batch costs much, fewer logs are long.
-    small = len(pipeline.queries) * pipeline.shards <= 2
+    small = len(pipeline.flows) * pipeline.shards <= 2
     long = rng.random() < wish.long * (1.8 if small else 0.2)
     most = rng.choice(_LONG) if long else min(rng.choice([12, 16, 24, 40]), wish.records_max)
     overflow = rng.random() < wish.overflow

@@ -37,7 +37,7 @@ DEAD, METRICS = "dead letters", "metrics"
 
 def names(pipeline: Pipeline) -> list[str]:
     """Return the names of a pipeline's tables."""
-    return [*(f"query {query.name}" for query in pipeline.queries), DEAD, METRICS]
+    return [*(f"query {query.name}" for query in pipeline.flows), DEAD, METRICS]
 
 
 def spelling(pipeline: Pipeline, *, tables: bool) -> Spelling:
@@ -51,7 +51,7 @@ def spelling(pipeline: Pipeline, *, tables: bool) -> Spelling:
 
 
 def _by_frames(pipeline: Pipeline) -> Spelling:
-    queries = {query.name: query for query in pipeline.queries}
+    queries = {query.name: query for query in pipeline.flows}
 
     def spelled(emissions: Sequence[Emission], batch: int) -> Tables:
         del batch
@@ -82,7 +82,7 @@ def _by_columns(pipeline: Pipeline) -> Spelling:
         frames = [frame for emission in emissions for frame in tagged(emission)]
         found: dict[str, pa.Table] = batches.tables(frames, batch)
         tables: Tables = {name: [] for name in names(pipeline)}
-        for query in pipeline.queries:
+        for query in pipeline.flows:
             if query.name in found:
                 lines = table_rows(found[query.name], query, Path(query.name))
                 tables[f"query {query.name}"] += lines

@@ -113,7 +113,7 @@ def _output(pipeline: Pipeline, history: SimulationHistory) -> Output:
         dead=[line for batch in batches for line in batch.dead],
         counts={
             query.name: _counts([m for b in batches for m in b.metrics if m.query == query.name])
-            for query in pipeline.queries
+            for query in pipeline.flows
         },
         ordered=False,
         name="sink",

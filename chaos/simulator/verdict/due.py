@@ -50,7 +50,7 @@ def closing(
     pipeline: Pipeline, history: SimulationHistory, outcomes: Mapping[int, Outcome]
 ) -> Iterator[str]:
     """Compare the batch of each row with the first one after which the definition has it."""
-    timed = {query.name for query in pipeline.queries if closes_at_a_time(pipeline, query)}
+    timed = {query.name for query in pipeline.flows if closes_at_a_time(pipeline, query)}
     looked = sorted(outcomes)
     due: dict[str, int] = {}
     for number in looked:

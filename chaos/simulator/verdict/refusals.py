@@ -58,7 +58,7 @@ def lawful(pipeline: Pipeline, lanes: Lanes, history: SimulationHistory) -> bool
         return False
     log = prefix(lanes, history.ends[history.commits])
     if history.error_kind == _FULL:
-        limits = [q.entries_max for q in pipeline.queries if q.entries_max is not None]
+        limits = [q.entries_max for q in pipeline.flows if q.entries_max is not None]
         # The definition does not say how large a state is, but it bounds what can be needed.
         return min(limits) < _ENTRIES_PER_RECORD * len(log)
     before = history.ends[history.commits - 1] if history.commits else [0] * len(lanes)

@@ -482,7 +482,7 @@ def test_the_flights_expect_something_of_each_query() -> None:
     ours = [c for c in checks if c.expectation.startswith(("expect_window", "expect_rev"))]
     assert sorted((c.query, c.expectation) for c in ours) == sorted(
         (query.name, name)
-        for query in pipeline.queries
+        for query in pipeline.flows
         for name in (
             "expect_window_set_to_match_definition",
             "expect_revisions_to_rise_without_holes",

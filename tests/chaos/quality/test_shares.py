@@ -142,9 +142,9 @@ def test_what_run_wrote_into_a_file_is_judged_alike(tmp_path: Path) -> None:
     write_tables(tmp_path / "tables", spec, evaluate(spec, entries))
     tables = RunTables(tmp_path / "tables", spec, "r1")
     written = RunLines(read_files(tmp_path / "out.jsonl"), spec, entries)
-    names = [query.name for query in spec.queries]
+    names = [query.name for query in spec.flows]
     assert_frame_equal(written.counts(names), tables.counts(names), check_dtype=False)
-    for query in spec.queries:
+    for query in spec.flows:
         mine, theirs = (
             one.rows(query).drop(columns=["run", "batch_id"]).sort_values("window_id")
             for one in (written, tables)

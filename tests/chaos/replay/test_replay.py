@@ -41,7 +41,7 @@ def test_a_pipeline_of_its_own_computes_the_same() -> None:
     assert own.sink is not None
     assert ours.sink is not None
     assert own.sink.name != ours.sink.name
-    assert own.queries == ours.queries
+    assert own.flows == ours.flows
     assert own_pipeline(PIPELINE, "trial").fingerprint == ours.fingerprint
     assert own_pipeline(PIPELINE, "trial", shards=3).shards == 3
 

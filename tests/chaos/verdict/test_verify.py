@@ -19,7 +19,6 @@ from chaos.readers.output import OutputError, read_files, read_tables
 from chaos.verdict.verify import Verdict, verify, with_records
 from tests.strategies import Case, Entry, cases, entry
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
-from windowing.model.fields import value_type
 from windowing.model.rows import Row, dead_letter_lines, row_lines
 from windowing.semantics import Counts, Outcome, evaluate
 
@@ -303,7 +302,7 @@ Rows = list[dict[str, Any]]
 
 
 def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
-    query = next(query for query in pipeline.queries if query.name == row.query)
+    query = next(query for query in pipeline.flows if query.name == row.query)
     fields = {
         "run": run,
         "query": row.query,
@@ -328,15 +327,14 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
 
 
 def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
-    query = next(query for query in pipeline.queries if query.name == name)
+    query = next(query for query in pipeline.flows if query.name == name)
     types = pipeline.source.fields
     instant = pa.timestamp("us", tz="UTC")
     offsets = pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())])
     values = []
-    for spec in query.aggregates:
-        result = value_type(spec, types)
+    for shown, result in query.value_types(types).items():
         kind = KINDS[result.kind]
-        values.append((spec.name, pa.list_(kind) if result.many else kind))
+        values.append((shown, pa.list_(kind) if result.many else kind))
     columns = [
         *(("run", pa.string()), ("query", pa.string()), ("window_id", pa.int64())),
         *(("window_start", instant), ("window_end", instant)),
@@ -377,7 +375,7 @@ def write_tables(
     spoil: Callable[[dict[str, Rows]], None] = lambda tables: None,
 ) -> None:
     """Write what the sink would have, after `spoil` had its way with it."""
-    tables: dict[str, Rows] = {query.name: [] for query in pipeline.queries}
+    tables: dict[str, Rows] = {query.name: [] for query in pipeline.flows}
     for row in outcome.rows:
         tables[row.query].append(row_fields(row, pipeline, run))
     tables["dead_letters"] = [

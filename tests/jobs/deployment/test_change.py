@@ -123,7 +123,7 @@ def test_other_code_of_a_users_aggregate_is_another_meaning() -> None:
 def test_a_run_that_was_begun_under_a_fingerprint_of_the_first_form_goes_on() -> None:
     """Also where lanes have joined it since."""
     old = edited()
-    first = legacy_fingerprint(old.source, old.shards, old.queries)
+    first = legacy_fingerprint(old.source, old.shards, old.flows)
     assert compare(old, old, first).kind is Kind.same
     joined = JoinedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
     grown = with_lanes(old, [joined])

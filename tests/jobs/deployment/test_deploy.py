@@ -219,7 +219,7 @@ def test_rows_with_another_key_get_tables_of_their_own(site: Site) -> None:
 def test_a_note_with_a_fingerprint_of_the_first_form_is_taken_and_written_anew(site: Site) -> None:
     run = site.submit(PIPELINE)
     spec, note = load_pipeline(run.file), run.folder / "run.json"
-    first = legacy_fingerprint(spec.source, spec.shards, spec.queries)
+    first = legacy_fingerprint(spec.source, spec.shards, spec.flows)
     noted = json.loads(note.read_text())
     assert noted["fingerprint"] == spec.fingerprint
     note.write_text(json.dumps({**noted, "fingerprint": first}))

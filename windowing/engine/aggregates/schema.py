@@ -30,6 +30,7 @@ from windowing.engine.input.decode import DTYPES
 from windowing.model import Query
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.file.pipeline import Source
+from windowing.model.query import JoinQuery
 
 DataType = pl.DataType | type[pl.DataType]
 
@@ -89,8 +90,10 @@ class StateSchema:
     users: Mapping[str, UserState]
 
     @classmethod
-    def of(cls, query: Query, source: Source) -> StateSchema:
-        """The schema of a query over a source."""
+    def of(cls, query: Query | JoinQuery, source: Source) -> StateSchema:
+        """The schema of a query over a source; of a join, which keeps records, an empty one."""
+        if isinstance(query, JoinQuery):
+            return cls({}, {}, {}, {})
         attribute = query.window.attribute
         # The event time may stand under `fields` as well, there as it was spelled.
         plain = attribute in source.fields and attribute != source.event_time.field

@@ -1,4 +1,4 @@
-"""The classes of windows that the engine has: for each, a lane's part and a shard's.
+"""How the engine evaluates flows: a lane's part and a shard's, for each class of windows and joins.
 
 A new class is a file in `windowing/engine/windows/` with both parts, and a line here. The two agree
 on the tables of partial states that travel between them; nobody else looks into those. A user's
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import polars as pl
 
@@ -27,11 +27,11 @@ from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbe
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
 from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
+from windowing.model.query import JoinQuery
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.own import OwnWindow, missing_plugin
-from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -40,25 +40,28 @@ from windowing.model.windows.window import Window
 
 Extents = Callable[[pl.DataFrame], list[tuple[int, int]]]
 
+F = TypeVar("F", bound=Query | JoinQuery)
+"""Which flows."""
+
 
 @dataclass(frozen=True)
-class Parts:
-    """How the engine evaluates a window.
+class Parts(Generic[F]):
+    """How the engine evaluates a query's windows, or a join.
 
     Attributes:
-        lane: makes a lane's part of a query; where nothing else is needed, it is the part's class.
+        lane: makes a lane's part of a flow; where nothing else is needed, it is the part's class.
         shard: the same for a shard's part.
         evaluation: what the two do together, and why.
-        extents: give start and end of the window of each row that a shard's part made.
+        extents: give start and end of each row that a shard's part made.
     """
 
-    lane: Callable[[Query, Pipeline], LanePart]
-    shard: Callable[[Query, Pipeline], ShardPart]
+    lane: Callable[[F, Pipeline], LanePart]
+    shard: Callable[[F, Pipeline], ShardPart]
     evaluation: Evaluation
     extents: Extents
 
 
-PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
+PARTS: Final = Registry[Callable[[Window], Parts[Query]]]("window_parts", "window_parts")
 """The one place that knows which class of windows is evaluated how, by kind."""
 
 _Class = TypeVar("_Class", bound=Callable[[Any], Numbering])
@@ -77,7 +80,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     """
 
     def register(class_: _Class) -> _Class:
-        def parts(window: Window) -> Parts:
+        def parts(window: Window) -> Parts[Query]:
             assert isinstance(window, OwnWindow)  # noqa: S101 - of no other kind
             numbering = class_(window.made())
             return Parts(
@@ -93,7 +96,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     return register
 
 
-def parts_of(window: Window) -> Parts:
+def parts_of(window: Window) -> Parts[Query]:
     """Give the parts that evaluate a window.
 
     Raises:
@@ -104,8 +107,10 @@ def parts_of(window: Window) -> Parts:
     return PARTS[window.kind](window)
 
 
-def extents(query: Query, rows: pl.DataFrame) -> list[tuple[int, int]]:
-    """Start and end of the window of each row that a shard's part made."""
+def extents(query: Query | JoinQuery, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    """Start and end of the window, or of the pair, of each row that a shard's part made."""
+    if isinstance(query, JoinQuery):
+        return JOIN.extents(rows)
     return parts_of(query.window).extents(rows)
 
 
@@ -124,17 +129,17 @@ def _drawn(rows: pl.DataFrame) -> list[tuple[int, int]]:
     return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
 
 
-def _sliding(window: Window) -> Parts:
+def _sliding(window: Window) -> Parts[Query]:
     extents = _numbered_by(wids.grid(window))
     return Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES, extents)
 
 
-def _landmark(window: Window) -> Parts:
+def _landmark(window: Window) -> Parts[Query]:
     extents = _numbered_by(wids.grid(window))
     return Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, extents)
 
 
-def _of_rows(window: Window) -> Parts:
+def _of_rows(window: Window) -> Parts[Query]:
     extents = _numbered_by(wids.grid(window))
     if window.traits.order is Order.CANONICAL:
         return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED, extents)
@@ -142,22 +147,20 @@ def _of_rows(window: Window) -> Parts:
     return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
 
 
-def _at_records(window: Window) -> Parts:
+def _at_records(window: Window) -> Parts[Query]:
     by_rank = window.traits.order is Order.CANONICAL
     told = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
     extents = _numbered_by(wids.grid(window))
     return Parts(AtRecordsLanePart, AtRecordsShardPart, told, extents)
 
 
-def _of_sessions(window: Window) -> Parts:
+def _of_sessions(window: Window) -> Parts[Query]:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
     return Parts(SessionLanePart, SessionShardPart, evaluation.parted_by(what), _drawn)
 
 
-def _of_join(window: Window) -> Parts:
-    del window
-    return Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED, _drawn)
-
+JOIN: Final = Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED, _drawn)
+"""How joins are evaluated."""
 
 for _kind, _parts in (
     (Sliding.kind, _sliding),
@@ -167,6 +170,5 @@ for _kind, _parts in (
     (SlideByN.kind, _at_records),
     (SlideByRank.kind, _at_records),
     (Session.kind, _of_sessions),
-    (Pairs.kind, _of_join),
 ):
     PARTS.add(_kind, _parts, f"{__name__}.{_parts.__name__}")

@@ -12,6 +12,7 @@ from enum import Enum
 from windowing.model import Query
 from windowing.model.file.pipeline import Source
 from windowing.model.progress import Slack
+from windowing.model.query import Flow
 
 
 class Keeps(Enum):
@@ -51,7 +52,7 @@ class Evaluation:
     estimate: Estimate
 
 
-def past_end(query: Query) -> int:
+def past_end(query: Flow) -> int:
     """Give how far progress goes past a window's end before no late record can change it.
 
     They come before end + retention, and wait one epoch at the most.

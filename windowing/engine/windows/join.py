@@ -48,9 +48,10 @@ from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
-from windowing.model import Pipeline, Query
-from windowing.model.join import Comparison, Join, JoinedSource, Operand, Side
+from windowing.model import Pipeline
+from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.query import JoinQuery
 
 SIDES: tuple[Side, Side] = ("left", "right")
 _DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
@@ -66,9 +67,9 @@ _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 }
 
 
-def equal_columns(source: JoinedSource) -> list[str]:
+def equal_columns(query: JoinQuery) -> list[str]:
     """The columns that both sides' tables have, for what must be equal."""
-    return [field_column(name) for name in source.join.equal]
+    return [field_column(name) for name in query.on]
 
 
 class JoinLanePart:
@@ -78,14 +79,13 @@ class JoinLanePart:
     and the fields that rows and conditions need, as `left.x` or `right.x`.
 
     Args:
-        query: what stands for a query in a join.
+        query: the join.
         pipeline: its pipeline.
     """
 
-    def __init__(self, query: Query, pipeline: Pipeline) -> None:
-        assert isinstance(pipeline.source, JoinedSource)  # noqa: S101 - only joins come here
+    def __init__(self, query: JoinQuery, pipeline: Pipeline) -> None:
         self._query, self._source = query, pipeline.source
-        self._equal = equal_columns(self._source)
+        self._equal = equal_columns(query)
 
     def assign(self, scan: Scan) -> Assigned:
         """Split the records into on-time, late, and refused."""
@@ -111,32 +111,32 @@ class JoinLanePart:
 
     def _tables(self, scan: Scan, taken: Flags, instant: Ints, late: Flags) -> Tables:
         """The records of the lane's side, and none of the other one's."""
-        own, records = self._source.side_of(scan.partition), scan.data.filter(pl.Series(taken))
-        join = self._source.join
+        query, (source, _) = self._query, self._source.place(scan.partition)
+        own, records = query.side_of(source.topic), scan.data.filter(pl.Series(taken))
         tables = {side: pl.DataFrame(schema=self._schema(side)) for side in SIDES}
         tables[own] = pl.DataFrame(
             [
                 *(
                     records[field_column(name)].alias(equal)
-                    for name, equal in zip(join.key_fields(own), self._equal, strict=True)
+                    for name, equal in zip(query.key_fields(own), self._equal, strict=True)
                 ),
                 pl.Series(AT, scan.values[taken]),
                 pl.Series(INSTANT, instant[taken]),
                 pl.Series(IS_LATE, late[taken]),
                 records[OFFSET],
-                *(records[field_column(name)].alias(f"{own}.{name}") for name in join.needed(own)),
+                *(records[field_column(name)].alias(f"{own}.{name}") for name in query.needed(own)),
             ]
         )
         return dict(tables.items())
 
     def _schema(self, side: Side) -> dict[str, type[pl.DataType]]:
-        join = self._source.join
-        types = join.side(side).source.fields
-        equal = zip(join.key_fields(side), self._equal, strict=True)
+        query = self._query
+        types = query.source(side).fields
+        equal = zip(query.key_fields(side), self._equal, strict=True)
         return {
             **{name: _DTYPES[types[field].kind] for field, name in equal},
             **{AT: pl.Int64, INSTANT: pl.Int64, IS_LATE: pl.Boolean, OFFSET: pl.Int64},
-            **{f"{side}.{name}": _DTYPES[types[name].kind] for name in join.needed(side)},
+            **{f"{side}.{name}": _DTYPES[types[name].kind] for name in query.needed(side)},
         }
 
     def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
@@ -179,20 +179,14 @@ class JoinShardPart:
     Beside what all rows have, they have `at_last` and `gap`, whose sum is the end of their extent.
 
     Args:
-        query: what stands for a query in a join.
+        query: the join.
         pipeline: its pipeline.
     """
 
-    def __init__(self, query: Query, pipeline: Pipeline) -> None:
-        assert isinstance(pipeline.source, JoinedSource)  # noqa: S101 - only joins come here
+    def __init__(self, query: JoinQuery, pipeline: Pipeline) -> None:
         self._query, self._source = query, pipeline.source
-        self._join: Join = pipeline.source.join
-        self._equal = equal_columns(pipeline.source)
-        reach = {side: self._join.side(side).window_us for side in SIDES}
-        # What looks back without a limit looks back as far as records are kept.
-        self._reach = {
-            side: query.retention_us if window is None else window for side, window in reach.items()
-        }
+        self._equal = equal_columns(query)
+        self._reach = {side: query.reach(side) for side in SIDES}
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """The rows due while progress moves."""
@@ -202,7 +196,7 @@ class JoinShardPart:
         pairs = self._new_pairs(moved)
         found = [self._row(pairs, retracts=False)]
         for side in SIDES:
-            if self._join.keeps(side):
+            if self._query.keeps(side):
                 found += self._alone(side, moved, pairs)
         rows = pl.concat(found, how="diagonal")
         return rows if len(rows) else pl.DataFrame()
@@ -213,7 +207,7 @@ class JoinShardPart:
         due = [ENDED]
         for side in SIDES:
             instants = [tables[side][INSTANT]]
-            if self._join.keeps(side):
+            if self._query.keeps(side):
                 alone = self._due_alone(side)
                 instants.append(tables[side].select(due=alone)["due"])
             due += [int(i) for s in instants if (i := s.filter(s > until).min()) is not None]  # type: ignore[arg-type]
@@ -270,7 +264,7 @@ class JoinShardPart:
         return bounds
 
     def _conditions(self) -> list[pl.Expr]:
-        return [_condition(comparison) for comparison in self._join.where]
+        return [_condition(comparison) for comparison in self._query.where]
 
     def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
         """When a record is due to be sent alone: what is in its reach and comes then is late."""
@@ -328,7 +322,7 @@ class JoinShardPart:
         names = {n: self._source.lane(n) for n in range(self._source.partitions)}
         parts = [
             pl.col(equal).alias(name)
-            for equal, name in zip(self._equal, self._join.equal, strict=True)
+            for equal, name in zip(self._equal, self._query.on, strict=True)
         ]
         for side in SIDES:
             lane, offset = pl.lit(None, dtype=pl.String), pl.lit(None, dtype=pl.Int64)
@@ -340,13 +334,12 @@ class JoinShardPart:
         return pl.struct(parts)
 
     def _values(self, there: Sequence[Side]) -> pl.Expr:
-        types = self._source.fields
-        dtypes = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
+        query = self._query
         return pl.struct(
             pl.col(o.name).alias(name)
             if o.side in there
-            else pl.lit(None, dtype=dtypes[types[o.name].kind]).alias(name)
-            for name, o in self._join.select.items()
+            else pl.lit(None, dtype=_DTYPES[query.type_of(o).kind]).alias(name)
+            for name, o in query.select.items()
         )
 
 

@@ -34,13 +34,13 @@ from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.yaml_lines import line_of
 from windowing.model.fingerprint import fingerprint
-from windowing.model.join import PAIRS, Join, JoinedSource
+from windowing.model.join import PAIRS, PLACE, Join, JoinedSource
 from windowing.model.late import Late
 from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
 from windowing.model.limits import check_lengths
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.progress import Unordered
-from windowing.model.query import Kept, Query, QueryFile
+from windowing.model.query import JoinQuery, Kept, Query, QueryFile
 from windowing.model.rules import (
     check_gaps,
     check_joined,
@@ -147,10 +147,18 @@ class Pipeline(SpecModel):
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
-        """The queries in the order of the file, validated against the source; a join's own one."""
-        if isinstance(self.source, JoinedSource):
-            return (_pairs(self, self.source),)
+        """The queries in the order of the file, validated against the source; a join has none."""
         return tuple(_resolve(self, name, query) for name, query in self.query_files.items())
+
+    @cached_property
+    def join_query(self) -> JoinQuery | None:
+        """The join, validated with what stands around it; None: there are queries instead."""
+        return None if self.join is None else _join_query(self, self.join)
+
+    @property
+    def flows(self) -> tuple[Query | JoinQuery, ...]:
+        """All that it computes: its queries, or its join."""
+        return self.queries if self.join_query is None else (self.join_query,)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -161,27 +169,27 @@ class Pipeline(SpecModel):
         Raises:
             UserAggregateError: one cannot be used.
         """
-        return fingerprint(self.source, self.shards, self.queries)
+        return fingerprint(self.source, self.shards, self.flows)
 
     @cached_property
     def earlier(self) -> dict[str, int]:
         """The fingerprints it had before lanes joined it, each with how many lanes it had then."""
         return {
-            fingerprint(source, self.shards, self.queries): source.partitions
+            fingerprint(source, self.shards, self.flows): source.partitions
             for source in self._sources_before()
         }
 
     def wrote(self, found: str) -> bool:
         """Whether a fingerprint that was found somewhere is this pipeline's, in whatever form."""
         if is_legacy(found):
-            return found == legacy_fingerprint(self.source, self.shards, self.queries)
+            return found == legacy_fingerprint(self.source, self.shards, self.flows)
         return found == self.fingerprint
 
     def wrote_before(self, found: str) -> bool:
         """Whether a fingerprint is one that the pipeline had before lanes joined it."""
         if is_legacy(found):
             sources = self._sources_before()
-            return found in {legacy_fingerprint(s, self.shards, self.queries) for s in sources}
+            return found in {legacy_fingerprint(s, self.shards, self.flows) for s in sources}
         return found in self.earlier
 
     def _sources_before(self) -> Iterator[Source]:
@@ -191,8 +199,9 @@ class Pipeline(SpecModel):
 
     def key_fields(self, number: int) -> frozenset[str]:
         """The fields of a lane's records that some row's key is made of."""
-        if isinstance(self.source, JoinedSource):
-            return frozenset(self.source.join.key_fields(self.source.side_of(number)))
+        if self.join_query is not None:
+            source, _ = self.source.place(number)
+            return frozenset(self.join_query.key_fields(self.join_query.side_of(source.topic)))
         return frozenset(field for query in self.queries for field in query.key)
 
 
@@ -225,8 +234,8 @@ def _blaming(*path: str | int) -> Iterator[None]:
         raise _FieldError(path, str(error)) from None
 
 
-def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
-    """What stands for a query where two streams are joined."""
+def _join_query(pipeline: Pipeline, join: Join) -> JoinQuery:
+    """The join with all defaults applied."""
     late, retention = pipeline.late, pipeline.retention or Retention()
     if late.policy == "update" and retention.time is None:
         raise _FieldError(("late",), _NO_RETENTION)
@@ -234,20 +243,21 @@ def _pairs(pipeline: Pipeline, source: JoinedSource) -> Query:
         raise _FieldError(("retention",), "a join has no windows to count: give a time")
     with _blaming("retention"):
         for step in (late.every, retention.time):
-            check_step(source.event_time.field, step, timed=True)
+            check_step(join.left.source.event_time.field, step, timed=True)
     with _blaming("join", "select"):
-        pipeline.destination.rules.check_names(PAIRS, [*source.key, *source.join.select])
-    return Query(
-        name=PAIRS,
-        window=source.window,
-        group_by=source.key,
-        aggregates=source.shown,
+        pipeline.destination.rules.check_names(PAIRS, [*join.equal, *PLACE, *join.select])
+    return JoinQuery(
+        sources=(join.left.source, join.right.source),
+        left=join.left.window_us,
+        right=join.right.window_us,
+        kind=join.kind,
+        on=join.equal,
+        where=join.where,
+        select=join.select,
         late=late,
         # Also where nothing late is taken: a side without a window is seen as far back.
-        retention_us=retention.length_us(source.window),
+        retention_us=None if retention.time is None else retention.time.amount,
         entries_max=retention.entries,
-        # A late partner takes back that a record was alone.
-        accumulation="accumulating" if source.join.kind == "inner" else "retracting",
     )
 
 
@@ -335,7 +345,7 @@ def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
     pipeline, lines = parse_document(text, file, Pipeline, shape=shape)
     pipeline._text = text
     try:
-        pipeline.queries  # noqa: B018 - resolved here, so that mistakes surface now
+        pipeline.flows  # noqa: B018 - resolved here, so that mistakes surface now
     except _FieldError as error:
         dotted = ".".join(map(str, error.path))
         problem = Problem(file, line_of(error.path, lines), dotted, str(error))

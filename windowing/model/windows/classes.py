@@ -1,4 +1,4 @@
-"""All classes of windows: those of the window language, and pairs of a join."""
+"""All classes of windows of the window language."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
-from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.registry import WINDOWS
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
@@ -20,9 +19,8 @@ CLASSES: tuple[type[Any], ...] = (
     SlideByN,
     SlideByRank,
     Session,
-    Pairs,
 )
-"""Those that the window language spells, and that of a join."""
+"""Those that the window language spells."""
 
 for _class in CLASSES:
     WINDOWS.add(_class.kind, _class, f"{_class.__module__}.{_class.__name__}")

@@ -10,7 +10,6 @@ from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.own import missing_plugin
-from windowing.model.windows.pairs import Pairs
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -19,7 +18,6 @@ from windowing.semantics.windows.definition import (
     ExtentDefinition,
     WindowDefinition,
 )
-from windowing.semantics.windows.joins import JoinDefinition
 from windowing.semantics.windows.landmark import LandmarkDefinition
 from windowing.semantics.windows.sessions import SessionDefinition
 from windowing.semantics.windows.slide_by_n import SlideByNDefinition
@@ -58,7 +56,6 @@ for _kind, _definition in (
     (SlideByN.kind, SlideByNDefinition),
     (SlideByRank.kind, SlideByRankDefinition),
     (Session.kind, SessionDefinition),
-    (Pairs.kind, JoinDefinition),
 ):
     window_definition(_kind)(_definition)
 
@@ -76,9 +73,9 @@ def definition_of(query: StreamFlow) -> WindowDefinition:
 
 
 def courses_of(query: StreamFlow) -> CourseDefinition:
-    """The definition of the windows of any query but a join's."""
+    """The definition of a query's windows, with the rows that a unit has."""
     definition = definition_of(query)
-    assert isinstance(definition, CourseDefinition)  # noqa: S101 - joins have rows of their own
+    assert isinstance(definition, CourseDefinition)  # noqa: S101 - all have them
     return definition
 
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.model.file.pipeline import Query
-from windowing.model.flow import JoinFlow, StreamFlow
-from windowing.model.join import PAIRS, Comparison, Join, JoinedSource, Operand, Side
+from windowing.model.flow import JoinFlow
+from windowing.model.join import Comparison, Operand, Side
+from windowing.model.query import JoinQuery
 from windowing.model.record import Record
 from windowing.model.rows import Row, Scalar
 from windowing.semantics.lanes import Lane, Progress
@@ -72,7 +72,7 @@ class JoinDefinition:
         query: what becomes of late records.
     """
 
-    query: StreamFlow | JoinFlow
+    query: JoinFlow
 
     def takes(self, item: Item) -> bool:
         """Whether a record is joined, now or at an epoch to come."""
@@ -99,28 +99,21 @@ class JoinDefinition:
         return epoch(item.progress, item.value, every_us)
 
 
-def rows(
-    query: Query, source: JoinedSource, items: Sequence[Item], lanes: Iterable[Lane]
-) -> list[Row]:
-    """All rows that the log shows of a join.
+def rows(query: JoinQuery, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Row]:
+    """All rows that the log shows of a pipeline's join.
 
     Args:
-        query: what becomes of late records.
-        source: both streams and what matches.
-        items: their good records.
+        query: the join.
+        items: the good records of both streams.
         lanes: all lanes, at the end of the log.
     """
-    names = [source.lane(number) for number in range(source.partitions)]
-    definition, flow = (
-        JoinDefinition(query),
-        JoinFlow.of(source.join, query.late, query.retention_us),
-    )
+    definition = JoinDefinition(query)
     sides: dict[Side, list[Timed]] = {"left": [], "right": []}
     for item in items:
         if definition.takes(item):
-            sides[source.side_of(names.index(item.lane))].append((definition.delivered(item), item))
+            sides[query.side_of(item.source)].append((definition.delivered(item), item))
     progress = min(lane.progress for lane in lanes)
-    return [_row(query, source, one) for one in sent_by(flow, sides) if one.instant <= progress]
+    return [_row(query, one) for one in sent_by(query, sides) if one.instant <= progress]
 
 
 def sent_by(flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
@@ -227,7 +220,7 @@ def _holds(comparison: Comparison, pair: Mapping[str, Item]) -> bool:
     return _OPERATORS[comparison.operator](first, second)
 
 
-def _row(query: Query, source: JoinedSource, sent: Sent) -> Row:
+def _row(query: JoinQuery, sent: Sent) -> Row:
     pair = {
         side: item
         for side, item in (("left", sent.left), ("right", sent.right))
@@ -236,13 +229,13 @@ def _row(query: Query, source: JoinedSource, sent: Sent) -> Row:
     there = list(pair.values())
     start, last = min(item.value for item in there), max(item.value for item in there)
     late = any(map(JoinDefinition(query).lateness, there))
-    equal = _equal(source.join, pair)
+    equal = _equal(query, pair)
     places: list[Scalar] = []
     for side in ("left", "right"):
         item = pair.get(side)
         places += [None, None] if item is None else [item.lane, item.offset]
     return Row(
-        query=PAIRS,
+        query=query.name,
         window_id=start,
         window_start_us=start,
         window_end_us=last + 1,
@@ -253,12 +246,12 @@ def _row(query: Query, source: JoinedSource, sent: Sent) -> Row:
         offsets={item.lane: (item.offset, item.offset) for item in there},
         values={
             name: pair[operand.side].fields[operand.field] if operand.side in pair else None
-            for name, operand in source.join.select.items()
+            for name, operand in query.select.items()
         },
         retracts=sent.retracts,
     )
 
 
-def _equal(join: Join, pair: dict[str, Item]) -> list[Scalar]:
+def _equal(query: JoinQuery, pair: dict[str, Item]) -> list[Scalar]:
     side: Side = "left" if "left" in pair else "right"
-    return [pair[side].fields[name] for name in join.key_fields(side)]
+    return [pair[side].fields[name] for name in query.key_fields(side)]

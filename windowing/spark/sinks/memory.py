@@ -34,7 +34,7 @@ class MemorySink:
 
     def __init__(self, pipeline: Pipeline, token_of: TokenOf | None = None) -> None:
         self._pipeline, self._token_of = pipeline, token_of
-        self._queries = {query.name: query for query in pipeline.queries}
+        self._queries = {query.name: query for query in pipeline.flows}
         self.tokens: dict[int, Token] = {}
         self.output = Output()
 

@@ -95,7 +95,7 @@ class PostgresSink:
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
         self._pipeline, self._token_of = pipeline, token_of
-        self._names = [query.name for query in pipeline.queries]
+        self._names = [query.name for query in pipeline.flows]
         self._is_live = is_live
         self._told_live: bool | None = None
         with _connection() as connection:
@@ -266,7 +266,7 @@ def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
 
 def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:
     """The tables that a pipeline needs beside those of the batches."""
-    keys = {query.name: tuple(dict.fromkeys(query.key)) for query in pipeline.queries}
+    keys = {query.name: tuple(dict.fromkeys(query.key)) for query in pipeline.flows}
     return {
         name: growth.Wanted(_flat(columns), keys.get(name, ()))
         for name, columns in schemas(pipeline).items()

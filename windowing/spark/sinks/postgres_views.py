@@ -37,8 +37,8 @@ def _queries(pipeline: Pipeline) -> dict[str, Flow]:
     Those without a newest row have none (see `windowing.runtime.newest`), nor have those whose view
     would have the name of another query's table, or one that is too long.
     """
-    taken = {query.name for query in pipeline.queries}
-    named = {query.name + _SUFFIX: query for query in pipeline.queries}
+    taken = {query.name for query in pipeline.flows}
+    named = {query.name + _SUFFIX: query for query in pipeline.flows}
     return {
         name: query
         for name, query in named.items()

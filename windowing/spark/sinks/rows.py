@@ -30,7 +30,7 @@ from windowing.engine.windows.classes import extents
 from windowing.model import Pipeline, Query
 from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
-from windowing.model.query import Flow
+from windowing.model.query import Flow, JoinQuery
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
@@ -62,7 +62,7 @@ class BatchRows:
             batch_id: its number, which every row carries.
         """
         tables = {}
-        for query in self._pipeline.queries:
+        for query in self._pipeline.flows:
             parts = []
             for kind in (RESULT, EARLY):
                 own = [
@@ -82,7 +82,7 @@ class BatchRows:
         return tables
 
     def _results(
-        self, query: Query, frame: pl.DataFrame, batch_id: int, *, early: bool
+        self, query: Query | JoinQuery, frame: pl.DataFrame, batch_id: int, *, early: bool
     ) -> pa.Table:
         bounds = extents(query, frame)
         revision, marked = frame[REVISION], frame.with_columns(marks(frame))
@@ -159,7 +159,7 @@ def schemas(pipeline: Pipeline) -> dict[str, pa.Schema]:
     dead = ["run", "source", *DEAD_LETTER_SCHEMA, "batch_id"]
     metrics = ["run", "lane", *(n for n in METRIC_SCHEMA if n != "partition"), "batch_id"]
     return {
-        **{query.name: _result_schema(query, pipeline) for query in pipeline.queries},
+        **{query.name: _result_schema(query, pipeline) for query in pipeline.flows},
         DEAD_LETTERS: pa.schema([(name, _passed_type(name)) for name in dead]),
         METRICS: pa.schema([(name, _passed_type(name)) for name in metrics]),
     }
