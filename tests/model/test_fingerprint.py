@@ -27,7 +27,7 @@ from windowing.model.joined import JoinedLane
 from windowing.model.late import Late
 from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
 from windowing.model.lengths import Step
-from windowing.model.query import Query
+from windowing.model.query import JoinQuery, Query
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.model.source import EventTime, Source
@@ -323,6 +323,10 @@ NO_FACTS = {
     (Source, "compacted"),
     # It follows from the attribute, which is a fact.
     (Step, "timed"),
+    # They follow from the section of the file, whose parts are facts.
+    *((JoinQuery, name) for name in ("sources", "left", "right", "kind", "on", "where", "select")),
+    # There is one join in a pipeline, and it joins by event time within windows.
+    *((JoinQuery, name) for name in ("name", "axis", "session_gap")),
 }
 FACTS: dict[type, set[str]] = {
     EventTime: {"field", "unit", "min_us", "max_us", "max_ahead_us"},
@@ -340,6 +344,7 @@ FACTS: dict[type, set[str]] = {
         *("name", "window", "group_by", "aggregates", "late", "retention_us", "entries_max"),
         *("early", "accumulation"),
     },
+    JoinQuery: {"late", "retention_us", "entries_max"},
     Sliding: {"range_", "slide", "attribute", "origin", "pattr", "align"},
     Landmark: {"slide", "attribute", "origin", "pattr"},
     RowWindow: {"range_", "slide", "pattr", "order", "align"},

@@ -25,7 +25,7 @@ from windowing.semantics.units import Item, Shown
 from windowing.semantics.view import Views
 from windowing.semantics.windows import joins
 from windowing.semantics.windows.classes import definition_of
-from windowing.semantics.windows.definition import WindowDefinition
+from windowing.semantics.windows.definition import FlowDefinition
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     counts: dict[str, Counts] = {}
     for query in pipeline.flows:
         view = views.of(query)
-        definition: WindowDefinition
+        definition: FlowDefinition
         if isinstance(query, JoinQuery):
             definition = joins.JoinDefinition(query)
             rows += joins.rows(query, view.items, view.lanes)
@@ -141,7 +141,7 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
 
 
 def _refused(
-    query: Flow, definition: WindowDefinition, items: Iterable[Item]
+    query: Flow, definition: FlowDefinition, items: Iterable[Item]
 ) -> tuple[list[DeadLetter], dict[str, int]]:
     """The dead letters of a query, and how many of its records were taken, outside, dropped."""
     refused: list[DeadLetter] = []

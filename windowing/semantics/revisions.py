@@ -21,7 +21,7 @@ from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Scalar
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Shown, Unit, group_of, part_of
-from windowing.semantics.windows.classes import courses_of
+from windowing.semantics.windows.classes import definition_of
 
 
 def revisions(query: StreamFlow, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Shown]:
@@ -35,7 +35,7 @@ def revisions(query: StreamFlow, items: Sequence[Item], lanes: Iterable[Lane]) -
     Raises:
         ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
-    lanes, definition = list(lanes), courses_of(query)
+    lanes, definition = list(lanes), definition_of(query)
     shown: list[Shown] = []
     for unit in units_of(query, items, lanes):
         for course in definition.courses(unit):

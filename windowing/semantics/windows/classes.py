@@ -14,7 +14,6 @@ from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
 from windowing.semantics.windows.definition import (
-    CourseDefinition,
     ExtentDefinition,
     WindowDefinition,
 )
@@ -70,13 +69,6 @@ def definition_of(query: StreamFlow) -> WindowDefinition:
     if kind not in DEFINITIONS:
         raise missing_plugin("window_definitions", kind)
     return DEFINITIONS[kind](query)
-
-
-def courses_of(query: StreamFlow) -> CourseDefinition:
-    """The definition of a query's windows, with the rows that a unit has."""
-    definition = definition_of(query)
-    assert isinstance(definition, CourseDefinition)  # noqa: S101 - all have them
-    return definition
 
 
 def extents_of(query: StreamFlow) -> ExtentDefinition:

@@ -1,7 +1,7 @@
 """The protocol of a window class's definition; each is built from a query.
 
-All say which records they take. Windows that are drawn within a unit say what rows they have there
-(`CourseDefinition`); those with a number, what their extents are and hold (`ExtentDefinition`).
+All say which records they take, as a join does (`FlowDefinition`), and which rows a unit has.
+Windows with a number say what their extents are and hold (`ExtentDefinition`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
@@ -27,11 +27,11 @@ from windowing.semantics.units import (
 )
 
 
-class WindowDefinition(Protocol):
-    """The definition of one query's windows."""
+class FlowDefinition(Protocol):
+    """The definition of what becomes of each record: in a query's windows, or in a join."""
 
     def takes(self, item: Item) -> bool:
-        """Whether a record is in some window, closed or not, at revision 0 or later.
+        """Whether a record is in some window, closed or not, at revision 0 or later; or is joined.
 
         Where records define windows, one that there may be is enough: which there are depends on
         records that are still to come, and what became of a record must not.
@@ -44,9 +44,8 @@ class WindowDefinition(Protocol):
         """Why a value lies in no window, wherever progress stands; None: it lies in some."""
 
 
-@runtime_checkable
-class CourseDefinition(WindowDefinition, Protocol):
-    """The definition of windows that a unit's records and progress decide: all but joins."""
+class WindowDefinition(FlowDefinition, Protocol):
+    """The definition of one query's windows, which a unit's records and progress decide."""
 
     def courses(self, unit: Unit) -> Sequence[Sequence[Shown]]:
         """The rows that the log shows of each key and window, or session start, in their order.
@@ -101,7 +100,7 @@ class ExtentDefinition(ABC):
 
     @abstractmethod
     def takes(self, item: Item) -> bool:
-        """Whether a record is in some window: as of `WindowDefinition`."""
+        """Whether a record is in some window: as of `FlowDefinition`."""
 
     @abstractmethod
     def lateness(self, item: Item) -> Lateness | None:
