@@ -1,13 +1,12 @@
 """A pipeline's fingerprint: the digest of the facts that give it its meaning, as canonical JSON.
 
-A checkpoint, and the tokens in tables, belong to a fingerprint. So the names of facts and their
-order of spelling are a format: they are written out here, and for windows in the file of each
-class; they follow no class, no attribute and no library. Rename what you like elsewhere; of these
-nothing is renamed, and a fact that the model gets later has a default, at which it is left out.
-Anything else is another `FORMAT`, which keeps the computation of this one (as `legacy_fingerprint`
-is that of the first).
+A checkpoint, and the tokens in tables, belong to a fingerprint. So the names and order of facts are
+a format, independent of classes, attributes and libraries: they are written out here, and for
+windows in the file of each class. Never rename them; give a fact that is added later a default, at
+which it is omitted. Any other change needs a new `FORMAT`, and keeps the computation of this one
+(`legacy_fingerprint` is that of the first).
 
-`tests/checkpoints/fingerprints.jsonl` has recorded ones.
+`tests/checkpoints/fingerprints.jsonl` records examples.
 """
 
 from __future__ import annotations
@@ -28,25 +27,25 @@ from windowing.model.source import EventTime, Source
 from windowing.model.windows.window import Window
 
 FORMAT = 2
-"""The number of this form; it stands before the digest. The first form had none."""
+"""The format number, written before the digest. The first format had none."""
 
 _DIGITS = 16
 
 
 def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
-    """The fingerprint of a pipeline, `FORMAT:digest`.
+    """Return the fingerprint of a pipeline, `FORMAT:digest`.
 
-    It is the first to need the classes of the user's aggregates and windows, and imports them.
+    Imports the classes of the user's aggregates and windows.
 
     Args:
-        source: its source, as it is or was when it had fewer lanes.
-        shards: how many parts its keys are spread over.
-        queries: its queries; of a join the one that stands for it.
+        source: its source, now or from when it had fewer lanes.
+        shards: how many parts its keys are hashed into.
+        queries: its queries; for a join, the one that represents it.
 
     Raises:
         UserAggregateError: a class cannot be used.
         PluginError: a plug-in's window or generator cannot be used.
-        WindowError: clauses that break a rule of a window's plug-in.
+        WindowError: clauses break a rule of a window's plug-in.
     """
     facts = {"format": FORMAT, **facts_of(source, shards, queries)}
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
@@ -54,9 +53,9 @@ def fingerprint(source: Source, shards: int, queries: Sequence[Query]) -> str:
 
 
 def facts_of(source: Source, shards: int, queries: Sequence[Query]) -> Facts:
-    """All that decides a result, by name.
+    """Return everything that decides the result, by name.
 
-    Args: as of `fingerprint`.
+    Args: as for `fingerprint`.
 
     Raises:
         UserAggregateError: a class cannot be used.
@@ -157,7 +156,7 @@ def _early(early: Early) -> Facts:
 
 
 def _kept(query: Query) -> Facts:
-    """What becomes of late records, and how long and how much is kept for them."""
+    """Return the facts of late policy and retention."""
     facts: Facts = {
         "late": _late(query.late),
         "retention": query.retention_us,
@@ -177,7 +176,7 @@ def _join(join: Join) -> Facts:
         **told(facts, {"kind": "inner", "where": []}),
         "left": _side(join.left),
         "right": _side(join.right),
-        # In the order of a row's key, and of its values.
+        # In the order of a row's key and its values.
         "equal": [[left, right] for left, right in join.equal.items()],
         "select": [[name, _operand(operand)] for name, operand in join.select.items()],
     }

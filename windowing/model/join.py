@@ -1,8 +1,8 @@
-"""The `join:` section of a pipeline file: two sources, what of them matches, what is shown.
+"""The `join:` section of a pipeline file: two sources, which records match, what a row shows.
 
-The lanes of both sources are numbered together, the left side's first, and behind both those that
-joined later: a lane's number tells its side. Everything that reads records asks
-`JoinedSource.place`; everything that writes rows sees the source's fields as those of a pair.
+The lanes of both sources are numbered together: the left side's, the right side's, then those that
+joined later. Code that reads records asks `JoinedSource.place` for a lane's side; code that writes
+rows sees the fields of a pair.
 
 Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 """
@@ -25,10 +25,10 @@ from windowing.model.windows.window import Window
 Side = Literal["left", "right"]
 
 PAIRS = "pairs"
-"""The query of a join."""
+"""The name of a join's query."""
 
 PLACE = ("left", "left_offset", "right", "right_offset")
-"""The fields of a pair's key behind the equal ones: lane and offset of both records."""
+"""The fields of a pair's key after the equal ones: lane and offset of both records."""
 
 Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
 _OPERAND = re.compile(r"(left|right)\.([A-Za-z_][A-Za-z0-9_]*)")
@@ -52,7 +52,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`left.delay > right.wind`; a comparison with null is not fulfilled."""
+    """`left.delay > right.wind`; a comparison with null is false."""
 
     first: Operand
     operator: Operator
@@ -63,9 +63,9 @@ class JoinSide(SpecModel):
     """One stream of a join.
 
     Attributes:
-        source: its log.
-        window_us: how far back its records are seen from a later one of the other stream,
-            inclusive; None: as far as the retention, or without one forever.
+        source: the log of the stream.
+        window_us: how far back its records are visible to a later one of the other stream,
+            inclusive; None: as far as the retention, or forever without one.
     """
 
     source: Source
@@ -81,7 +81,7 @@ def _operand(text: object) -> Operand:
 
 
 def parse_comparison(text: object) -> Comparison:
-    """Read `left.delay > right.wind`.
+    """Parse `left.delay > right.wind`.
 
     Raises:
         ValueError: not of that form.
@@ -113,11 +113,10 @@ class Join(SpecModel):
 
     Attributes:
         left, right: the sides.
-        kind: whose records are also sent alone, once no partner on time can come any more.
-        equal: fields of the left side and those of the right that they must equal; null equals
-            nothing.
-        where: what else must hold.
-        select: what a row shows: names, and fields of either record.
+        kind: whose records are also sent alone, once no on-time partner can come.
+        equal: pairs of a left and a right field that must be equal; null equals nothing.
+        where: further conditions.
+        select: a row's columns: names, and fields of either record.
     """
 
     left: JoinSide
@@ -171,11 +170,11 @@ class Join(SpecModel):
             raise ValueError(msg)
 
     def side(self, side: Side) -> JoinSide:
-        """One of the sides."""
+        """Return one of the sides."""
         return self.left if side == "left" else self.right
 
     def type_of(self, operand: Operand) -> FieldType:
-        """The type of a field of one of the records.
+        """Return the type of a field of one of the records.
 
         Raises:
             ValueError: there is no such field.
@@ -188,15 +187,15 @@ class Join(SpecModel):
         return fields[operand.field]
 
     def keeps(self, side: Side) -> bool:
-        """Whether a side's records are sent alone if they have no partner."""
+        """Return whether a side's records without a partner are sent alone."""
         return self.kind in (side, "full")
 
     def key_fields(self, side: Side) -> tuple[str, ...]:
-        """The fields of a side that must be equal to the other one's."""
+        """Return the fields of a side that must equal those of the other."""
         return tuple(self.equal) if side == "left" else tuple(self.equal.values())
 
     def needed(self, side: Side) -> tuple[str, ...]:
-        """The fields of a side that a row or a condition needs beside the equal ones."""
+        """Return the fields of a side that rows or conditions need, besides the equal ones."""
         operands = [*self.select.values()]
         for comparison in self.where:
             operands.append(comparison.first)
@@ -216,7 +215,7 @@ class JoinedSource(Source):
 
     @classmethod
     def of(cls, join: Join) -> JoinedSource:
-        """The source of a join: the lanes of both sides, and the fields of a pair."""
+        """Build the source of a join: the lanes of both sides, and the fields of a pair."""
         left, right = join.left.source, join.right.source
         fields = {name: join.type_of(Operand("left", name)) for name in join.equal}
         fields |= {name: FieldType("int" if "offset" in name else "string") for name in PLACE}
@@ -235,20 +234,20 @@ class JoinedSource(Source):
 
     @property
     def parts(self) -> tuple[Source, ...]:
-        """The logs that it is made of."""
+        """The sources of both sides."""
         return self.join.left.source, self.join.right.source
 
     @property
     def founding(self) -> int:
-        """How many of the lanes were there from the start."""
+        """How many lanes the pipeline started with."""
         return sum(part.founding for part in self.parts)
 
     def side_of(self, number: int) -> Side:
-        """Whose lane it is."""
+        """Return the side of a lane."""
         return "left" if self.place(number)[0] is self.join.left.source else "right"
 
     def place(self, number: int) -> tuple[Source, int]:
-        """The source and the partition of a lane."""
+        """Return the source and the partition of a lane."""
         left, right = self.parts
         if number < left.founding:
             return left, number
@@ -258,7 +257,7 @@ class JoinedSource(Source):
         return left if joined.topic == left.topic else right, joined.partition
 
     def as_of(self, lanes: int) -> JoinedSource:
-        """The source as it was before the lanes from this number on joined."""
+        """Return the source as it was before lanes from this number on joined."""
         sides = {"left": self.join.left, "right": self.join.right}
         earlier = {
             name: side.model_copy(update={"source": side.source.as_of(lanes)})
@@ -268,15 +267,15 @@ class JoinedSource(Source):
 
     @property
     def window(self) -> Window:
-        """What stands for a window in the rows of a join."""
+        """The counterpart of a window in the rows of a join."""
         return Pairs(self.event_time.field)
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The fields of a pair's key: what is equal, then the places of both records."""
+        """The fields of a pair's key: the equal fields, then lane and offset of both records."""
         return (*self.join.equal, *PLACE)
 
     @property
     def shown(self) -> tuple[Aggregate, ...]:
-        """What a row shows, as aggregates of the one value that there is."""
+        """A row's columns, as aggregates over a single value."""
         return tuple(Aggregate(name, "first", o.name) for name, o in self.join.select.items())

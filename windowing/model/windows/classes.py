@@ -1,4 +1,4 @@
-"""All classes of windows: those of the window language, and pairs of a join."""
+"""All built-in classes of windows: those of the window language, and a join's pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASSES: tuple[type[Any], ...] = (
     Session,
     Pairs,
 )
-"""Those that the window language spells, and that of a join."""
+"""The classes of the window language, and that of a join."""
 
 for _class in CLASSES:
     WINDOWS.add(_class.kind, _class, f"{_class.__module__}.{_class.__name__}")

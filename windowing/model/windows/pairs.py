@@ -30,16 +30,16 @@ class Pairs:
     gaps: ClassVar[Gaps] = ()
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window."""
+        """Return the window's facts for the fingerprint."""
         return {
             "class": "join",
             "over": self.attribute,
         }
 
     def title(self, spell: Spell) -> str:
-        """Say what it is; what matches is said by the join."""
+        """Return a general title; the join describes what matches."""
         return f"pairs over {self.attribute}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give none: pairs lie where records lie."""
+        """Return none: the records decide where pairs lie."""
         return []
