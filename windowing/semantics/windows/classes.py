@@ -1,4 +1,4 @@
-"""Which class of windows has which definition: one file for each; a user's registers its own."""
+"""The registry of window definitions; a user's class registers its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from windowing.semantics.windows.tuples import RowDefinition
 DEFINITIONS: Final = Registry[Callable[[StreamFlow], WindowDefinition]](
     "window_definition", "window_definitions"
 )
-"""Which class of windows has which definition, by kind."""
+"""The definition of each class of windows, by kind."""
 
 _Class = TypeVar("_Class", bound=Callable[[StreamFlow], WindowDefinition])
 
@@ -40,7 +40,7 @@ def window_definition(kind: str) -> Callable[[_Class], _Class]:
     """Register the decorated class as the definition of the windows of a kind.
 
     Raises:
-        PluginError: another has this kind.
+        PluginError: the kind is taken.
     """
 
     def register(class_: _Class) -> _Class:
@@ -64,10 +64,10 @@ for _kind, _definition in (
 
 
 def definition_of(query: StreamFlow) -> WindowDefinition:
-    """The definition of a query's windows.
+    """Return the definition of a query's windows.
 
     Raises:
-        PluginError: it is a plug-in's, which cannot be imported.
+        PluginError: its plug-in cannot be imported.
     """
     kind = query.window.kind
     if kind not in DEFINITIONS:
@@ -76,14 +76,14 @@ def definition_of(query: StreamFlow) -> WindowDefinition:
 
 
 def courses_of(query: StreamFlow) -> CourseDefinition:
-    """The definition of the windows of any query but a join's."""
+    """Return the definition of a query's windows; the query is not a join's."""
     definition = definition_of(query)
-    assert isinstance(definition, CourseDefinition)  # noqa: S101 - joins have rows of their own
+    assert isinstance(definition, CourseDefinition)  # noqa: S101 - joins define rows directly
     return definition
 
 
 def extents_of(query: StreamFlow) -> ExtentDefinition:
-    """The definition of windows whose numbers give their extents."""
+    """Return the definition of windows whose numbers give their extents."""
     definition = definition_of(query)
     assert isinstance(definition, ExtentDefinition)  # noqa: S101 - others are DRAWN
     return definition
