@@ -1,8 +1,8 @@
 """The execution plan: what runs for each query of a pipeline, or for its join, and why.
 
-It is decided once, from the pipeline alone, and frozen. Lanes and shards are made from it wherever
-they run (in one process, on Spark, in the simulator) and ask the pipeline for no such decision
-again; `windowing.explain` tells people what stands here.
+It is computed once, from the pipeline alone, and frozen. Lanes and shards are built from it
+wherever they run (in one process, on Spark, in the simulator) and make no such decisions
+themselves; `windowing.explain` shows it to people.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from windowing.model import Pipeline, Query
 
 @dataclass(frozen=True)
 class FlowPlan:
-    """How one flow is run: a query, or what stands for one in a join.
+    """How one flow runs: a query, or the one that represents a join.
 
     Attributes:
-        query: what it computes.
-        parts: the classes of its parts in lanes and in shards, what they keep, and why these.
+        query: the query.
+        parts: its parts in lanes and shards, what they keep, and why.
         clock: the clock that closes its windows.
-        row_clock: the clock that numbers its records as they arrive; None: it needs no numbers.
-        provisional: whether rows of its open windows are sent, by its early policy or because idle
-            lanes alone hold them open.
+        row_clock: the clock that numbers its records on arrival; None: no numbers are needed.
+        provisional: whether rows of its open windows are sent, by its early policy or because only
+            idle lanes hold them open.
     """
 
     query: Query
@@ -41,15 +41,15 @@ class FlowPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a pipeline is run.
+    """How a pipeline runs.
 
     Attributes:
-        pipeline: what is run.
-        flows: its queries, in the order of the file, or the one that stands for its join.
-        clocks: every clock that a lane has; the first is that of event time, which all have.
-        lanes, shards: how many of each there are.
-        idle_timeout_us: how long a lane says nothing before provisional rows leave it out, by the
-            wall clock; None: they wait for every lane.
+        pipeline: the pipeline.
+        flows: its queries, in file order, or the one that represents its join.
+        clocks: all clocks of a lane; the first is that of event time, which is always there.
+        lanes, shards: the number of each.
+        idle_timeout_us: how long a lane is silent, by the wall clock, before provisional rows
+            exclude it; None: they wait for every lane.
     """
 
     pipeline: Pipeline
@@ -61,13 +61,13 @@ class Plan:
 
     @property
     def timed(self) -> tuple[FlowPlan, ...]:
-        """The flows whose windows progress of event time closes, of all keys or of each."""
+        """The flows whose windows close by progress of event time, overall or per key."""
         attribute = self.clocks[0].attribute
         return tuple(flow for flow in self.flows if flow.clock.attribute == attribute)
 
 
 def plan_of(pipeline: Pipeline) -> Plan:
-    """Decide how a pipeline is run."""
+    """Return the plan of a pipeline."""
     source = pipeline.source
     flows = tuple(plan_flow(query, pipeline) for query in pipeline.queries)
     clocks = [clock_by(source.event_time.field, source)]
@@ -84,12 +84,12 @@ def plan_of(pipeline: Pipeline) -> Plan:
 
 
 def plan_flow(query: Query, pipeline: Pipeline) -> FlowPlan:
-    """Decide how one query of a pipeline is run."""
+    """Return the plan of one query of a pipeline."""
     return FlowPlan(
         query=query,
         parts=parts_of(query.window),
         clock=clock_of(query, pipeline.source),
         row_clock=row_clock_of(query),
-        # A file whose windows cannot be shown before they close is refused when it is read.
+        # Parsing refuses early rows for windows that cannot be shown before they close.
         provisional=query.early is not None or pipeline.source.idle_timeout_us is not None,
     )
