@@ -64,7 +64,7 @@ def decode_clean(
 def series(name: str, kind: str, values: list[Any]) -> pl.Series:
     """Return a field's column."""
     if kind == "float":
-        # Adding zero turns -0.0 into 0.0, except for a column of one row, where polars skips it.
+        # Adding zero turns -0.0 into 0.0; not in polars, which skips it for columns of one row.
         values = [None if value is None else float(value) + 0.0 for value in values]
     return pl.Series(field_column(name), values, dtype=DTYPES[kind])
 
