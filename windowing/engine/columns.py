@@ -1,32 +1,32 @@
-"""Names of the columns of the engine's tables, and where names of users' fields stand.
+"""Names of columns in the engine's tables, and of users' fields among them.
 
-Names of three kinds stand side by side in a table, and no two of them are ever equal:
+A table mixes names of three kinds, which never collide:
 
-- a field's, `=delay` (`field_column`): whatever a user calls a field, its column begins with `=`;
-- a state's, `delay#hi` (`state_column`): it has a `#` and never begins with `=`;
+- a field's, `=delay` (`field_column`): it begins with `=`, whatever the field's name;
+- a state's, `delay#hi` (`state_column`): it contains `#` and never begins with `=`;
 - the engine's own, listed here: letters and `_`.
 
-What a column is follows from none of this: roles are data (`windowing.engine.aggregates.schema`).
-The names stand in what is stored (`windowing.engine.formats`).
+Names do not decide what a column is: roles are data (`windowing.engine.aggregates.schema`). The
+names are part of the stored format (`windowing.engine.formats`).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# Of a chunk, and of what is made of its records.
+# Of chunks, and tables made from their records.
 OFFSET: Final = "offset"
 PARTITION: Final = "partition"
 KIND: Final = "kind"
 TIME: Final = "ts_us"
 REFUSAL: Final = "refusal"
 
-# Of every partial state: how many records it holds, the first and the last of their offsets.
+# Of every partial state: its number of records, and their first and last offset.
 RECORDS: Final = "records"
 FIRST_OFFSET: Final = "first"
 LAST_OFFSET: Final = "last"
 
-# Where a partial state counts: in which windows, and from which late epoch on.
+# The windows that a partial state counts in, and from which late epoch on.
 FIRST_WINDOW: Final = "w_first"
 LAST_WINDOW: Final = "w_last"
 RELEASE: Final = "release"
@@ -38,16 +38,16 @@ AT_LAST: Final = "at_last"
 GAP: Final = "gap"
 CHAIN: Final = "chain"
 
-# When something is shown, and the progress between which that lies.
+# The instant of a row, and the progress before and after it.
 INSTANT: Final = "instant"
 IS_LATE: Final = "late"
 BEFORE: Final = "before"
 AFTER: Final = "after"
 
-# Of tables of keys: what was promised for each.
+# Of tables of keys: the bound of each.
 KEY_BOUND: Final = "bound"
 
-# Of the rows that a shard emits.
+# Of rows that a shard emits.
 WINDOW_ID: Final = "window_id"
 REVISION: Final = "revision"
 OFFSETS: Final = "offsets"
@@ -61,7 +61,7 @@ _ESCAPED = (_FIELD, "\\")
 
 
 def field_column(field: str) -> str:
-    """Name the column of a user's field.
+    """Return the column of a user's field.
 
     Args:
         field: its name; any text.
@@ -70,7 +70,7 @@ def field_column(field: str) -> str:
 
 
 def state_column(field: str, part: str) -> str:
-    """Name the column of one part of a field's partial states.
+    """Return the column of one part of a field's partial states.
 
     Args:
         field: its name, or the names of several; any text.

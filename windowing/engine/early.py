@@ -1,12 +1,12 @@
-"""Early rows: what open windows hold so far, sent again and again until they close.
+"""Early rows: the content of open windows so far, sent repeatedly until they close.
 
-They are provisional. Unlike all other rows they depend on where batches are cut and on the wall
-clock, which the caller tells; they have revisions of their own, and nothing that is sent later
-depends on them. What was sent is remembered: how many records a window had, and how often.
+They are provisional. Unlike all other rows they depend on the boundaries of batches and on the wall
+clock, which the caller passes; they have revisions of their own, and no other row depends on them.
+The state is what was sent: how many records a window had, and how often.
 
-A row is due by the query's early policy, or because silent lanes alone hold its window open. An
-open session whose start moves is another window: what was shown of the old one is taken back by a
-tombstone, at the batch at which it moves, whatever the policy says.
+A row is due by the query's early policy, or because only silent lanes hold its window open. An open
+session whose start moves becomes another window: a tombstone retracts the old one in the batch in
+which it moves, regardless of the policy.
 
 Source: SAMZA-552, "Early emission"; once per batch, silent lanes and tombstones are ours.
 """
@@ -38,13 +38,13 @@ _NEVER = 2**63 - 1
 
 
 class Remembered(msgspec.Struct, array_like=True):
-    """What a query's early rows were so far.
+    """The early rows that a query has sent so far.
 
     Attributes:
-        period: the last period of the wall clock that was looked at; None: there was none.
-        shown: an Arrow stream: of each open window its key, `window_id`, `shown` (records of its
-            last early row) and `number` (of that row); of sessions also `at_last`, their last
-            value in that row, and those that have ended too, while late records may join them.
+        period: the last period of the wall clock that was seen; None: none yet.
+        shown: an Arrow stream: per open window its key, `window_id`, `shown` (records in its last
+            early row) and `number` (of that row); for sessions also `at_last`, their last value in
+            that row, including ended sessions that late records may still join.
     """
 
     period: int | None = None
@@ -56,7 +56,7 @@ class EarlyRows:
 
     Args:
         query: the query; it may have an early policy.
-        part: knows what windows hold.
+        part: the shard part that gives the content of windows.
     """
 
     def __init__(self, query: Query, part: ShowsOpenWindows) -> None:
@@ -73,16 +73,16 @@ class EarlyRows:
         wall_us: int | None,
         without_silent: Progress | None = None,
     ) -> pl.DataFrame:
-        """The rows that are due at this batch; `revision` counts a window's early rows from 1.
+        """Return the rows due in this batch; `revision` counts a window's early rows from 1.
 
         Tombstones come first.
 
         Args:
-            store: keeps what was sent.
-            tables: the query's state, before any of it is let go.
-            after: how far progress is.
-            wall_us: the wall clock; None: nobody knows, and only numbers of records count.
-            without_silent: how far it would be without the silent lanes; None: no lane is silent.
+            store: holds the rows sent so far.
+            tables: the query's state, before compaction.
+            after: the progress.
+            wall_us: the wall clock; None: unknown, so that only numbers of records count.
+            without_silent: the progress without silent lanes; None: no lane is silent.
         """
         data = store.get(self._name)
         known = Remembered() if data is None else msgspec.msgpack.decode(data, type=Remembered)
@@ -102,7 +102,7 @@ class EarlyRows:
         wanted: int | None,
         without_silent: Progress | None,
     ) -> pl.DataFrame:
-        """Rows of the open windows that are due and have new records; they are noted as shown."""
+        """Return rows of due open windows with new records, and record them as shown."""
         rows = self._part.open(tables, after)
         counted = self._counted(rows, known)
         new = (counted[RECORDS] - counted["shown"]).to_numpy()
@@ -117,7 +117,7 @@ class EarlyRows:
         if self._sessions is not None:
             last = pl.when(due).then(rows[AT_LAST]).otherwise(AT_LAST)
             counted = counted.with_columns(last.alias(AT_LAST))
-            # As tombstones have it: the frames of all shards are put together.
+            # Like tombstones: the frames of all shards are concatenated.
             rows = rows.with_columns(pl.lit(None, dtype=pl.Int64).alias(ABSORBED_BY))
         noted = counted.drop(RECORDS)
         if self._sessions is not None and known.shown is not None:
@@ -127,13 +127,13 @@ class EarlyRows:
         return rows.with_columns(counted["number"].alias(REVISION)).filter(due)
 
     def _closed(self, sessions: pl.DataFrame, opened: pl.DataFrame, shown: bytes) -> pl.DataFrame:
-        """Sessions that were shown and have ended: a late record may open them again."""
+        """Return sessions that were shown and have ended: a late record may reopen them."""
         before, names = from_bytes(shown).filter(pl.col("number") > 0), sessions.columns
         ended = before.join(opened, on=names, how="anti", nulls_equal=True)
         return ended.join(sessions, on=names, how="semi", nulls_equal=True)
 
     def _tombstones(self, known: Remembered, tables: Tables, after: Progress) -> pl.DataFrame:
-        """Of sessions that were shown and are part of another one now; they are forgotten."""
+        """Return tombstones of shown sessions that are now part of another one; forget these."""
         if self._sessions is None or known.shown is None:
             return pl.DataFrame()
         before = from_bytes(known.shown)
@@ -146,7 +146,7 @@ class EarlyRows:
         return moved
 
     def _wanted(self, known: Remembered, wall_us: int | None) -> int | None:
-        """How many new records make a row due now; None: none is."""
+        """Return how many new records make a row due now; None: none is due."""
         if self._policy is None:
             return None
         if self._policy.records is not None:
@@ -158,7 +158,7 @@ class EarlyRows:
         return 1 if before is not None and period > before else None
 
     def _counted(self, rows: pl.DataFrame, known: Remembered) -> pl.DataFrame:
-        """Of each row, in their order, the window with what was shown of it before."""
+        """Return the window of each row, in order, with what was shown of it before."""
         windows = self._windows(rows)
         counts = pl.DataFrame([rows[RECORDS]])
         if known.shown is None:
@@ -177,7 +177,7 @@ class EarlyRows:
         return joined.with_columns(pl.col("shown", "number").fill_null(0))
 
     def _windows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """What names each row's window: its key and its id."""
+        """Return what identifies each row's window: its key and its id."""
         ids = rows.select(WINDOW_ID)
         if not self._names:
             return ids

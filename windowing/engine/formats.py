@@ -1,13 +1,12 @@
-"""Numbers of formats: what is stored says how it is written, and what is older is brought up.
+"""Format numbers: stored data carries its format, and older data is migrated.
 
-Structs are stored as msgpack arrays, in which a place says what stands there: a field that is put
-between others would be read as another. So each head of a lane's, a shard's or an operator's state,
-and each parcel, begins with a number. The number in a head holds for all that stands in the store
-beside it, the columns of tables included.
+Structs are stored as msgpack arrays, whose fields are positional: an inserted field would be
+misread. So each head of a lane's, a shard's or an operator's state, and each parcel, begins with a
+number. The number in a head applies to everything in its store, including columns of tables.
 
-When a struct or a table changes, its format gets the next number, and a migration from the one
-before; `tests/checkpoints/layouts.json` fails until it has. Migrations stay: states of every number
-are recorded and opened by the tests.
+When a struct or a table changes, its format needs the next number, and a migration from the
+previous one; the test against `tests/checkpoints/layouts.json` fails otherwise. Migrations stay:
+tests open recorded states of every number.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ import msgspec
 from windowing.engine.state import StateStore
 from windowing.model.run_errors import CheckpointMismatch
 
-# No msgpack begins with this byte, so what was stored before there were numbers is told apart.
+# No msgpack begins with this byte, which distinguishes it from data without a number.
 _MARK = 0xC1
 _UNNUMBERED = 1
 
 T = TypeVar("T")
 Migration = Callable[[Any, StateStore], Any]
-"""From the parts of a head (of a struct a list of its fields) to those of the next number; it may
-rewrite what stands beside."""
+"""A function from the parts of a head (for a struct, a list of its fields) to those of the next
+number; it may rewrite the rest of the store."""
 
 
 def stamped(number: int, data: bytes) -> bytes:
-    """Data with the number of its format, 1 to 255, before it."""
+    """Prefix data with its format number, 1 to 255."""
     return bytes((_MARK, number)) + data
 
 
 def number_of(data: bytes) -> tuple[int, memoryview]:
-    """The number of a format, and the data behind it; 1 where there is none."""
+    """Return a format number, 1 if absent, and the data after it."""
     whole = memoryview(data)
     return (data[1], whole[2:]) if data[:1] == bytes((_MARK,)) else (_UNNUMBERED, whole)
 
@@ -48,10 +47,10 @@ class Format(Generic[T]):
     """How the state of a lane, a shard or an operator is stored.
 
     Attributes:
-        what: names it, for messages.
-        number: of today's format.
-        head: the type of what stands at its head.
-        migrations: by each older number, the way to the number after it.
+        what: the name, for messages.
+        number: of the current format.
+        head: the type of its head.
+        migrations: by older number, the migration to the next one.
     """
 
     what: str
@@ -64,18 +63,18 @@ class Format(Generic[T]):
         return msgspec.msgpack.Decoder(self.head)
 
     def encode(self, head: T) -> bytes:
-        """A head as it is stored."""
+        """Return a head as stored bytes."""
         return stamped(self.number, msgspec.msgpack.encode(head))
 
     def decode(self, data: bytes, store: StateStore) -> T:
-        """Read a head; where it is older, what stands beside it in the store is brought up as well.
+        """Read a head, migrating it and the rest of the store if it is older.
 
         Args:
-            data: what `encode` gave, now or long ago.
-            store: all that was stored with it.
+            data: the result of `encode` in this or an older version.
+            store: everything stored with it.
 
         Raises:
-            CheckpointMismatch: it is of a format that this version does not know.
+            CheckpointMismatch: this version does not know the format.
         """
         number, body = number_of(data)
         if number == self.number:
@@ -103,6 +102,6 @@ class Format(Generic[T]):
 
 
 def as_it_is(parts: Any, store: StateStore) -> Any:
-    """The way from a format to the next where no more than the number has changed."""
+    """Migrate between formats that differ only in their number."""
     del store
     return parts

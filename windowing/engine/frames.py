@@ -1,4 +1,4 @@
-"""Frames as bytes: Arrow IPC streams, the form in which chunks, parcels and state travel."""
+"""Frames as bytes: Arrow IPC streams, for chunks, parcels and state."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def to_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def from_bytes(data: bytes) -> pl.DataFrame:
-    """Read what `to_bytes` wrote."""
+    """Deserialise the result of `to_bytes`."""
     return pl.read_ipc_stream(io.BytesIO(data))

@@ -1,10 +1,10 @@
-"""Silent lanes: which of them progress may leave out for provisional rows, and for nothing else.
+"""Silent (idle) lanes: excluded from progress for early rows only.
 
-A lane that says nothing holds all windows back, as it must: nobody knows what it will say. With an
-`idle_timeout` the windows that silent lanes alone hold open are sent as early rows meanwhile.
-Revision 0 still waits, so a lane that speaks again is late for nothing.
+A lane without records holds back all windows, because its next records may belong to any of them.
+With an `idle_timeout`, windows that only silent lanes hold open are sent as early rows meanwhile.
+Revision 0 still waits, so records of a lane that resumes are not late.
 
-It is looked at once per batch: a log that is silent as a whole starts none.
+Silence is checked once per batch: a log that is wholly silent starts no batches.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _KEY = "idle"
 
 
 class IdleLanes:
-    """Knows when each lane was last heard, by the caller's clock.
+    """The last time each lane had records, by the caller's clock.
 
     Args:
-        timeout_us: how long a lane may say nothing before it is silent.
+        timeout_us: how long a lane has no records before it is silent.
         lanes: how many lanes there are.
     """
 
@@ -34,14 +34,14 @@ class IdleLanes:
     def silent(
         self, store: StateStore, heard: Collection[int], wall_us: int | None
     ) -> frozenset[int]:
-        """The lanes that are silent at this batch.
+        """Return the lanes that are silent in this batch.
 
-        A lane that was never heard is silent for as long as this store knows of.
+        The silence of a lane without any records begins with the store.
 
         Args:
-            store: keeps when each lane was heard.
-            heard: the lanes that said something in this batch.
-            wall_us: the clock; None: nobody knows, and no lane is silent.
+            store: holds when each lane last had records.
+            heard: the lanes with records in this batch.
+            wall_us: the clock; None: unknown, so that no lane is silent.
         """
         if wall_us is None:
             return frozenset()
@@ -56,7 +56,7 @@ class IdleLanes:
 
 
 def left_out(lanes: Sequence[Reached], silent: Collection[int]) -> list[Reached]:
-    """How far lanes are if silent ones are taken to have ended; all of them: as they are."""
+    """Return the lanes' progress with silent ones taken as ended; unchanged if all are silent."""
     if len(silent) == len(lanes):
         return list(lanes)
     return [

@@ -1,8 +1,8 @@
-"""A lane: the sequential state of one partition – order, progress, lateness.
+"""A lane: the sequential state of one partition: order, progress, lateness.
 
-Whether a record is late is decided here, by the lane's own progress before the record, and is
-therefore a fact of the log. What leaves a lane knows nothing of disorder any more: partial states
-of slices, each with the windows that accept it and, for late records, the epoch that releases it.
+Lateness is decided here, by the lane's own progress before the record, and is therefore a fact of
+the log. The output of a lane is independent of disorder: partial states of slices, each with the
+windows that accept it and, for late records, the epoch that releases it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KEY, _KEYS = "lane", "keys/"
 
 
 def check_lane(source: Source, number: int) -> None:
-    """Refuse the records of a partition that nobody accepted.
+    """Refuse records of an undeclared partition.
 
     Raises:
         UndeclaredPartition: it has no lane.
@@ -52,7 +52,7 @@ def check_lane(source: Source, number: int) -> None:
 
 
 class LaneState(msgspec.Struct, array_like=True):
-    """The head of a lane's state; the clocks' tables of keys stand beside it.
+    """The head of a lane's state; the clocks' tables of keys are stored beside it.
 
     Attributes:
         fingerprint: of the pipeline that wrote it.
@@ -71,17 +71,17 @@ class LaneState(msgspec.Struct, array_like=True):
 
 
 STATE = Format("a lane's state", 2, LaneState, {1: as_it_is})
-"""How it is stored; 1 had no number."""
+"""The stored format; format 1 had no number."""
 
 
 class Lane:
-    """Steps one partition through its chunks.
+    """The processor of one partition's chunks.
 
     Args:
-        plan: what is run.
-        partition: the lane's number: the partition of its topic, except for joins.
-        redelivered: what an offset means that the lane has passed: an `error` where the engine
-            never resends, or a counted no-op (`skip`).
+        plan: the execution plan.
+        partition: the lane's number: its topic's partition, except in joins.
+        redelivered: how to treat an offset that the lane has passed: as an `error`, if the engine
+            never resends, or as a counted no-op (`skip`).
 
     Attributes:
         parts: its part of each query, by the query's name.
@@ -102,7 +102,7 @@ class Lane:
         }
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:
-        """Take the chunks of one batch, in any order, and give one parcel for every shard.
+        """Process the chunks of one batch, in any order, and return one parcel per shard.
 
         Raises:
             RedeliveredOffset, OffsetGap: the chunks do not continue the lane.
@@ -149,7 +149,7 @@ class Lane:
         return state
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
-        """The rows that the lane has not seen, each offset once."""
+        """Return the rows that the lane has not seen, each offset once."""
         fresh = chunk.filter(pl.col(OFFSET) > state.last_offset)
         fresh = fresh.unique(OFFSET, keep="first", maintain_order=True)
         if self.redelivered == "error" and len(fresh) < len(chunk):
@@ -177,7 +177,7 @@ class Lane:
             raise OffsetGap(msg)
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
-        """Tell records from control records, bad values, and what came after the end."""
+        """Separate records, control records, bad values, and rows after the end."""
         kind = chunk[KIND].to_numpy()
         after_end = np.full(len(chunk), ended)
         if not ended and (kind == END).any():
@@ -190,13 +190,13 @@ class Lane:
             query=pl.lit(None, dtype=pl.String),
             **read_columns(pl.Series(after_end[bad])),
         )
-        # With the windowing attribute and the offset it makes a record's place among all others.
+        # With the windowing attribute and the offset it gives the canonical order.
         here = pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION)
         records = chunk.filter(pl.Series(is_data)).with_columns(here)
         return Rows(chunk, records, is_data, after_end, dead)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
-        """Run one clock over the chunk, and keep what it must remember."""
+        """Run one clock over the chunk, and store its state."""
         stored = None if clock.key is None else store.get(_KEYS + clock.name)
         keys = None if stored is None else from_bytes(stored)
         course = self._clocks[clock].run(rows, state.clocks[clock.name], keys)
@@ -205,7 +205,7 @@ class Lane:
         return course
 
     def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
-        """Tell each shard of the keys of its own that have moved."""
+        """Add each shard's keys with new progress to its parcel."""
         if clock.key is not None and course.moved is not None:
             for number, part in split(course.moved, [field_column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(part)

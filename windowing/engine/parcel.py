@@ -1,4 +1,4 @@
-"""What travels between the stages: chunks to a lane, parcels from a lane to a shard."""
+"""Messages between the stages: parcels from a lane to a shard."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from windowing.model.run_errors import OtherVersion
 
 
 class Addition(msgspec.Struct, array_like=True):
-    """What a chunk adds to one query's state in one shard.
+    """A chunk's addition to one query's state in one shard.
 
     Attributes:
-        due_us: the progress at which any of it may first ask for a row.
+        due_us: the earliest progress at which any of it may make a row due.
         tables: Arrow streams by name, as the query's lane part and shard part agree.
     """
 
@@ -27,13 +27,13 @@ class Addition(msgspec.Struct, array_like=True):
 
 
 class Parcel(msgspec.Struct, array_like=True):
-    """What one lane sends to one shard for one batch, be it nothing but progress.
+    """One lane's message to one shard for one batch, possibly just a progress update.
 
     Attributes:
         partition: the lane's partition.
-        reached: how far the lane is after the batch, by the name of each clock.
-        keys: by clock, the keys that the batch moved: an Arrow stream of the key and its `bound`.
-        queries: what the batch adds to each query's state; queries without any are absent.
+        reached: the lane's progress after the batch, by clock name.
+        keys: by clock, the keys with new progress: an Arrow stream of the key and its `bound`.
+        queries: what the batch adds to each query's state; without queries that get nothing.
         dead_letters: an Arrow stream (`DEAD_LETTER_SCHEMA`), passed through.
         metrics: an Arrow stream of the lane's counts of the batch, passed through.
     """
@@ -47,7 +47,7 @@ class Parcel(msgspec.Struct, array_like=True):
 
 
 _FORMAT = 2
-"""The number of its format. Parcels live within a batch: there is none of another to be read."""
+"""The format number. Parcels live within a batch, so only the current format is read."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Parcel)
@@ -81,10 +81,10 @@ def encode_parcel(parcel: Parcel) -> bytes:
 
 
 def decode_parcel(data: bytes) -> Parcel:
-    """Read what `encode_parcel` wrote.
+    """Deserialise the result of `encode_parcel`.
 
     Raises:
-        OtherVersion: a worker of another version did.
+        OtherVersion: a worker of another version wrote it.
     """
     number, body = number_of(data)
     if number != _FORMAT:
@@ -97,7 +97,7 @@ def decode_parcel(data: bytes) -> Parcel:
 
 
 def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
-    """The shard of each key: a hash that never changes, so that a checkpoint stays readable.
+    """Return the shard of each key, by a hash that never changes, as checkpoints depend on it.
 
     Args:
         keys: the columns of the key, one row per key; at least one column.
@@ -111,11 +111,11 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
 def split(
     frame: pl.DataFrame, by: Sequence[str], shards: int
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """The parts of a frame that go to the shards, by the shard of their key.
+    """Return each shard's part of a frame, by the hash of the key.
 
     Args:
-        frame: what is split.
-        by: the columns of the key; without any, all goes to the first shard.
+        frame: the frame to split.
+        by: the columns of the key; without any, everything goes to the first shard.
         shards: how many shards there are.
     """
     if not len(frame):

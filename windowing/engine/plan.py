@@ -1,8 +1,8 @@
 """The execution plan: what runs for each query of a pipeline, or for its join, and why.
 
-It is decided once, from the pipeline alone, and frozen. Lanes and shards are made from it wherever
-they run (in one process, on Spark, in the simulator) and ask the pipeline for no such decision
-again; `windowing.explain` tells people what stands here.
+It is computed once, from the pipeline alone, and frozen. Lanes and shards are built from it
+wherever they run (in one process, on Spark, in the simulator) and make no such decisions
+themselves; `windowing.explain` shows it to people.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FlowPlan(Generic[F]):
 
 @dataclass(frozen=True)
 class Plan:
-    """How a pipeline is run.
+    """How a pipeline runs.
 
     Attributes:
         pipeline: what is run.
@@ -85,7 +85,7 @@ class Plan:
 
 
 def plan_of(pipeline: Pipeline) -> Plan:
-    """Decide how a pipeline is run."""
+    """Return the plan of a pipeline."""
     source = pipeline.source
     queries = tuple(plan_query(query, pipeline) for query in pipeline.queries)
     join = None if pipeline.join_query is None else _plan_join(pipeline.join_query, pipeline)
@@ -110,7 +110,7 @@ def plan_query(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
         parts=parts_of(query.window),
         clock=clock_of(query, pipeline.source),
         row_clock=row_clock_of(query),
-        # A file whose windows cannot be shown before they close is refused when it is read.
+        # Parsing refuses early rows for windows that cannot be shown before they close.
         provisional=query.early is not None or pipeline.source.idle_timeout_us is not None,
     )
 

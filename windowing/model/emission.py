@@ -16,10 +16,10 @@ from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
 
 Accumulation = Literal["accumulating", "discarding", "retracting"]
-"""What a later row of a window shows: all of it; what its row before did not; or all, after the row
-before was taken back."""
+"""What a later row of a window shows: its whole content; only what the previous row did not show;
+or the whole content, after the previous row is retracted."""
 
-# It is only ever taken off, down to the first instant of all: it may be as long as there is time.
+# It is only ever subtracted, never below the earliest instant: any length is safe.
 _Step = Annotated[Step, BeforeValidator(partial(parse_step, maximum=INT64_MAX))]
 _Count = Annotated[int, Field(strict=True, ge=1)]
 
@@ -28,8 +28,8 @@ class Early(BaseModel):
     """Provisional rows of open windows; they are not part of the result.
 
     Attributes:
-        every_us: at most once in this much of the wall clock.
-        records: when a window has so many records more than its provisional row before showed.
+        every_us: the shortest wall-clock interval between two of them.
+        records: how many records must arrive after a window's previous provisional row.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,11 +46,11 @@ class Early(BaseModel):
 
 
 class Retention(BaseModel):
-    """How long and how much is kept.
+    """How long windows are kept, and how much state.
 
     Attributes:
         time: how long after its end a window takes late records.
-        windows: the same in slides; of the two the smaller counts.
+        windows: the same in slides; the smaller of the two counts.
         entries: how many partial states a query may have in one shard. A batch that needs more
             fails; nothing is dropped.
     """
@@ -62,10 +62,10 @@ class Retention(BaseModel):
     entries: _Count | None = None
 
     def length_us(self, window: Window) -> int | None:
-        """How long windows take late records, in their attribute's unit; None: it says nothing.
+        """Return how long windows take late records, in their attribute's unit; None: no limit set.
 
         Raises:
-            ValueError: it counts windows where there is no slide in time.
+            ValueError: it counts windows, but the window has no slide in time.
         """
         given = [] if self.time is None else [self.time.amount]
         if self.windows is not None:
@@ -81,15 +81,15 @@ class Retention(BaseModel):
 
 
 def parse_retention(value: object) -> object:
-    """`12 hours` is short for `{time: 12 hours}`, and `100` for `{time: 100}`."""
+    """Expand `12 hours` to `{time: 12 hours}`, and `100` to `{time: 100}`."""
     return {"time": value} if isinstance(value, str | int) else value
 
 
 def check_early(window: Window, early: Early | None) -> None:
-    """Which windows can send provisional rows.
+    """Check that the window can send provisional rows.
 
     Raises:
-        ValueError: these cannot.
+        ValueError: it cannot.
     """
     if early is None or window.traits.shows_early:
         return
@@ -101,10 +101,10 @@ def check_early(window: Window, early: Early | None) -> None:
 
 
 def check_idle(window: Window, idle_timeout_us: int | None) -> None:
-    """Which windows can be shown without what silent lanes may still say.
+    """Check that the window can be shown without waiting for silent lanes.
 
     Raises:
-        ValueError: these cannot: what they are is decided by records that are still to come.
+        ValueError: it cannot: records still to come decide where its windows lie.
     """
     if idle_timeout_us is None or window.traits.shows_past_silence:
         return

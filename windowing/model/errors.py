@@ -1,4 +1,4 @@
-"""Mistakes in a pipeline file, each with its place, its rule and a remedy."""
+"""Mistakes in a pipeline file, each with its location, its rule and a remedy."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _PROBLEMS_MAX = 20
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: spelled out, and cut where it is long."""
-    # Whole numbers of thousands of digits cannot be spelled out at all.
+    """Return a value's text for messages, truncated if it is long."""
+    # Python refuses to convert integers of thousands of digits to text.
     if isinstance(value, int) and value.bit_length() > _VALUE_MAX * 4:
         return f"a number of {value.bit_length()} bits"
     return cut(repr(value), _VALUE_MAX)
 
 
 def cut(text: str, most: int) -> str:
-    """As much of a text as `most` characters hold."""
+    """Truncate a text to `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _visible(text: str) -> str:
-    """Control characters spelled out, so that none reaches a terminal."""
+    """Escape control characters, so that none reaches a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -33,7 +33,7 @@ class Problem:
 
     Attributes:
         file: the pipeline file as it was named.
-        line: line number from 1; 0 where the file as a whole is meant.
+        line: line number from 1; 0 for the file as a whole.
         field: dotted path of the field, such as `queries.hourly.window`.
         message: the value, the rule, and an example that would be right.
     """
@@ -50,7 +50,7 @@ class Problem:
 
 
 class PipelineError(ValueError):
-    """A pipeline file that cannot be used; lists the problems that were found."""
+    """A pipeline file that cannot be used, with all problems found."""
 
     exit_code = 2
 
@@ -62,7 +62,7 @@ class PipelineError(ValueError):
         super().__init__("\n".join(told))
 
     def __reduce__(self) -> tuple[type[PipelineError], tuple[list[Problem]]]:
-        return type(self), (self.problems,)  # to go from one process to another
+        return type(self), (self.problems,)  # for pickling between processes
 
 
 class WindowError(ValueError):

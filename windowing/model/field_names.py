@@ -1,4 +1,4 @@
-"""Names of fields and of aggregates: any text that every table can hold."""
+"""Names of fields and aggregates: any text that all supported tables can hold."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BYTES_MAX = 255
 
 
 def check_field_name(name: str) -> str:
-    """Whether a field, or an aggregate, may be called so.
+    """Check the name of a field or an aggregate.
 
     Raises:
-        ValueError: it is empty, no text, too long, or holds U+0000.
+        ValueError: it is empty, not text, too long, or contains U+0000.
     """
     try:
         size = len(name.encode())
@@ -35,10 +35,10 @@ def check_field_name(name: str) -> str:
 
 
 def check_time_name(name: str) -> str:
-    """Whether the field of the event time may be called so.
+    """Check the name of the event time's field.
 
     Raises:
-        ValueError: as of `check_field_name`; or windows would take it for the number of a row.
+        ValueError: as for `check_field_name`; or it is reserved for row numbers in windows.
     """
     check_field_name(name)
     if name == ROW_NUM:

@@ -62,18 +62,17 @@ class FieldType:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function of the table below takes and gives.
+    """Arguments and result of a function in the table below.
 
     Attributes:
-        takes: per field, `number`, or `any` where strings are welcome too.
-        optional: how many fields at the end may be left out.
-        parameters: what stands after the fields, each with the value that it has when left out, or
-            None where it must be given.
-        gives: the type of the result: `same` as the last field's, or one of its own.
+        takes: per field, `number`, or `any` if strings are allowed too.
+        optional: how many trailing fields may be omitted.
+        parameters: those after the fields, each with its default, or None if it is required.
+        gives: the type of the result; `same`: that of the last field.
         many: the result is a list.
-        keeps: what a partial state holds, for people.
-        numbers: how many numbers of 64 bits that is over ints and over floats, times the `k` or
-            `size` that is given; None where it grows with the records.
+        keeps: the content of a partial state, in words.
+        numbers: its size in 64-bit numbers, over ints and over floats, per unit of `k` or `size` if
+            there is one; None: it grows with the records.
     """
 
     takes: tuple[Literal["number", "any"], ...]
@@ -127,7 +126,7 @@ SIGNATURES: dict[Function, Signature] = {
     ),
     "collect": Signature(("any",), "same", "every value, with its place", None, many=True),
 }
-"""Every function but `python`, whose class says what it gives."""
+"""Every function except `python`, whose class declares its result."""
 
 _EXAMPLES: dict[Parameter, str] = {"share": "0.99", "accuracy": "1%", "k": "3", "size": "1024"}
 
@@ -138,16 +137,15 @@ class Aggregate:
 
     Attributes:
         name: the column that holds the result.
-        function: what is computed; every one but `count` skips nulls, and is null over nothing.
-        field: the field it is computed over; None for `count`, which counts records.
-        more: further fields: what `argmin` and `argmax` show, or the second and later arguments of
-            a class.
+        function: what is computed; all except `count` skip nulls, and are null over no values.
+        field: its argument; None for `count`, which counts records.
+        more: further fields: those that `argmin` and `argmax` show, or further arguments of a
+            class.
         parameters: numbers after the fields, defaults filled in, in the order of the signature.
-        user: `module:Class` of a user's aggregate, where the function is `python`; a plug-in's name
-            stands for its class.
-        code: a digest of the source that this class needs, where a run's fingerprint is made:
-            another source is another pipeline. None in a pipeline that was only read, which imports
-            no code.
+        user: `module:Class` of a user's aggregate, if the function is `python`; a plug-in's name is
+            resolved to its class.
+        code: a digest of the source that this class needs, part of the fingerprint: other source
+            makes another pipeline. None until then, because reading a pipeline imports no code.
     """
 
     name: str
@@ -178,10 +176,10 @@ class ValueType:
 
 
 def parse_field_type(text: object) -> FieldType:
-    """Read `int`, `float?`, ….
+    """Parse `int`, `float?`, ….
 
     Raises:
-        ValueError: an unknown type.
+        ValueError: the type is unknown.
     """
     kinds = get_args(Kind)
     if isinstance(text, str):
@@ -194,7 +192,7 @@ def parse_field_type(text: object) -> FieldType:
 
 
 def parse_aggregate(name: str, text: object) -> Aggregate:
-    """Read `count`, `mean(dep_delay)`, `quantile(dep_delay, 0.99)` or `python:module:Class(x)`.
+    """Parse `count`, `mean(dep_delay)`, `quantile(dep_delay, 0.99)` or `python:module:Class(x)`.
 
     The name of a plug-in stands for its class: `range(x)` for `python:package.module:Range(x)`.
 
@@ -227,10 +225,10 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
 
 
 def _plugin(function: str) -> str | None:
-    """The class that a plug-in has given this name, which is not imported; None: there is none.
+    """Return the class that a plug-in declares by this name, without importing it, or None.
 
     Raises:
-        PluginError: one of ours has the name, too.
+        PluginError: a built-in function has this name, too.
     """
     reference = declared_reference("aggregates", function)
     if reference is not None and function in SIGNATURES:
@@ -247,7 +245,7 @@ def _parse_user(name: str, text: str, reference: str, given: Sequence[str]) -> A
 
 
 def with_code(aggregate: Aggregate) -> Aggregate:
-    """An aggregate with the digest of what its class needs, which is imported for it.
+    """Return the aggregate with the digest of its class's source; imports the class.
 
     Raises:
         UserAggregateError: the class cannot be used.
@@ -260,7 +258,7 @@ def with_code(aggregate: Aggregate) -> Aggregate:
 def _split(
     function: Function, given: Sequence[str], text: str
 ) -> tuple[list[str], tuple[Fraction | int, ...]]:
-    """Tell fields from parameters: the parameters stand last and look like numbers."""
+    """Separate fields from parameters, which come last and look like numbers."""
     signature = SIGNATURES[function]
     count = len(given)
     while count and _DECIMAL.fullmatch(given[count - 1]) and count > 1:
@@ -284,7 +282,7 @@ def _split(
 
 
 def usage(function: Function) -> str:
-    """A call of a function as it may stand in a pipeline file."""
+    """Return an example call of a function, as in a pipeline file."""
     signature = SIGNATURES[function]
     names = ["delay", "carrier"][: len(signature.takes)]
     arguments = [*names, *(_EXAMPLES[kind] for kind, _ in signature.parameters)]
@@ -293,7 +291,7 @@ def usage(function: Function) -> str:
 
 def _parameter(kind: Parameter, text: str, call: str) -> Fraction | int:
     match = _DECIMAL.fullmatch(text)
-    assert match is not None  # noqa: S101 - only such a text was taken for a parameter
+    assert match is not None  # noqa: S101 - `_split` took only such text for a parameter
     number = Fraction(match[1]) / (100 if match[2] else 1)
     match kind:
         case "share":
@@ -313,7 +311,7 @@ def _parameter(kind: Parameter, text: str, call: str) -> Fraction | int:
 
 
 def check_aggregate(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> None:
-    """Compare an aggregate with the fields that it names.
+    """Check that an aggregate's fields exist and have the right types.
 
     Raises:
         ValueError: no such field, or a string where a number is needed.
@@ -340,12 +338,12 @@ def _of_strings() -> list[str]:
 
 
 def value_type(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> ValueType:
-    """The type of an aggregate's result."""
+    """Return the type of an aggregate's result."""
     if aggregate.user is not None:
         return ValueType(user_aggregate.load(aggregate.user).returns)
     signature = SIGNATURES[aggregate.function]
     if signature.gives != "same":
         return ValueType(signature.gives, signature.many)
     if len(aggregate.fields) < len(signature.takes):
-        return ValueType("int", signature.many)  # the windowing attribute stands for the field
+        return ValueType("int", signature.many)  # the windowing attribute is the field
     return ValueType(fields[aggregate.fields[-1]].kind, signature.many)

@@ -1,13 +1,12 @@
 """A pipeline's fingerprint: the digest of the facts that give it its meaning, as canonical JSON.
 
-A checkpoint, and the tokens in tables, belong to a fingerprint. So the names of facts and their
-order of spelling are a format: they are written out here, and for windows in the file of each
-class; they follow no class, no attribute and no library. Rename what you like elsewhere; of these
-nothing is renamed, and a fact that the model gets later has a default, at which it is left out.
-Anything else is another `FORMAT`, which keeps the computation of this one (as `legacy_fingerprint`
-is that of the first).
+A checkpoint, and the tokens in tables, belong to a fingerprint. So the names and order of facts are
+a format, independent of classes, attributes and libraries: they are written out here, and for
+windows in the file of each class. Never rename them; give a fact that is added later a default, at
+which it is omitted. Any other change needs a new `FORMAT`, and keeps the computation of this one
+(`legacy_fingerprint` is that of the first).
 
-`tests/checkpoints/fingerprints.jsonl` has recorded ones.
+`tests/checkpoints/fingerprints.jsonl` records examples.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from windowing.model.source import EventTime, Source
 from windowing.model.windows.window import Window
 
 FORMAT = 2
-"""The number of this form; it stands before the digest. The first form had none."""
+"""The format number, written before the digest. The first format had none."""
 
 _DIGITS = 16
 
@@ -36,7 +35,7 @@ _DIGITS = 16
 def fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) -> str:
     """The fingerprint of a pipeline, `FORMAT:digest`.
 
-    It is the first to need the classes of the user's aggregates and windows, and imports them.
+    Imports the classes of the user's aggregates and windows.
 
     Args:
         source: its source, as it is or was when it had fewer lanes.
@@ -46,7 +45,7 @@ def fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery])
     Raises:
         UserAggregateError: a class cannot be used.
         PluginError: a plug-in's window or generator cannot be used.
-        WindowError: clauses that break a rule of a window's plug-in.
+        WindowError: clauses break a rule of a window's plug-in.
     """
     facts = {"format": FORMAT, **facts_of(source, shards, flows)}
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
@@ -56,7 +55,7 @@ def fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery])
 def facts_of(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) -> Facts:
     """All that decides a result, by name.
 
-    Args: as of `fingerprint`.
+    Args: as for `fingerprint`.
 
     Raises:
         UserAggregateError: a class cannot be used.
@@ -177,7 +176,7 @@ def _join(join: Join) -> Facts:
         **told(facts, {"kind": "inner", "where": []}),
         "left": _side(join.left),
         "right": _side(join.right),
-        # In the order of a row's key, and of its values.
+        # In the order of a row's key and its values.
         "equal": [[left, right] for left, right in join.equal.items()],
         "select": [[name, _operand(operand)] for name, operand in join.select.items()],
     }

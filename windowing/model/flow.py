@@ -1,4 +1,4 @@
-"""Flows: what is computed from one stream or two, independently of how they are read.
+"""Flows: computations over one stream or two, independent of how these are read.
 
 A query of a pipeline is a `StreamFlow` with a name, and a pipeline's join is a `JoinFlow`; the
 window operator and the join in other programs take the same two. The definition evaluates flows.
@@ -26,11 +26,11 @@ _Length = Annotated[int, Field(strict=True, ge=0)]
 _Positive = Annotated[int, Field(strict=True, ge=1)]
 
 Condition = Callable[[Record, Record], bool]
-"""What a left and a right record must fulfil: a function of the two and of nothing else."""
+"""A condition on a left and a right record: a pure function of the two."""
 
 
 def _aggregates(value: object) -> object:
-    """`{"total": "sum(value)"}`, as a pipeline file spells them, is short for the tuple."""
+    """Parse `{"total": "sum(value)"}`, as in a pipeline file; tuples pass unchanged."""
     if not isinstance(value, Mapping):
         return value
     return tuple(parse_aggregate(name, text) for name, text in value.items())
@@ -44,11 +44,11 @@ class StreamFlow(SpecModel):
         window: the window.
         group_by: fields that make up the row's key, in this order.
         aggregates: in the order of the row's columns.
-        late: what becomes of late records.
-        retention_us: how long after its end a window takes late records; None: forever, or there is
-            no `update`.
-        entries_max: how many partial states may be held at once, by one shard or by an operator;
-            None: any number.
+        late: the policy for late records.
+        retention_us: how long after its end a window takes late records; None: forever, or without
+            `update`.
+        entries_max: the most partial states held at once by one shard or operator; None: any
+            number.
         early: provisional rows, if any.
         accumulation: what later revisions show.
     """
@@ -78,19 +78,19 @@ class JoinFlow(SpecModel):
     """A join of two streams.
 
     Attributes:
-        left, right: how far back a side's records are seen from a later one of the other side: a
-            distance of event time, inclusive, or a number of rows, the current one included; None:
-            as far as the retention, or without one forever.
-        kind: whose records are also sent alone, once no partner on time can come any more.
-        on: fields of the left side and those of the right that they must equal; null equals
-            nothing. Without any, every record goes with every one.
-        where: what else must hold.
+        left, right: how far back a side's records are visible to a later record of the other side:
+            a distance in event time, inclusive, or a number of rows, including the current one;
+            None: as far as the retention, or forever without one.
+        kind: whose records are also sent alone, once no on-time partner can come.
+        on: pairs of a left and a right field that must be equal; null equals nothing. Without any,
+            all records match.
+        where: a further condition.
         axis: event time, or the number of a row within its lane.
-        session_gap: records match if they are in one session of their key, over both sides, instead
-            of in each other's window; None: windows.
-        late: what becomes of late records.
+        session_gap: records match if they share a session of their key, over both sides, instead of
+            a window; None: windows.
+        late: the policy for late records.
         retention_us: how long records are kept for late ones; None: forever.
-        entries_max: how many records may be held at once; None: any number.
+        entries_max: the most records held at once; None: any number.
     """
 
     left: _Length | None = None
@@ -127,7 +127,7 @@ class JoinFlow(SpecModel):
         return self.left if side == "left" else self.right
 
     def keeps(self, side: Side) -> bool:
-        """Whether a side's records are sent alone if they have no partner."""
+        """Return whether a side's records without a partner are sent alone."""
         return self.kind in (side, "full")
 
     def reach(self, side: Side) -> int | None:
@@ -138,7 +138,7 @@ class JoinFlow(SpecModel):
         return window if self.axis == "ts" else window - 1
 
     def key_fields(self, side: Side) -> tuple[str, ...]:
-        """The fields of a side that must be equal to the other one's."""
+        """Return the fields of a side that must equal those of the other."""
         return tuple(self.on) if side == "left" else tuple(self.on.values())
 
 
@@ -147,9 +147,9 @@ class LaneStart:
     """A lane that an operator reads, and where it begins.
 
     Attributes:
-        source, partition: which.
-        start_offset: the offset of its first record; offsets have no holes from there.
-        side: for joins, which stream it belongs to.
+        source, partition: the lane.
+        start_offset: the offset of its first record; later offsets are contiguous.
+        side: in joins, the stream it belongs to.
     """
 
     source: str
@@ -165,13 +165,13 @@ class LaneStart:
 
 @dataclass(frozen=True)
 class Periods:
-    """Periods of the caller's clock, for what an operator may do apart from the log.
+    """Periods of the caller's clock, for actions that do not follow from the log.
 
-    Rows by such periods depend on when calls are made and are outside the promise; the final
-    content is not.
+    Which rows such periods produce depends on the times of calls and is outside the promise; the
+    final content is not.
 
     Attributes:
-        every_us: the length of one; 0: at every call.
+        every_us: the length of a period; 0: every call.
         origin_us: where they begin.
     """
 
@@ -181,10 +181,10 @@ class Periods:
 
 @dataclass(frozen=True)
 class Deliveries:
-    """When the records of one side are joined, if that goes by the caller's clock.
+    """When the records of one side are joined, by the caller's clock.
 
     Attributes:
-        ontime, late: the periods of those that came on time, and of the others.
+        ontime, late: the periods of on-time and of late records.
     """
 
     ontime: Periods = Periods()
@@ -193,10 +193,10 @@ class Deliveries:
 
 @dataclass(frozen=True)
 class KeyOrder:
-    """How the records that a join keeps will mostly be asked for: it decides how they lie.
+    """Storage layout of a join's records, by how they are mostly read.
 
     Attributes:
-        time_range: by a range of time.
+        time_range: by time range.
         large_window: in windows that hold many records of other keys.
         keyed_store: in a store that finds one key's records, and no others, fast.
     """

@@ -1,4 +1,4 @@
-"""The `join:` section of a pipeline file: two sources, what of them matches, what is shown.
+"""The `join:` section of a pipeline file: two sources, which records match, what a row shows.
 
 The lanes of both sources are numbered together, the left side's first, and behind both those that
 joined later: everything that reads records asks `JoinedSource.place`.
@@ -25,7 +25,7 @@ PAIRS = "pairs"
 """The name of a join's rows."""
 
 PLACE = ("left", "left_offset", "right", "right_offset")
-"""The fields of a pair's key behind the equal ones: lane and offset of both records."""
+"""The fields of a pair's key after the equal ones: lane and offset of both records."""
 
 Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
 _OPERAND = re.compile(r"(left|right)\.([A-Za-z_][A-Za-z0-9_]*)")
@@ -49,7 +49,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`left.delay > right.wind`; a comparison with null is not fulfilled."""
+    """`left.delay > right.wind`; a comparison with null is false."""
 
     first: Operand
     operator: Operator
@@ -60,9 +60,9 @@ class JoinSide(SpecModel):
     """One stream of a join.
 
     Attributes:
-        source: its log.
-        window_us: how far back its records are seen from a later one of the other stream,
-            inclusive; None: as far as the retention, or without one forever.
+        source: the log of the stream.
+        window_us: how far back its records are visible to a later one of the other stream,
+            inclusive; None: as far as the retention, or forever without one.
     """
 
     source: Source
@@ -78,7 +78,7 @@ def _operand(text: object) -> Operand:
 
 
 def parse_comparison(text: object) -> Comparison:
-    """Read `left.delay > right.wind`.
+    """Parse `left.delay > right.wind`.
 
     Raises:
         ValueError: not of that form.
@@ -110,11 +110,10 @@ class Join(SpecModel):
 
     Attributes:
         left, right: the sides.
-        kind: whose records are also sent alone, once no partner on time can come any more.
-        equal: fields of the left side and those of the right that they must equal; null equals
-            nothing.
-        where: what else must hold.
-        select: what a row shows: names, and fields of either record.
+        kind: whose records are also sent alone, once no on-time partner can come.
+        equal: pairs of a left and a right field that must be equal; null equals nothing.
+        where: further conditions.
+        select: a row's columns: names, and fields of either record.
     """
 
     left: JoinSide
@@ -168,11 +167,11 @@ class Join(SpecModel):
             raise ValueError(msg)
 
     def side(self, side: Side) -> JoinSide:
-        """One of the sides."""
+        """Return one of the sides."""
         return self.left if side == "left" else self.right
 
     def type_of(self, operand: Operand) -> FieldType:
-        """The type of a field of one of the records.
+        """Return the type of a field of one of the records.
 
         Raises:
             ValueError: there is no such field.
@@ -219,16 +218,16 @@ class JoinedSource(Source):
 
     @property
     def parts(self) -> tuple[Source, ...]:
-        """The logs that it is made of."""
+        """The sources of both sides."""
         return self.join.left.source, self.join.right.source
 
     @property
     def founding(self) -> int:
-        """How many of the lanes were there from the start."""
+        """How many lanes the pipeline started with."""
         return sum(part.founding for part in self.parts)
 
     def place(self, number: int) -> tuple[Source, int]:
-        """The source and the partition of a lane."""
+        """Return the source and the partition of a lane."""
         left, right = self.parts
         if number < left.founding:
             return left, number
@@ -238,7 +237,7 @@ class JoinedSource(Source):
         return left if joined.topic == left.topic else right, joined.partition
 
     def as_of(self, lanes: int) -> JoinedSource:
-        """The source as it was before the lanes from this number on joined."""
+        """Return the source as it was before lanes from this number on joined."""
         sides = {"left": self.join.left, "right": self.join.right}
         earlier = {
             name: side.model_copy(update={"source": side.source.as_of(lanes)})

@@ -1,8 +1,8 @@
 """Joined lanes: partitions that were added to a topic while a pipeline was reading it.
 
 The lanes of a run are fixed. An added partition joins at a recorded progress: it counts as present
-from the start, at that progress, and from then on it is a lane like any other. So results do not
-depend on when the job found the partition (ADR 13).
+from the start, at that progress, and is otherwise a lane like any other. So results do not depend
+on when the job found the partition (ADR 13).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _RULE = "write joined: {flights/3: {lane: 3, at: {sched_us: 1357027200000000}}}"
 
 @dataclass(frozen=True)
 class JoinedLane:
-    """A partition that was added, and from where it counts.
+    """An added partition and its initial progress.
 
     Attributes:
-        topic, partition: which.
-        number: of its lane: behind all that were there before, whatever topic they are of.
-        at: by attribute, the progress that it begins with: microseconds, or steps of a number;
-            where it says nothing, the lane begins with none, as one that was always there.
+        topic, partition: the partition.
+        number: that of its lane, after all earlier lanes of all topics.
+        at: its initial progress per attribute: microseconds, or steps of a number; for an absent
+            attribute the lane begins without progress, like an original one.
     """
 
     topic: str
@@ -40,7 +40,7 @@ class JoinedLane:
 
 
 def parse_joined(value: object) -> tuple[JoinedLane, ...]:
-    """Read the record of lanes that joined as a pipeline file spells it.
+    """Parse a pipeline file's record of joined lanes.
 
     Raises:
         ValueError: E_JOINED, with the rule.
@@ -74,7 +74,7 @@ def _joined(name: object, record: object) -> JoinedLane:
 
 
 def _progress(name: object, value: object) -> int:
-    """A progress as a whole number; one by time may be given as an ISO time."""
+    """Parse a progress as an integer; a time may be in ISO format."""
     if type(value) is int and INT64_MIN < value < INT64_MAX:
         return value
     try:

@@ -22,12 +22,12 @@ _Epoch = Annotated[Step, BeforeValidator(partial(parse_step, minimum=1))]
 
 
 class Late(BaseModel):
-    """What becomes of late records.
+    """The policy for late records.
 
     Attributes:
         policy: drop (counted), dead_letter, or update (later revisions).
-        mode: generous: late for each window by itself; consistent: late for all or for none.
-        every: length of a late epoch; given with `update` and only then.
+        mode: generous: judged per window; consistent: late for all of its windows or for none.
+        every: length of a late epoch; given if and only if the policy is `update`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)

@@ -1,9 +1,9 @@
-"""Fingerprints as they were in the first form, for what was written then. Frozen.
+"""Fingerprints in the first format, for state written at the time. Frozen.
 
-The first form was the digest of how Python showed a pipeline's objects, names of classes and
-attributes included. Here these texts are spelled out as they were, so that a rename elsewhere
-changes none of them. It is asked only where something is opened that bears such a fingerprint: the
-state in a checkpoint, the tokens in tables. What is written from then on bears one of today.
+The first format was the digest of the `repr` of a pipeline's objects, with names of classes and
+attributes. Here these texts are written out, so that a rename elsewhere does not change them. They
+are used only to open a checkpoint or a table that bears such a fingerprint; from then on, the
+current format is written.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _CLASSES = {
     "slide by rank": "<WindowClass.SLIDE_BY_RANK: 'slide_by_rank'>",
     "session": "<WindowClass.SESSION: 'session'>",
 }
-"""By kind; a user's class has none, as there were no such classes when this form was written."""
+"""By kind; without users' classes, which did not exist at the time."""
 
 
 def is_legacy(text: str) -> bool:
-    """Whether a fingerprint is of the first form, which had no number."""
+    """Return whether a fingerprint is in the first format, which had no number."""
     return _LEGACY.fullmatch(text) is not None
 
 
 def legacy_fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) -> str:
     """The fingerprint of a pipeline in the first form.
 
-    Args: as of `windowing.model.fingerprint.fingerprint`.
+    Args: as for `windowing.model.fingerprint.fingerprint`.
 
     Raises:
         UserAggregateError: a class cannot be used.
@@ -72,18 +72,18 @@ def _digest(text: str) -> str:
 
 
 def _object(class_: str, /, **parts: str) -> str:
-    """An object as Python shows it; the parts are spelled already."""
+    """Return the `repr` of an object, from the texts of its attributes."""
     return f"{class_}({', '.join(f'{part}={value}' for part, value in parts.items())})"
 
 
 def _tuple(parts: Iterable[str]) -> str:
-    """A tuple as Python shows it."""
+    """Return the `repr` of a tuple."""
     spelled = [*parts]
     return f"({spelled[0]},)" if len(spelled) == 1 else f"({', '.join(spelled)})"
 
 
 def _dict(parts: Mapping[str, str]) -> str:
-    """A dict as Python shows it; the values are spelled already."""
+    """Return the `repr` of a dict, from the texts of its values."""
     return "{" + ", ".join(f"{name!r}: {value}" for name, value in parts.items()) + "}"
 
 
@@ -147,7 +147,7 @@ def _disorder(disorder: Disorder) -> str:
             return _object("Adaptive", late=_number(late), over_rows=repr(over_rows))
         case Unordered():
             return _object("Unordered")
-    return repr(disorder)  # the first form knew no other: nothing that was written has this
+    return repr(disorder)  # unknown to the first format, so no stored fingerprint has it
 
 
 def _delays(delays: Delays) -> str:
@@ -228,7 +228,7 @@ def _window(window: Window) -> str:
 
 
 def _aggregate(aggregate: Aggregate) -> str:
-    # Of a user's class its own source alone, and none of what stands around it.
+    # Of a user's class, only its own source, without its module.
     code = None if aggregate.user is None else _digest(class_source(aggregate.user))
     return _object(
         "Aggregate",

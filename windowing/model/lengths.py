@@ -34,7 +34,7 @@ _WORDS = {
     "day": "d",
     "row": "rows",
 }
-# The words of the language and no others, in any case.
+# Only the language's own words, case-insensitive.
 _UNITS = {
     **{unit: unit for unit in _US_PER_UNIT},
     "sec": "s",
@@ -43,7 +43,7 @@ _UNITS = {
 }
 _LENGTH = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:\s*([A-Za-z]+))?")
 _TEXT_MAX = 100
-"""A length is a number and a word."""
+"""The pattern of a length: a number and an optional word."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -52,9 +52,9 @@ class Length:
     """A number with an optional unit, exactly as written.
 
     Attributes:
-        number: the exact value before the unit is applied.
+        number: the exact value, before the unit is applied.
         unit: canonical unit (`us ms s min h d rows`) or None.
-        text: the spelling, for messages.
+        text: as written, for messages.
     """
 
     number: Fraction
@@ -63,16 +63,16 @@ class Length:
 
     @property
     def is_time(self) -> bool:
-        """Whether the unit is one of time."""
+        """Whether the unit is a unit of time."""
         return self.unit in _US_PER_UNIT
 
     def scaled(self) -> Fraction:
-        """The value in microseconds for a unit of time, else the bare number."""
+        """The value in microseconds if the unit is a unit of time, else the bare number."""
         return self.number * _US_PER_UNIT.get(self.unit or "", 1)
 
 
 def parse_length(text: str) -> Length:
-    """Read `number [unit]`.
+    """Parse `number [unit]`.
 
     Raises:
         ValueError: not of that form, or an unknown unit.
@@ -95,19 +95,19 @@ class Step:
 
     Attributes:
         amount: microseconds, or steps of a plain number.
-        timed: whether it is a time.
+        timed: whether it is a duration.
     """
 
     amount: int
     timed: bool
 
     def __str__(self) -> str:
-        """As people write it."""
+        """Return it as in a pipeline file."""
         return spell_us(self.amount) if self.timed else str(self.amount)
 
 
 def parse_step(value: object, *, minimum: int = 0, maximum: int = LENGTH_MAX) -> Step:
-    """Read a length of time (`1 hour`), or a plain whole number (`100`).
+    """Parse a duration (`1 hour`), or a plain integer (`100`).
 
     Raises:
         ValueError: neither, or out of range.
@@ -123,7 +123,7 @@ def parse_step(value: object, *, minimum: int = 0, maximum: int = LENGTH_MAX) ->
 
 
 def duration_us(value: object, *, minimum_us: int = 0, maximum_us: int = LENGTH_MAX) -> int:
-    """Read a length of time as integer microseconds.
+    """Parse a duration as integer microseconds.
 
     Args:
         value: text such as `3 hours`.
@@ -152,7 +152,7 @@ def duration_us(value: object, *, minimum_us: int = 0, maximum_us: int = LENGTH_
 
 
 def instant_us(value: object) -> int:
-    """Read an instant, given as an ISO time or a date, as microseconds since 1970 in UTC.
+    """Parse an ISO time or date as microseconds since 1970 in UTC.
 
     Raises:
         ValueError: not an ISO time or date.
@@ -174,7 +174,7 @@ def instant_us(value: object) -> int:
 
 
 def spell_us(us: int) -> str:
-    """Spell a length of time with its largest whole unit: `3_600_000_000` is `1 h`."""
+    """Return a duration in its largest whole unit: `3_600_000_000` is `1 h`."""
     for unit in ("d", "h", "min", "s", "ms"):
         size = _US_PER_UNIT[unit]
         if us and us % size == 0:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from windowing.model.file.pipeline import Pipeline, Query
 
 EARLIEST, LATEST = -3 * 2**61, 3 * 2**61
-"""Legal are times, and values of other attributes that windows lie over, from EARLIEST up to, not
-including, LATEST."""
+"""Event times, and values of other windowing attributes, are legal in [EARLIEST, LATEST)."""
 
 WINDOWS_OF_A_RECORD = 1_000_000
 
@@ -49,7 +48,7 @@ def _beyond(what: str, rule: str) -> WindowError:
 
 
 def earliest_of(pipeline: Pipeline) -> int:
-    """The earliest time, or value of another attribute, that its sink can hold windows of."""
+    """Return the earliest time, or attribute value, whose windows its sink can hold."""
     earliest = pipeline.destination.rules.earliest
     if earliest is None:
         return EARLIEST
@@ -57,7 +56,7 @@ def earliest_of(pipeline: Pipeline) -> int:
 
 
 def _reach_back(query: Query) -> int:
-    """How long before a record a window of it may begin."""
+    """Return how far before a record its windows may begin."""
     window = query.window
     if window.traits.ends in (Ends.DRAWN, Ends.ROWS):
         return 0
@@ -65,7 +64,7 @@ def _reach_back(query: Query) -> int:
 
 
 def placed_by(pipeline: Pipeline) -> frozenset[str]:
-    """The fields beside the event time that some windows lie over."""
+    """Return the windowing attributes other than event time and row number."""
     source = pipeline.source
     attributes = {query.window.attribute for query in pipeline.queries}
     return frozenset(attributes & set(source.fields)) - {source.event_time.field, ROW_NUM}

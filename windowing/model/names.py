@@ -1,8 +1,7 @@
 """Names in files: of pipelines, topics, tables, schemas, queries, plans, runs.
 
 A name becomes a folder, a file, a topic, the id of a DAG, a part of a URL. So it consists of a few
-harmless characters, is neither `.` nor `..`, and is as short as the strictest of these places
-requires.
+harmless characters, is neither `.` nor `..`, and obeys the strictest length limit of these.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 RUN_MAX: Final = 128
 TABLES_OF_SINKS: Final = frozenset({"commits", "dead_letters", "metrics", "tokens"})
-"""Tables that a sink makes beside those of the queries."""
+"""Tables that a sink creates besides those of the queries."""
 
 
 def check_name(value: object, most: int) -> str:
-    """See that a value is a name of at most so many characters.
+    """Check that a value is a name of up to `most` characters.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not.
     """
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         msg = f"{shown(value)} is not a name: use letters, digits, _ . - (not . or - first)"
@@ -52,12 +51,12 @@ def _check_file(value: object) -> str:
     return value
 
 
-# Kafka allows 249 characters, Airflow 250 for the id of a DAG, file systems 255 for a name with
-# what is put before and behind; PostgreSQL 63.
+# Kafka allows 249 characters, Airflow 250 for the id of a DAG, file systems 255 including our
+# prefixes and suffixes; PostgreSQL 63.
 PipelineName = Annotated[str, BeforeValidator(partial(check_name, most=200))]
 TopicName = Annotated[str, BeforeValidator(partial(check_name, most=249))]
 PlanName = Annotated[str, BeforeValidator(partial(check_name, most=100))]
 ColumnName = Annotated[str, BeforeValidator(partial(check_name, most=128))]
 QueryName = Annotated[str, BeforeValidator(_check_query)]
 FileName = Annotated[str, BeforeValidator(_check_file)]
-"""The path of another file."""
+"""The path of another file, as text."""

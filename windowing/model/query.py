@@ -18,7 +18,7 @@ Kept = Annotated[Retention, BeforeValidator(parse_retention)]
 
 
 class QueryFile(SpecModel):
-    """A query as it stands in the file."""
+    """A query as written in the file, before defaults."""
 
     window: str | dict[str, Any]
     group_by: list[str] = Field(default_factory=list)
@@ -106,7 +106,7 @@ class Query(StreamFlow):
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The columns that tables have for marks which only some rows have."""
+        """The extra columns of its tables, which only some rows fill."""
         retracting, merging = self.accumulation == "retracting", self.window.traits.merging
         return (*(["op"] if retracting else []), *(["absorbed_by"] if merging else []))
 

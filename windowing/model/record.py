@@ -1,4 +1,4 @@
-"""What goes into a standalone window operator and what comes out, as data."""
+"""Input and output of a standalone window operator, as data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Progress = int | float
-"""An instant, or minus infinity before anything was heard, or infinity after the end."""
+"""An instant; minus infinity: nothing received yet; infinity: after the end."""
 
 Value = int | float | list[int] | None
 Reason = Literal["late", "out_of_retention"]
@@ -28,7 +28,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A control record: nothing older than `bound` follows in its lane; infinity ends it."""
+    """A control record: nothing older than `bound` follows in its lane; infinity ends the lane."""
 
     lane: str
     offset: int
@@ -42,13 +42,13 @@ class WindowRow:
     Attributes:
         start, end: the window, half-open, on its axis.
         key: of the group; None also where keys are ignored.
-        pane: which policy sent it; early rows are numbered apart.
-        revision: its number; the final row is the one of full and late with the largest.
-        records: how many records `value` is made of.
+        pane: the policy that sent it; early rows are numbered separately.
+        revision: its number; the full or late row with the largest is final.
+        records: how many records `value` aggregates.
         value: of the aggregate.
         offsets: first and last offset per lane of those records, lanes in order.
-        retracts: it takes back the row before it, which it repeats.
-        absorbed_by: of a tombstone: the start of the session that this one is now part of.
+        retracts: it repeats the previous row in order to retract it.
+        absorbed_by: in a tombstone, the start of the session that this one is now part of.
     """
 
     start: int
@@ -68,8 +68,8 @@ class Pair:
     """One row of a join; the two records are its identity.
 
     Attributes:
-        left, right: the records; None: the other one has no partner.
-        retracts: a late partner has come for a record that was sent alone: that row is taken back.
+        left, right: the records; None: the other has no partner.
+        retracts: it retracts the row of a record that was sent alone, because a late partner came.
     """
 
     left: Record | None
@@ -79,7 +79,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A record that was not taken: a dead letter."""
+    """A dead letter: a record that could not be used."""
 
     lane: str
     offset: int
@@ -88,10 +88,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class WindowView:
-    """A stored window as a query shows it, without the late records that still wait for it.
+    """A stored window, without the late records that wait for their epoch.
 
     Attributes:
-        pending: how many late records wait; None for sessions, which do not know yet.
+        pending: how many late records wait; None for sessions, where it is not known yet.
     """
 
     start: int
@@ -104,16 +104,16 @@ class WindowView:
 
 
 def lane_order(lane: str) -> tuple[str, int]:
-    """The sorting key of lanes: the source, then the partition as a number."""
+    """Return the sort key of a lane: the source, then the partition as a number."""
     source, _, partition = lane.rpartition("/")
     return source, int(partition)
 
 
 def place_of(axis_value: int, lane: str, offset: int) -> Place:
-    """The place of a record in the canonical order."""
+    """Return the position of a record in the canonical order."""
     return (axis_value, *lane_order(lane), offset)
 
 
 def null_first(key: str | None) -> tuple[bool, bytes]:
-    """The sorting key of keys: None first, then text by its UTF-8 bytes."""
+    """Return the sort key of a key: None first, then text by its UTF-8 bytes."""
     return key is not None, (key or "").encode()

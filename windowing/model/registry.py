@@ -1,8 +1,8 @@
-"""Kinds by name, ours and those of users' packages: faults, sinks, generators and others.
+"""Registries of kinds by name, built-in and from users' packages: faults, sinks, generators, ….
 
-Our kinds register themselves when their modules are imported. A user's kind is declared, by an
+Built-in kinds register themselves when their modules are imported. A user's kind is declared, by an
 entry point of an installed package or under `plugins:` in the project's settings, and imported on
-demand: knowing its name runs none of its code.
+demand: listing names runs none of its code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Generic, TypeVar
 
 PLUGINS_VARIABLE: Final = "SLACKWATER_PLUGINS"
-"""Plug-ins of the project's settings: JSON, by group and name, each `module:attribute`."""
+"""Environment variable with plug-ins of the settings: JSON, `module:attribute` by group and
+name."""
 
 GROUPS: Final = (
     *("faults", "checks", "sinks", "readers"),
@@ -24,22 +25,22 @@ GROUPS: Final = (
     *("aggregates", "expectations"),
     *("windows", "window_parts", "window_definitions", "window_draws"),
 )
-"""What plug-ins may add; the entry points' groups are these, behind `slackwater.`."""
+"""What plug-ins may add; entry-point groups are these, prefixed with `slackwater.`."""
 
 Kind = TypeVar("Kind")
 
 
 class PluginError(ValueError):
-    """A mistake in a plug-in, in a sentence that names it."""
+    """A mistake in a plug-in; the message names it."""
 
     exit_code = 2
 
 
 class Registry(Mapping[str, Kind], Generic[Kind]):
-    """The kinds of one sort by name: ours as they were registered, then plug-ins by the alphabet.
+    """The kinds of one sort: built-in ones as registered, then plug-ins in alphabetical order.
 
     Args:
-        sort: one of them, for messages: `fault`.
+        sort: the singular, for messages: `fault`.
         group: of `GROUPS`.
     """
 
@@ -53,22 +54,23 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
         Args:
             name: as users write it.
-            kind: what is known of it.
-            origin: the module and the name of its code.
+            kind: the value to register.
+            origin: module and name of its code.
 
         Raises:
-            PluginError: another has this name.
+            PluginError: the name is taken.
         """
         if self._origins.setdefault(name, origin) != origin:
             raise PluginError(self._taken(name, origin))
         self._kinds[name] = kind
 
     def __getitem__(self, name: str) -> Kind:
-        """Give a kind, after importing it if it is a plug-in.
+        """Return a kind, after importing it if it is a plug-in.
 
         Raises:
-            KeyError: there is none of this name.
-            PluginError: the plug-in cannot be imported, is none, or has the name of another.
+            KeyError: the name is unknown.
+            PluginError: the plug-in cannot be imported, does not register the kind, or its name is
+                taken.
         """
         declared = self._declared
         if name not in self._kinds:
@@ -87,10 +89,10 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         return name in self._kinds or name in self._declared
 
     def required(self, name: str) -> Kind:
-        """Give a kind whose plug-in was declared where a file that names it was read.
+        """Return a kind that was declared wherever its file was parsed.
 
         Raises:
-            PluginError: here it is not declared; or as of `[]`.
+            PluginError: it is not declared here; or as for `[]`.
         """
         if name not in self:
             msg = f"no plug-in slackwater.{self._group} has the name {name!r}: install its package"
@@ -98,19 +100,19 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         return self[name]
 
     def declares(self, name: str) -> bool:
-        """Whether a plug-in has this name; it is not imported.
+        """Return whether a plug-in has this name, without importing it.
 
         Raises:
-            PluginError: a kind of ours has the name, too.
+            PluginError: a built-in kind has this name, too.
         """
         return name in self._declared
 
     @property
     def _declared(self) -> Mapping[str, EntryPoint]:
-        """Plug-ins by name, imported or not.
+        """Return all declared plug-ins by name.
 
         Raises:
-            PluginError: one has the name of another.
+            PluginError: a name is taken.
         """
         found = _declared_now(self._group)
         for name, point in found.items():
@@ -124,7 +126,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             point.load()
         except PluginError:
             raise
-        # Whatever a user's module raises while it is imported is a mistake in the plug-in.
+        # Any exception of the user's module during import is a mistake in the plug-in.
         except Exception as error:
             msg = f"{_told(point)} cannot be imported: {type(error).__name__}: {error}"
             raise PluginError(msg) from error
@@ -140,18 +142,18 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
 
 def declared_names(group: str) -> tuple[str, ...]:
-    """The names of the plug-ins of a group, by the alphabet; none is imported."""
+    """Return the names of a group's plug-ins, sorted, without importing them."""
     return tuple(sorted(_declared_now(group)))
 
 
 def declared_reference(group: str, name: str) -> str | None:
-    """The `module:attribute` of a plug-in, which is not imported; None: there is none."""
+    """Return the `module:attribute` of a plug-in, without importing it, or None."""
     found = _declared_now(group).get(name)
     return None if found is None else found.value
 
 
 def declared_module(group: str, name: str) -> str | None:
-    """The module of a plug-in, which is not imported; None: none of the group has this name."""
+    """Return the module of a plug-in, without importing it; None: the name is not declared."""
     point = _declared_now(group).get(name)
     return None if point is None else point.module
 
@@ -162,7 +164,7 @@ def _declared_now(group: str) -> Mapping[str, EntryPoint]:
 
 @cache
 def _declared(group: str, settings: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """The plug-ins of a group; `path` is where packages are looked for, and part of the key."""
+    """Return the plug-ins of a group; `path` is `sys.path`, as part of the cache key."""
     del path
     points = list(entry_points(group=f"slackwater.{group}"))
     named = json.loads(settings)[group] if settings and group in json.loads(settings) else {}
@@ -177,7 +179,7 @@ def _declared(group: str, settings: str, path: tuple[str, ...]) -> Mapping[str, 
 
 
 def _comes_from(origin: str, point: EntryPoint) -> bool:
-    """Whether what was registered is what the plug-in names, or at home in the same package."""
+    """Return whether a registered origin is the plug-in's, or in the same package."""
     return origin.partition(".")[0] == point.module.partition(".")[0]
 
 

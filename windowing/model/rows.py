@@ -1,4 +1,4 @@
-"""Rows and dead letters as every part of the platform exchanges them, and their exact bytes.
+"""Rows and dead letters, as all parts of the platform exchange them, and their exact bytes.
 
 A row's identity is `(run, query, window_id, key, pane, revision)`; `run` is added by the sink.
 """
@@ -16,7 +16,7 @@ from windowing.model.record import lane_order
 Scalar = int | float | str | None
 Key = tuple[Scalar, ...]
 Value = Scalar | Sequence[Scalar]
-"""What an aggregate gives: a scalar, or a list of them."""
+"""The result of an aggregate: a scalar, or a list of them."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Row:
         window_id: number of the window; 0 is the first after the origin.
         window_start_us, window_end_us: its extent, half-open, start clipped to the origin.
         key: values of `group_by`, in that order.
-        pane: `full` for revision 0, `late` from 1 on; `early`: provisional, numbered apart.
+        pane: `full` for revision 0, `late` from 1 on; `early`: provisional, numbered separately.
         revision: number of the revision.
         records: how many records the window holds as of this revision.
-        offsets: per lane that has any, the smallest and largest offset among them.
+        offsets: per contributing lane, their smallest and largest offset.
         values: aggregates in the order of the file.
-        retracts: the row repeats the one before it, to take it back.
-        absorbed_by: of a session that is part of another one now (a tombstone): that one's start.
+        retracts: the row repeats the previous one in order to retract it.
+        absorbed_by: in a tombstone, the start of the session that this one is now part of.
     """
 
     query: str
@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record that no window took, and why; `query` is None where no query could use it."""
+    """A record that no window took, and why; `query` is None if no query could use it."""
 
     source: str
     partition: int
@@ -63,7 +63,7 @@ class DeadLetter:
 
 
 def key_order(key: Key) -> tuple[tuple[int, float | int | str], ...]:
-    """The sorting key of a row's key: null first, then numbers by value, strings by code point."""
+    """Return the sort key of a row's key: null first, numbers by value, strings by code point."""
     return tuple(
         (0, 0) if part is None else (2, part) if isinstance(part, str) else (1, part)
         for part in key
@@ -71,7 +71,7 @@ def key_order(key: Key) -> tuple[tuple[int, float | int | str], ...]:
 
 
 def row_order(row: Row) -> tuple[object, ...]:
-    """The sorting key of rows in an output file."""
+    """Return the sort key of a row in an output file."""
     return (
         row.query,
         row.window_start_us,
@@ -84,13 +84,13 @@ def row_order(row: Row) -> tuple[object, ...]:
 
 
 def dead_letter_order(letter: DeadLetter) -> tuple[object, ...]:
-    """The sorting key of dead letters in an output file: the fields in order, null first."""
+    """Return the sort key of a dead letter in an output file: its fields in order, null first."""
     by_query = (letter.query is not None, letter.query or "")
     return (letter.source, letter.partition, letter.offset, by_query, letter.reason)
 
 
 def row_line(row: Row) -> str:
-    """Spell a row as one line of OUT.jsonl, without the line's end."""
+    """Return a row as one line of OUT.jsonl, without the newline."""
     lanes = sorted(row.offsets, key=lane_order)
     return _spell(
         {
@@ -110,7 +110,7 @@ def row_line(row: Row) -> str:
 
 
 def _marks(row: Row) -> dict[str, object]:
-    """What few rows have."""
+    """Return the optional fields that a row has."""
     marks: dict[str, object] = {}
     if row.absorbed_by is not None:
         marks |= {"tombstone": True, "absorbed_by": row.absorbed_by}
@@ -118,7 +118,7 @@ def _marks(row: Row) -> dict[str, object]:
 
 
 def dead_letter_line(letter: DeadLetter) -> str:
-    """Spell a dead letter as one line of OUT.dead.jsonl, without the line's end."""
+    """Return a dead letter as one line of OUT.dead.jsonl, without the newline."""
     return _spell(
         {
             "source": letter.source,
@@ -131,12 +131,12 @@ def dead_letter_line(letter: DeadLetter) -> str:
 
 
 def row_lines(rows: Iterable[Row]) -> Iterable[str]:
-    """Spell rows in the order of an output file."""
+    """Return the sorted lines of an output file."""
     return (row_line(row) for row in sorted(rows, key=row_order))
 
 
 def dead_letter_lines(letters: Iterable[DeadLetter]) -> Iterable[str]:
-    """Spell dead letters in the order of an output file."""
+    """Return the sorted lines of a dead-letter file."""
     return (dead_letter_line(letter) for letter in sorted(letters, key=dead_letter_order))
 
 

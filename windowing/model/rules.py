@@ -1,7 +1,7 @@
 """Rules between a window and its surroundings: generator, keys, late records.
 
-They follow the window's own rules in the order of the language's table of codes, so that a
-configuration gives exactly one code.
+They are checked after the window's own rules, in the order of the language's table of codes, so
+that a configuration gives exactly one code.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM, Window
 
 WINDOWS_MAX = 50_000_000
-"""More windows than this at once are a time that leaps ahead, and no result."""
+"""A step that would close more windows than this indicates a wrong event time, and fails."""
 
 
 def in_log_order(window: Window) -> bool:
-    """Whether the window numbers rows as they stand in the log, and so needs no generator."""
+    """Return whether the window numbers rows in log order, and so needs no generator."""
     return window.attribute == ROW_NUM and window.traits.counts_arrivals
 
 
 def ends_at_a_time(query: Flow, field: str) -> bool:
     """Whether the ends in a flow's rows are event times, which stand in this field.
 
-    The ends of windows over rows are numbers, also where event time closes them.
+    Ends of windows over rows are numbers, even if event time closes the windows.
     """
     return query.attribute == field
 
 
 def check_generator(window: Window, disorder: Disorder) -> None:
-    """A window in log order needs no generator, every other one does.
+    """Check that a window has a generator, unless it is in log order.
 
     Raises:
         WindowError: E_DISORDER.
@@ -46,7 +46,7 @@ def check_generator(window: Window, disorder: Disorder) -> None:
 
 
 def check_joined(window: Window, joined: Sequence[str]) -> None:
-    """Rows that are counted as they arrive have one lane, or PATTR to say which is whose.
+    """Check that rows counted on arrival have a single lane, or PATTR to separate them.
 
     Args:
         window: the window.
@@ -61,7 +61,7 @@ def check_joined(window: Window, joined: Sequence[str]) -> None:
 
 
 def check_progress_key(window: Window, group_by: Sequence[str], disorder: Disorder) -> None:
-    """Progress per key needs rows of that key.
+    """Check that progress per key comes with rows of that key.
 
     Raises:
         WindowError: E_KEYED_PROGRESS.
@@ -80,7 +80,7 @@ def check_progress_key(window: Window, group_by: Sequence[str], disorder: Disord
 
 
 def check_number(attribute: str, fields: Mapping[str, FieldType]) -> None:
-    """Every record has a place in windows over a field only if that is never null.
+    """Check that the windowing attribute is a number that is never null.
 
     Raises:
         WindowError: E_ATTR_TYPE.
@@ -92,11 +92,11 @@ def check_number(attribute: str, fields: Mapping[str, FieldType]) -> None:
 
 
 def check_step(attribute: str, step: Step | None, *, timed: bool) -> None:
-    """An epoch, or retention, is a length along the attribute that orders a query's records.
+    """Check the unit of an epoch or retention: that of the attribute that orders the records.
 
     Args:
-        attribute: that attribute.
-        step: the length, if any is given.
+        attribute: the attribute that orders the query's records.
+        step: the length, if given.
         timed: whether the attribute is the event time.
 
     Raises:
@@ -109,7 +109,7 @@ def check_step(attribute: str, step: Step | None, *, timed: bool) -> None:
 
 
 def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> None:
-    """Which late records can be shown later, and when.
+    """Check that the window supports the late policy.
 
     Args:
         window: the window.
@@ -134,7 +134,7 @@ def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> Non
 
 
 def check_gaps(window: Window, key: Sequence[str], types: Mapping[str, str]) -> None:
-    """Other gaps for single keys need keys of one field, and values of its type.
+    """Check that gaps per key have a key of one field, and values of its type.
 
     Args:
         window: the window.
@@ -145,7 +145,7 @@ def check_gaps(window: Window, key: Sequence[str], types: Mapping[str, str]) -> 
         WindowError: E_ATTR_TYPE.
     """
     if not window.gaps or any(field not in types for field in key):
-        return  # a field that does not exist is refused where the key is read
+        return  # parsing the key rejects unknown fields
     wanted = {"int": int, "string": str}.get(types[key[0]]) if len(set(key)) == 1 else None
     if wanted is None or any(type(value) is not wanted for value, _ in window.gaps):
         msg = f"gaps name values of the one field of the key, a string or an int; key: {list(key)}"

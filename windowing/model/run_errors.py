@@ -1,4 +1,4 @@
-"""What can go wrong while a pipeline runs, each with what to do next.
+"""Errors of a running pipeline, each with what to do next.
 
 A late or unreadable record is not an error: it is a dead letter, an output like any other.
 """
@@ -7,53 +7,53 @@ from __future__ import annotations
 
 
 class WindowingError(Exception):
-    """Base of the runtime's errors; the message ends with what an operator does next."""
+    """The base of runtime errors; the message ends with what an operator should do next."""
 
     exit_code = 1
 
 
 class RedeliveredOffset(WindowingError):
-    """A record whose offset the lane has passed already, on an engine that never resends."""
+    """A record whose offset the lane has already passed, on an engine that never resends."""
 
 
 class OffsetGap(WindowingError):
-    """A hole in the offsets of a source that is declared dense."""
+    """A gap in the offsets of a source that is declared dense."""
 
 
 class CheckpointMismatch(WindowingError):
-    """State that was written by another pipeline: its file was changed under a checkpoint."""
+    """State of another pipeline: the file was changed after the checkpoint was made."""
 
 
 class OtherVersion(WindowingError):
-    """Two workers of one job run two versions of this code."""
+    """Workers of one job that run different versions of this code."""
 
 
 class CheckpointDamaged(WindowingError):
-    """A file of the checkpoint is missing or holds something else."""
+    """A checkpoint file that is missing or has the wrong content."""
 
 
 class UndeclaredPartition(WindowingError):
-    """A record of a partition that is none of the pipeline's lanes."""
+    """A record of a partition that the pipeline does not declare."""
 
 
 class TokenMismatch(WindowingError):
-    """Run, checkpoint, tables and topic do not belong together: going on would lose rows."""
+    """Mismatched run, checkpoint, tables or topic: continuing would lose rows."""
 
 
 class TableConflict(WindowingError):
-    """Tables that are there cannot take the rows of this pipeline."""
+    """Existing tables that cannot take the rows of this pipeline."""
 
 
 class SecondDriver(WindowingError):
-    """Another driver works on the same run."""
+    """Another driver that works on the same run."""
 
 
 class ResultOverflow(WindowingError):
-    """A sum of integers that leaves 64 bits."""
+    """A sum of integers that overflows 64 bits."""
 
 
 class StateFull(WindowingError):
-    """A batch after which a shard would hold more of a query than its retention allows."""
+    """A batch after which a shard would hold more of a query than `retention: entries` allows."""
 
 
 class BrokenEnvelope(WindowingError):
@@ -63,16 +63,16 @@ class BrokenEnvelope(WindowingError):
 
 
 class BadRecords(WindowingError):
-    """A stream that is given for records and lacks what they have, or a session that does."""
+    """A stream given as records that lacks their columns, or a session that lacks the settings."""
 
     exit_code = 2
 
 
 class ArrivalOrder(WindowingError):
-    """E_ARRIVAL_ORDER: rows are counted as they arrive, and one unit arrives in several lanes."""
+    """E_ARRIVAL_ORDER: one unit, whose rows are counted on arrival, arrives in several lanes."""
 
     code = "E_ARRIVAL_ORDER"
 
 
 class TooManyWindows(WindowingError):
-    """A step would have to send more windows than any machine holds."""
+    """A step that would send more windows than a machine can hold."""

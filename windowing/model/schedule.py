@@ -1,6 +1,6 @@
-"""When increments of a pipeline run: `continuous` for never, or a cron expression.
+"""The schedule of incremental runs: a cron expression, or `continuous` for none.
 
-Exactly those expressions are valid that Airflow accepts as a timetable: minute, hour, day, month,
+Valid are exactly the expressions that Airflow accepts as a timetable: minute, hour, day, month,
     weekday.
 """
 
@@ -18,18 +18,18 @@ from windowing.model.errors import shown
 CONTINUOUS: Final = "continuous"
 
 _PRESETS: Final = frozenset({"@hourly", "@daily", "@weekly", "@monthly", "@yearly"})
-# Names of months and days aside, `L` and `#` are the letters of cron; `R` and `H` draw lots.
+# Besides names of months and days, cron has `L` and `#`; `R` and `H` are random and refused.
 _FIELD: Final = re.compile(r"[0-9A-Za-z*/,#?-]{1,200}")
 _LOTS: Final = re.compile(r"(?<![A-Za-z])[RrHh](?![A-Za-z])")
-# Only for the question whether a schedule ever comes.
+# Only to test whether a schedule ever fires.
 _SOME_INSTANT: Final = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def check_schedule(value: object) -> str:
-    """See that a schedule is `continuous`, or a cron expression that some instant fulfils.
+    """Check that a schedule is `continuous`, or a cron expression that fires at some time.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: it is not.
     """
     if isinstance(value, str) and (value == CONTINUOUS or value in _PRESETS):
         return value

@@ -23,8 +23,8 @@ class Sink:
     """Where rows go.
 
     Attributes:
-        kind: the key under `sink:`, which names a sink of ours or of a plug-in.
-        name: of the folder, schema, or whatever holds the rows there.
+        kind: the key under `sink:`, which names a built-in sink or a plug-in's.
+        name: of the folder, schema or other container of the rows.
     """
 
     kind: str
@@ -32,16 +32,16 @@ class Sink:
 
     @property
     def rules(self) -> SinkRules:
-        """What it asks of a pipeline."""
+        """The rules of its kind for pipelines."""
         return _rules(self.kind)
 
 
 def parse_sink(value: object) -> object:
-    """Read the section `sink:`, which names one place; no plug-in is imported for it.
+    """Parse the section `sink:`, which names one destination; imports no plug-in.
 
     Raises:
-        ValueError: it names none, or several.
-        ValidationError: it has a key that is not a sink, or a name that its sink cannot have.
+        ValueError: it names no destination, or several.
+        ValidationError: a key is not a sink, or a name is invalid for its sink.
     """
     if value is None or isinstance(value, Sink):
         return value
@@ -60,7 +60,7 @@ def _rules(kind: str) -> SinkRules:
 
 @cache
 def _section(kinds: tuple[str, ...]) -> type[BaseModel]:
-    """The section as pydantic checks it: a key for each sink, whose name keeps to its rules."""
+    """Return the pydantic model of the section, with a key for each sink."""
     fields: dict[str, Any] = {}
     for kind in kinds:
         checked = BeforeValidator(partial(check_name, most=_rules(kind).name_most))

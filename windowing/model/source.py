@@ -25,7 +25,7 @@ CONTROL_HEADER = "slackwater-control"
 """The Kafka header that makes a record a control record; its bytes are the control as JSON."""
 
 PARTITIONS_MAX = 1_000
-"""A lane costs milliseconds in every batch: so many were run, on both engines, and no more."""
+"""The most lanes tested, on both engines; each costs milliseconds per batch."""
 
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
 
@@ -36,7 +36,7 @@ Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
 
 
 class SpecModel(BaseModel):
-    """What a pipeline file is made of: frozen, and no key that is not known."""
+    """The base of a pipeline file's models: frozen, unknown keys rejected."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, arbitrary_types_allowed=True, ignored_types=(cached_property,)
@@ -44,13 +44,13 @@ class SpecModel(BaseModel):
 
 
 class EventTime(SpecModel):
-    """Where a record's event time stands and which instants are legal.
+    """The field of the event time, and the legal instants.
 
     Attributes:
-        field: name of the field; it need not stand in `fields`.
+        field: name of the field; it need not be in `fields`.
         unit: `us`, `ms`, `s` (a JSON integer) or `iso` (text).
         min_us, max_us: legal is `min_us <= ts_us < max_us`.
-        max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not judged.
+        max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not checked.
     """
 
     field: TimeName
@@ -66,7 +66,7 @@ class EventTime(SpecModel):
 
     @property
     def end_us(self) -> int:
-        """The first time that is too late to be legal."""
+        """The end of the legal range, exclusive."""
         return min(self.max_us, LATEST)
 
     @model_validator(mode="after")
@@ -82,16 +82,17 @@ class Source(SpecModel):
 
     Attributes:
         topic: name of the topic; lanes are named `topic/partition`.
-        partitions: how many lanes there are, those that joined with them.
-        fields: the fields of a record beside the event time, and their types.
+        partitions: how many lanes there are, including those that joined.
+        fields: the fields of a record besides the event time, and their types.
         disorder: the generator that turns a lane's records into progress.
-        disorder_of: the generators of other attributes that windows are made over, by field.
-        idle_timeout_us: a lane silent for so long by the wall clock holds back no early row.
-        unknown_fields: what becomes of a record with a field that is not declared.
-        dense: offsets have no holes; a gap is then an error.
-        joined: the last of the partitions, as many as were added while a run was reading.
-        compacted: the topic may drop records of which there is a newer one of the same key. No
-            part of the fingerprint: it says what is allowed, not what is computed.
+        disorder_of: the generators of other windowing attributes, by field.
+        idle_timeout_us: a lane silent for this long by the wall clock does not hold back early
+            rows.
+        unknown_fields: what to do with a record that has an undeclared field.
+        dense: offsets are contiguous; a gap is an error.
+        joined: those partitions, the last ones, that were added while a run was reading.
+        compacted: the topic may drop a record once a newer one has its key. Not part of the
+            fingerprint: it permits something, and changes no result.
     """
 
     topic: TopicName
@@ -109,7 +110,7 @@ class Source(SpecModel):
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
-        """What generators and lanes that joined name, fields and lanes, must exist."""
+        """Check that fields and lanes that generators or joined lanes name exist."""
         for part in self.parts:
             part._check_joined()
         for field in self.disorder_of:
@@ -156,14 +157,14 @@ class Source(SpecModel):
             raise ValueError(msg)
 
     def ordered_by(self, attribute: str) -> str:
-        """The field that orders records under windows over an attribute; rows go by event time."""
+        """Return the field that orders records under an attribute; for rows, the event time."""
         return self.event_time.field if attribute == ROW_NUM else attribute
 
     def generator_of(self, attribute: str) -> Disorder:
-        """The generator of progress by an attribute of the records.
+        """Return the generator of progress by an attribute.
 
         Raises:
-            ValueError: E_DISORDER: the source's is about times, and the attribute is a number.
+            ValueError: E_DISORDER: the source's is a duration, but the attribute is a plain number.
         """
         if attribute == self.event_time.field:
             return self.disorder
@@ -179,32 +180,32 @@ class Source(SpecModel):
 
     @property
     def attributes(self) -> dict[str, AttributeType]:
-        """The fields that a window may name, with their types in the window language."""
+        """The fields that a window may refer to, with their types in the window language."""
         known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
         return {**known, self.event_time.field: "time"}
 
     @property
     def parts(self) -> tuple[Source, ...]:
-        """The logs that it is made of: one, except for joins."""
+        """The single-topic sources in it: itself, or both sides of a join."""
         return (self,)
 
     @property
     def founding(self) -> int:
-        """How many of the lanes were there from the start."""
+        """How many lanes the pipeline started with."""
         return self.partitions - len(self.joined)
 
     @property
     def joined_lanes(self) -> tuple[JoinedLane, ...]:
-        """The lanes of all its logs that joined, in the order of their numbers."""
+        """The lanes that joined, of all topics, in the order of their numbers."""
         joined = (lane for part in self.parts for lane in part.joined)
         return tuple(sorted(joined, key=lambda lane: lane.number))
 
     def place(self, number: int) -> tuple[Source, int]:
-        """The source and the partition of a lane."""
+        """Return the source and the partition of a lane."""
         return self, number
 
     def lane(self, number: int) -> str:
-        """The name of a lane, `topic/partition`; of a foreign one as well."""
+        """Return the name of a lane, `topic/partition`; also of a foreign one."""
         if number < 0:
             partition, index = divmod(-1 - number, len(self.parts))
             return f"{self.parts[index].topic}/{partition}"
@@ -212,7 +213,7 @@ class Source(SpecModel):
         return f"{source.topic}/{partition}"
 
     def number(self, topic: str, partition: int) -> int | None:
-        """The number of a partition's lane; None: it is not read."""
+        """Return the number of a partition's lane; None: it is not read."""
         before = 0
         for part in self.parts:
             if part.topic == topic:
@@ -223,19 +224,19 @@ class Source(SpecModel):
         return None
 
     def foreign(self, topic: str) -> tuple[int, int]:
-        """What a partition of a topic that is not declared has for a number: `a * partition + b`.
+        """Return `a, b`: an undeclared partition of a topic has the number `a * partition + b`.
 
-        It is below zero, and tells both.
+        The number is negative, and encodes both.
         """
         names = [part.topic for part in self.parts]
         return -len(names), -1 - names.index(topic)
 
     def begins_at(self, number: int, attribute: str) -> int | None:
-        """The progress by an attribute that a lane begins with; None: with none.
+        """Return a lane's initial progress by an attribute; None: it has none.
 
         Args:
             number: of the lane.
-            attribute: a field; of a join the left side's event time stands for both sides'.
+            attribute: a field; in a join, the left side's event time represents both sides'.
         """
         own, partition = self.place(number)
         field = own.event_time.field if attribute == self.event_time.field else attribute
@@ -243,7 +244,7 @@ class Source(SpecModel):
         return next(at, None)
 
     def as_of(self, lanes: int) -> Source:
-        """The source as it was before the lanes from this number on joined."""
+        """Return the source as it was before lanes from this number on joined."""
         gone = {lane.name for lane in self.joined if lane.number >= lanes}
         of = {name: disorder.without_lanes(gone) for name, disorder in self.disorder_of.items()}
         earlier = {
@@ -256,17 +257,17 @@ class Source(SpecModel):
 
     @property
     def lanes(self) -> str:
-        """The lanes in words, for messages."""
+        """A phrase that names the lanes, for messages."""
         return ", ".join(f"{p.topic}/0 to {p.topic}/{p.partitions - 1}" for p in self.parts)
 
     def refusal(self, topic: str, partition: int) -> str:
-        """What is wrong with a record of a lane that is none of these, in a sentence."""
+        """Return the message about a record of a foreign lane."""
         if any(part.topic == topic for part in self.parts):
             return self.undeclared(f"{topic}/{partition}")
         return f"source {topic!r}, partition {partition}: the pipeline reads {self.lanes}"
 
     def undeclared(self, lane: str) -> str:
-        """What is wrong with a partition of its topics that is none of the lanes, in a sentence."""
+        """Return the message about a partition that is not declared."""
         return (
             f"{lane} is a partition that the pipeline does not declare (it reads {self.lanes}): "
             "the set of partitions is fixed, because how a topic is partitioned decides which "
@@ -277,5 +278,5 @@ class Source(SpecModel):
 
 
 def known_fields(source: Source) -> str:
-    """The declared fields, for messages."""
+    """Return the declared fields, for messages."""
     return "known: " + (", ".join(source.fields) or "none")

@@ -1,8 +1,8 @@
 """The definition: the rows of a pipeline, given the log. Slow and obvious; the oracle.
 
-It reads the whole log at once and says what each window holds, without state, slices or an order of
-evaluation. It imports `windowing.model` and nothing of the engine, so that the two cannot share a
-bug. Read `definition` first; each rule it uses has a file of its own.
+It reads the whole log at once and derives each window's content, without state, slices or an order
+of evaluation. It imports `windowing.model` but nothing of the engine, so that the two cannot share
+a bug. Read `definition` first; each rule has its own file.
 """
 
 from windowing.semantics.definition import Counts, Outcome, RowId, evaluate, held_by

@@ -16,27 +16,27 @@ from windowing.semantics.sketches import distinct_estimate, middle_of_bin
 _SUBNORMAL_BITS = 1074
 """Every finite double is a whole multiple of 2^-1074."""
 
-# A variance of doubles has fewer than 2,300 digits where its root is a double or lies half way
-# between two; with more than that, a root is rounded as if all of its digits were there.
+# A variance of doubles whose root is a double, or halfway between two, has fewer than 2,300 digits;
+# with more precision than that, the root is rounded correctly.
 _DIGITS = Context(prec=2500, Emax=999_999, Emin=-999_999)
 
 Known = int | float | str
-"""A value that is not null."""
+"""A non-null value."""
 
 
 class IntSumError(ArithmeticError):
-    """A sum of ints leaves 64 bits: the run stops, as it has no right answer to give."""
+    """A sum of ints that overflows 64 bits: the run stops, as no correct result exists."""
 
     exit_code = 1
 
 
 def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Value:
-    """Compute one aggregate over one field; nulls are skipped, and nothing left gives null.
+    """Compute one aggregate over one field; nulls are skipped; without values it is null.
 
     Args:
-        spec: which one: any but `count`, `argmin`, `argmax` and `python`.
+        spec: any aggregate except `count`, `argmin`, `argmax` and `python`.
         kind: the type of its field.
-        values: of the field, one for every record of the window in canonical order, nulls too.
+        values: the field of all the window's records in canonical order, including nulls.
 
     Raises:
         IntSumError: a sum of ints beyond 64 bits.
@@ -88,12 +88,12 @@ def _of_numbers(spec: Aggregate, kind: Kind, numbers: list[int | float]) -> Valu
 
 
 def extreme(spec: Aggregate, pairs: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
-    """`argmin` and `argmax`: what the record with the extreme value shows; of equals the first.
+    """Compute `argmin` or `argmax`: what the (first) record with the extreme value shows.
 
     Args:
-        spec: which of the two.
-        pairs: of every record in canonical order its value and what it would show; a record that
-            lacks either is skipped.
+        spec: either of the two.
+        pairs: per record in canonical order, its value and what it would show; records without
+            either are skipped.
     """
     known = [
         (value, shown)
@@ -107,16 +107,16 @@ def extreme(spec: Aggregate, pairs: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
 
 
 def by_user(spec: Aggregate, rows: Sequence[Sequence[Scalar]]) -> Scalar:
-    """What a user's class makes of the records, one by one in canonical order, never merged.
+    """Compute a user's aggregate, record by record in canonical order, without `merge`.
 
     Args:
-        spec: which class.
-        rows: of every record its values of the fields; one that lacks a value is skipped.
+        spec: the aggregate with the class.
+        rows: per record, the values of the fields; records with a null are skipped.
 
     Raises:
-        UserAggregateError: the class failed, or gave what it must not give.
+        UserAggregateError: the class raised, or returned something invalid.
     """
-    assert spec.user is not None  # noqa: S101 - called for such aggregates only
+    assert spec.user is not None  # noqa: S101 - only called for such aggregates
     known = [row for row in rows if None not in row]
     if not known:
         return None
@@ -127,12 +127,12 @@ def by_user(spec: Aggregate, rows: Sequence[Sequence[Scalar]]) -> Scalar:
 
 
 def quantile(numbers: Sequence[int | float], share: Fraction) -> int | float:
-    """The smallest value that at least this share of all values do not exceed."""
+    """Return the smallest value that at least this share of all values do not exceed."""
     return sorted(numbers)[max(ceil(share * len(numbers)), 1) - 1]
 
 
 def spread(function: str, numbers: Sequence[int | float]) -> float | None:
-    """Variance or standard deviation, of a sample or (`_pop`) of all; null of too few values."""
+    """Return variance or standard deviation, sample or population; null of too few values."""
     degrees = len(numbers) if function.endswith("_pop") else len(numbers) - 1
     if degrees == 0:
         return None
@@ -146,7 +146,7 @@ def spread(function: str, numbers: Sequence[int | float]) -> float | None:
 
 
 def exact_sum(numbers: Sequence[int | float]) -> Fraction:
-    """Add without rounding: ints as they are, doubles as multiples of the smallest double."""
+    """Add without rounding: ints directly, doubles as multiples of the smallest double."""
     whole, scaled = 0, 0
     for number in numbers:
         if isinstance(number, int):
@@ -158,7 +158,7 @@ def exact_sum(numbers: Sequence[int | float]) -> Fraction:
 
 
 def rounded(exact: Fraction) -> float:
-    """The nearest double, ties to even; beyond the doubles an infinity; zero has no sign."""
+    """Return the nearest double, ties to even; overflow gives infinity, and zero has no sign."""
     try:
         return exact.numerator / exact.denominator + 0.0
     except OverflowError:

@@ -23,16 +23,16 @@ Line = dict[str, Any]
 
 
 class Awaited:
-    """Gives the rows of a log as they become due.
+    """The rows of a log that are not due yet.
 
     Args:
-        queries: what is computed, over one attribute.
-        attr: the field that progress by that attribute is kept for; None: for lanes alone.
-        items: the good records of the log, each lane's in offset order.
+        queries: queries over one attribute.
+        attr: the field whose values have progress of their own; None: only lanes do.
+        items: the valid records of the log, each lane's in offset order.
         lanes: all lanes, at the end of the log.
 
     Raises:
-        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+        ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class Awaited:
         lanes: Sequence[Lane],
     ) -> None:
         self._attr = attr
-        # Per key that has a progress of its own: (instant, number, query, row).
+        # Per key with progress of its own: (instant, number, query, row).
         self._heaps: dict[Scalar, list[tuple[Progress, int, Query, Shown]]] = {}
-        # Rows that a record itself completes, by its partition and offset.
+        # Rows that are due with a record, by its partition and offset.
         self._completed: dict[tuple[int, int], list[tuple[Query, Shown]]] = defaultdict(list)
         numbers = count()
         for query in queries:
@@ -64,11 +64,11 @@ class Awaited:
                 heapq.heappush(self._heaps.setdefault(key, []), row)
 
     def reached(self, lanes: Sequence[Lane], place: tuple[int, int]) -> list[tuple[Query, Shown]]:
-        """The rows that are due now and were not before.
+        """Return the rows that become due with a record.
 
         Args:
-            lanes: how far they are.
-            place: partition and offset of the record that has just come.
+            lanes: the lanes after the record.
+            place: partition and offset of the record.
         """
         due = self._completed.pop(place, [])
         for key, heap in self._heaps.items():
@@ -83,7 +83,7 @@ class Awaited:
 def _rows_of_units(
     query: Query, items: Sequence[Item], lanes: Sequence[Lane]
 ) -> dict[Scalar, Sequence[Item]]:
-    """Where windows count rows: per PATTR value, the records in the order of their numbers."""
+    """Return, for windows over rows, each PATTR value's records in the order of their numbers."""
     window, units = query.window, units_of(query, items, lanes)
     if window.traits.ends is Ends.ROWS:
         definition = RowDefinition(query)
@@ -94,12 +94,12 @@ def _rows_of_units(
 
 
 def _count(shown: Shown) -> int:
-    """How many rows of its unit bring a row out, where rows count as they arrive."""
+    """Return how many rows of its unit make a row due, if rows are counted on arrival."""
     return shown.end if shown.release is None else shown.release
 
 
 def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
-    """The progress at which a row is due; infinity: the end of all lanes."""
+    """Return the progress at which a row is due; infinity: the end of all lanes."""
     if in_log_order(query.window):
         return math.inf
     if shown.release is not None:
@@ -108,7 +108,7 @@ def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
 
 
 def spelled(due: Sequence[tuple[Query, Shown]]) -> Line:
-    """What is due, as a trace spells it."""
+    """Return due rows in a trace's format."""
     closed: dict[str, set[int]] = {}
     revised: dict[str, list[Line]] = {}
     for query, shown in due:

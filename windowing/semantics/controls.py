@@ -1,4 +1,4 @@
-"""What control records say: promises, sightings, and the end of a lane."""
+"""Control records: bounds, observations, and the end of a lane."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from windowing.semantics.json_objects import parse_object
 
 @dataclass(frozen=True)
 class Bound:
-    """A promise in band: no more records with a time below `bound_us` in this lane.
+    """A promise in the log: no more records with a time below `bound_us` in this lane.
 
     Attributes:
-        bound_us: the instant; records at it may still come.
-        on: field and value if it holds for the records with that value only.
+        bound_us: the instant, exclusive: records at it may still come.
+        on: field and value, if it applies only to records with that value.
     """
 
     bound_us: int
@@ -26,11 +26,11 @@ class Bound:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a heartbeat emitter saw when it wrote into this lane.
+    """What a heartbeat emitter knew when it wrote into this lane.
 
     Attributes:
         now_us: its clock, or None.
-        seen_us: by lane, the time of a record that has arrived.
+        seen_us: by lane, the time of a record that had arrived.
     """
 
     now_us: int | None
@@ -41,13 +41,13 @@ Control = Bound | Observation | Literal["end", "ignored"]
 
 
 def read_control(control: bytes) -> Control | None:
-    """Read a control record; the generator decides which shapes count.
+    """Parse a control record; the generator decides which shapes count.
 
     Args:
         control: JSON, such as `{"bound": 5000000}` (microseconds) or `{"end": true}`.
 
     Returns:
-        None: it is no JSON object, or has none of the shapes.
+        None: it is not a JSON object of a known shape.
     """
     fields = parse_object(control)
     if fields is None:
@@ -72,7 +72,7 @@ def _is_instant(value: object) -> bool:
 
 
 def reached(disorder: Heartbeat, seen: Observation) -> int | None:
-    """The latest instant that the true clock had reached, by what was seen; None: it says none."""
+    """Return the latest instant that true time had reached, per an observation; None: unknown."""
     sources = dict(disorder.sources)
     known = [] if seen.now_us is None else [seen.now_us]
     for lane, ts_us in seen.seen_us.items():

@@ -1,9 +1,8 @@
 """The definition: the rows of a pipeline as a function of its log.
 
-The log is followed lane by lane (`view`), which says of each record how far its lane was before
-it, and of each lane how far it got. With that, each query has its rows (`revisions`). Nothing else
-is said, and so nothing else can have an influence: neither the order between lanes nor batches nor
-clocks.
+`view` follows the log lane by lane, and gives each record the progress of its lane before it, and
+each lane its final progress. From these alone, `revisions` derives each query's rows. So neither
+the order between lanes, nor batches, nor clocks can influence them.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from windowing.semantics.windows.definition import FlowDefinition
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of a query's records; `read = applied + outside + dropped + dead`.
+    """The fate of a query's records; `read = applied + outside + dropped + dead`.
 
     Attributes:
-        read: data records of the log, bad values included, control records not.
-        applied: taken by at least one window, closed or not.
+        read: data records of the log, including bad values, excluding control records.
+        applied: taken by at least one window, open or closed.
         outside: in no window: before the origin, or in a gap.
         dropped: late, under the policy `drop`.
         dead: dead letters: bad values, after the end, late, or out of retention.
@@ -49,14 +48,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that a log means to a pipeline.
+    """Everything that a log yields under a pipeline.
 
     Attributes:
         rows: every revision of every window, in the order of an output file.
         dead: every dead letter, in the order of an output file.
-        counts: by query, in the order of the file.
-        progress: each lane's final progress in microseconds; None: it never had any; `math.inf`:
-            it has ended.
+        counts: by query, in file order.
+        progress: each lane's final progress in microseconds; None: it never had any; `math.inf`: it
+            ended.
     """
 
     rows: list[Row]
@@ -67,7 +66,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RowId:
-    """Which row: query, window, key and revision."""
+    """The identity of a row: query, window, key and revision."""
 
     query: str
     window_id: int
@@ -80,15 +79,15 @@ Place = tuple[int, int]
 
 
 def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
-    """Return the rows, dead letters and counts that this log has under this pipeline.
+    """Return the rows, dead letters and counts of a log under a pipeline.
 
     Args:
-        pipeline: what is computed.
-        log: the whole log; lanes may interleave in any way, each in offset order.
+        pipeline: the pipeline to evaluate.
+        log: the whole log, in any interleaving of lanes; each lane in offset order.
 
     Raises:
         BadLogError: not a log of this pipeline.
-        IntSumError: a sum of ints in some row leaves 64 bits.
+        IntSumError: a sum of ints in some row overflows 64 bits.
     """
     source, views = pipeline.source, Views(pipeline, log)
     arrivals, lanes = views.by(None).arrivals, views.by(None).lanes
@@ -123,9 +122,9 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
     """Return the places of the records that a query's row is made of; none if there is no such row.
 
     Args:
-        pipeline: what is computed.
+        pipeline: the pipeline to evaluate.
         log: the whole log, as for `evaluate`.
-        row: which row.
+        row: the row's identity.
 
     Raises:
         BadLogError: not a log of this pipeline.
@@ -190,7 +189,7 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
 
 
 def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
-    """One aggregate over what a revision shows; what is gone has none."""
+    """Return one aggregate over a revision's records; null for a tombstone."""
     if shown.absorbed_by is not None:
         return None
     if spec.field is None:
@@ -200,7 +199,7 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
         return by_user(spec, rows)
     values = [item.fields[spec.field] for item in shown.holds]
     if spec.function in ("argmin", "argmax"):
-        # Without a field to show, a record shows its windowing attribute.
+        # Without a field to show, show the windowing attribute.
         shows = [item.fields[spec.more[0]] if spec.more else item.value for item in shown.holds]
         return extreme(spec, list(zip(values, shows, strict=True)))
     return aggregate(spec, kinds[spec.field], values)

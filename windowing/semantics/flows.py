@@ -1,9 +1,9 @@
-"""Flows without a pipeline around them, by definition: the sequence of rows of an operator's log.
+"""The definition of flows without a pipeline: the sequence of rows of an operator's log.
 
-The rows are those of the same definitions as a pipeline's; here they stand in the order in which an
-operator sends them, and the log has records with a key and a value alone. Over rows, two things
-differ from a pipeline: the end of a lane is progress and no more, so that a window that is not full
-is never sent; and in log order a row's place in its window is its number, not its event time.
+The same definitions as a pipeline's give the rows; here they are in the order in which an operator
+sends them, and records have only a key and a value. Windows over rows differ from a pipeline's in
+two ways: the end of a lane is only progress, so that a window that is not full is never sent; and
+in log order a row's position in its window is its number, not its event time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.joins import JoinDefinition, Sent, Timed, sent_by
 
 _BEYOND = 2**62
-"""A progress that is after every record, and is not the end of everything."""
+"""A progress that is after every record, but before the end of all lanes."""
 
 Log = Iterable[Record | Bound]
 
@@ -47,14 +47,14 @@ def rows_of(
     *,
     past_end: bool = False,
 ) -> tuple[list[WindowRow], list[Record]]:
-    """All full and late rows and tombstones in their order, and the records that nothing takes.
+    """Return all full and late rows and tombstones in order, and the refused records.
 
     Args:
-        flow: what is computed; its late records go by epochs of progress.
+        flow: the flow to evaluate; its late records go by epochs of progress.
         starts: all lanes.
         disorder: the generator.
-        log: the whole log; lanes may interleave in any way, each in offset order.
-        past_end: windows of rows are sent with the row after their last.
+        log: the whole log, in any interleaving of lanes; each lane in offset order.
+        past_end: send windows over rows with the row after their last.
     """
     by_rows = flow.window.attribute == ROW_NUM
     items, lanes = _read(starts, disorder, log, endless=by_rows)
@@ -75,9 +75,9 @@ def rows_of(
 def pairs_of(
     flow: JoinFlow, starts: Sequence[LaneStart], disorder: Disorder, log: Log
 ) -> tuple[list[Pair], list[Pair], list[Record]]:
-    """The rows that progress has reached, in their order; all rows; the refused records.
+    """Return the rows that progress has reached, in order; all rows; the refused records.
 
-    Args: as of `rows_of`.
+    Args: as for `rows_of`.
     """
     items, lanes = _read(starts, disorder, log)
     side_of = {start.name: start.side or "left" for start in starts}
@@ -102,7 +102,7 @@ def pairs_of(
 def _read(
     starts: Sequence[LaneStart], disorder: Disorder, log: Log, *, endless: bool = False
 ) -> tuple[list[Item], list[Lane]]:
-    """The records, each with the progress before it, lane by lane; and the lanes at the end."""
+    """Return the records, each with the progress before it, lane by lane; and the final lanes."""
     lanes = {start.name: Lane(start.name, disorder) for start in starts}
     items = []
     for entry in log:
@@ -120,7 +120,7 @@ def _read(
 
 
 def _in_order(shown: Sequence[Shown]) -> Iterator[Shown]:
-    """Revisions as they are sent; what takes a row back stands before the row that follows."""
+    """Return revisions in the order of sending; a retraction precedes the next row."""
     placed = []
     for number, row in enumerate(shown):
         sent = shown[number + 1] if row.retracts else row
@@ -136,7 +136,7 @@ def _row(flow: StreamFlow, shown: Shown) -> WindowRow:
         offsets[lane] = min(held), max(held)
     value = value_of(flow.aggregates[0], {"value": "int"}, shown)
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # a median that is a whole number is shown as one
+        value = int(value)  # an integral median is an int
     return WindowRow(
         start=shown.start,
         end=shown.end,
@@ -152,9 +152,9 @@ def _row(flow: StreamFlow, shown: Shown) -> WindowRow:
 
 
 def _text(shown: Shown) -> str | None:
-    """The key of a row; without GROUP BY every row's is None."""
+    """Return the key of a row; None without GROUP BY."""
     key = shown.group[0] if shown.group else None
-    assert key is None or isinstance(key, str)  # noqa: S101 - keys of records are text
+    assert key is None or isinstance(key, str)  # noqa: S101 - records' keys are text
     return key
 
 

@@ -1,8 +1,7 @@
 """Window assignment of a record in one query: its windows, those it is late for, its outcome.
 
-Some classes name a record's windows on its arrival; of others it is only known when the whole log
-is there which windows a record is in: those that later records define, or that its rank among them
-gives. A look at the whole log gives them all.
+For some classes a record's windows are known on arrival. For others they depend on later records,
+which define windows or decide the record's rank. The whole log gives them for all classes.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ Place = tuple[str, int, int]
 
 
 class Finder:
-    """Says of each record of a log what it finds in one query.
+    """The window assignments of a log's records in one query.
 
     Args:
         query: the query.
-        items: the good records of the log, each lane's in offset order.
+        items: the valid records of the log, each lane's in offset order.
         lanes: all lanes, at the end of the log.
 
     Raises:
-        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+        ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
 
     def __init__(self, query: Query, items: Sequence[Item], lanes: Sequence[Lane]) -> None:
@@ -51,7 +50,7 @@ class Finder:
             self._look(unit)
 
     def of(self, item: Item) -> dict[str, Any]:
-        """Windows, late ones, slices and outcome of one record, as a trace spells them."""
+        """Return windows, late ones, slices and outcome of one record, in a trace's format."""
         query, definition = self._query, definition_of(self._query)
         if isinstance(definition, ByValueDefinition):
             windows, late = definition.verdicts(item), definition.late_for(item)
@@ -65,7 +64,7 @@ class Finder:
         }
 
     def _look_at_sessions(self, items: Sequence[Item], lanes: Sequence[Lane]) -> None:
-        """Note all sessions that ever show a record, open ones as if all lanes ended now."""
+        """Record all sessions that ever show a record; open ones as if all lanes ended now."""
         query, definition = self._query, definition_of(self._query)
         ended = [replace(lane, progress=math.inf) for lane in lanes]
         held = defaultdict[Place, dict[int, Verdict]](dict)
@@ -79,12 +78,12 @@ class Finder:
             self._late[item.place] = list(self._windows[item.place]) if late else []
 
     def _look(self, unit: Unit) -> None:
-        """Note the windows of a unit's records."""
+        """Record the windows of a unit's records."""
         definition, held = extents_of(self._query), defaultdict[Place, dict[int, Verdict]](dict)
         for holding in definition.hold(unit):
             release = holding.release
             held[holding.item.place][holding.wid] = "on_time" if release is None else release
-        # Those that hold anything; no other is ever shown.
+        # Only non-empty windows are ever shown.
         known = sorted({wid for windows in held.values() for wid in windows})
         for item in unit.items:
             windows = held.get(item.place, {})
@@ -95,7 +94,7 @@ class Finder:
 
 
 def _slices(verdicts: Mapping[int, Verdict], *, apart: bool) -> list[list[int | None]]:
-    """Runs of windows with one verdict, or each window apart; those that refuse left out."""
+    """Return runs of windows with one verdict, or each window apart, without refusing ones."""
     slices: list[list[int | None]] = []
     for (verdict, _), run in groupby(verdicts, key=lambda wid: (verdicts[wid], apart and wid)):
         held = list(run)

@@ -1,7 +1,7 @@
-"""Generators: what a lane's records promise about those after them, one function for each kind.
+"""Generators by definition: what a record promises about later ones, a function per kind.
 
-A generator is asked after every record of its lane and gives a bound, or None where it promises
-nothing. The lane's progress is the running maximum of the bounds, so a bound may fall again.
+After each record of its lane a generator returns a bound, or None for no promise. Bounds may
+decrease: the lane's progress is their running maximum.
 
 Source: Li et al., SIGMOD 2005, section 5; Srivastava and Widom, PODS 2004 (heartbeats).
 """
@@ -29,22 +29,22 @@ from windowing.semantics.controls import Observation, reached
 
 Fields = Mapping[str, Scalar]
 Generator = Callable[[int, Fields], int | None]
-"""From a record's time and fields to the bound after it."""
+"""A function from a record's time and fields to the bound after it."""
 
 Definition = Callable[[Any, str], Generator]
-"""From a generator's data and a lane's name to the bounds that the lane's records give."""
+"""A function from a generator's data and a lane's name to that lane's bounds."""
 
 DEFINITIONS: Final = Registry[Definition]("generator_definition", "generator_definitions")
-"""What every generator means, by its name."""
+"""The definition of every generator, by its name."""
 
 _Function = TypeVar("_Function", bound=Definition)
 
 
 def generator_definition(name: str) -> Callable[[_Function], _Function]:
-    """Register the decorated function as what the generator of this name means.
+    """Register the decorated function as the definition of the generator of this name.
 
     Raises:
-        PluginError: another one says so.
+        PluginError: the name is taken.
     """
 
     def register(function: _Function) -> _Function:
@@ -56,10 +56,10 @@ def generator_definition(name: str) -> Callable[[_Function], _Function]:
 
 
 def generator(disorder: Disorder, lane: str) -> Generator:
-    """The bounds that one lane's records give, by the kind of generator.
+    """Return the function for one lane's bounds.
 
     Raises:
-        PluginError: it is a plug-in's, which cannot be imported or refuses its settings.
+        PluginError: its plug-in cannot be imported, or rejects the settings.
     """
     return DEFINITIONS.required(disorder.name)(disorder.data, lane)
 
@@ -67,7 +67,7 @@ def generator(disorder: Disorder, lane: str) -> Generator:
 @generator_definition(Unordered.name)
 @generator_definition(Punctuation.name)
 def _nothing(data: Disorder, lane: str) -> Generator:
-    """Promise nothing by records: bounds stand in control records only."""
+    """Promise nothing by data records; only control records carry bounds."""
     del data, lane
     return lambda _value, _fields: None
 
@@ -91,7 +91,7 @@ def _heartbeat(data: Heartbeat, lane: str) -> Generator:
 
 @generator_definition(OrderedPer.name)
 def _ordered_per(data: OrderedPer, lane: str) -> Generator:
-    if data.members is None:  # the promises hold for one key alone, and none for the lane
+    if data.members is None:  # the promises are per key; the lane has none
         return _nothing(data, lane)
     return partial(_furthest_behind, data.attr, dict(data.members).get(lane, ()), {})
 
@@ -103,17 +103,17 @@ def _adaptive(data: Adaptive, lane: str) -> Generator:
 
 
 def own_slack_us(disorder: Heartbeat, lane: str) -> int:
-    """How much older than a record a later one of its lane can be.
+    """Return how much older than a record a later one of its lane can be.
 
-    The record left at ts - s or later by the true clock and took l or more; one that comes after it
-    took at most L, and its clock is s slow at the most.
+    The record left at true time ts - s or later, and took at least l; a later one took at most L,
+    and its clock is at most s slow.
     """
     of_lane = dict(disorder.sources)[lane]
     return of_lane.max_delay_us - of_lane.min_delay_us + 2 * of_lane.skew_us
 
 
 def observed_bound(disorder: Heartbeat, lane: str, seen: Observation) -> int | None:
-    """What a lane may conclude from a clock, and from records that arrived in any lane."""
+    """Return the bound from a clock reading and from records that arrived in any lane."""
     instant, of_lane = reached(disorder, seen), dict(disorder.sources)[lane]
     return None if instant is None else instant - of_lane.max_delay_us - of_lane.skew_us
 
@@ -123,9 +123,9 @@ def _less(slack_us: int, value: int, _fields: Fields) -> int:
 
 
 def _let_go(rows: int, seen: list[int], value: int, _fields: Fields) -> int | None:
-    """The (n+1)-th largest value seen: what a sorting buffer of n rows has let go by now."""
+    """Return the (n+1)-th largest value seen: the last output of a sorting buffer of n rows."""
     insort(seen, value)
-    del seen[: -(rows + 1)]  # those below the (n+1)-th largest never matter again
+    del seen[: -(rows + 1)]  # smaller values never matter again
     return seen[0] if len(seen) > rows else None
 
 
@@ -136,7 +136,7 @@ def _furthest_behind(
     value: int,
     fields: Fields,
 ) -> int | None:
-    """The smallest of the declared sub-streams' newest (largest) times, once all were seen."""
+    """Return the smallest of the declared sub-streams' largest times, once all were seen."""
     member = fields[attr]
     newest[member] = max(value, newest.get(member, value))
     if not members or not all(member in newest for member in members):
@@ -145,7 +145,7 @@ def _furthest_behind(
 
 
 def _adapted(data: Adaptive, times: list[int], lags: list[int], value: int, _fields: Fields) -> int:
-    """`ts - K`, K the smallest lag that at most the target share of the last lags exceed."""
+    """Return `ts - K`, K the smallest lag that at most the target share of the last lags exceed."""
     times[:] = [max([value, *times])]
     lags[:] = [*lags, times[0] - value][-data.over_rows :]
     ordered = sorted(lags)

@@ -1,4 +1,4 @@
-"""JSON objects as the log's contract has them, those of values and of control records alike."""
+"""JSON objects as the log's contract defines them, for values and control records."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 DEPTH_MAX = 512
-"""Objects and arrays may nest this deep; a value that nests deeper is malformed."""
+"""The deepest legal nesting of objects and arrays; deeper values are malformed."""
 
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Python refuses to convert very long digit strings; all that matters of one is that it is beyond
-# every type.
+# Python refuses to convert very long digit strings; such a number is beyond every type anyway.
 _DIGITS_MAX = 400
 _BEYOND: int = 10**_DIGITS_MAX
 
 
 def parse_object(value: bytes | None) -> dict[str, Any] | None:
-    """Return a JSON object, or None where the bytes are anything else.
+    """Return a JSON object, or None if the bytes are anything else.
 
-    A name given twice keeps its last value. Not JSON: NaN and infinities, a lone surrogate
-    anywhere, a byte order mark, text that is not UTF-8, and nesting beyond `DEPTH_MAX`.
+    A duplicate name keeps its last value. Not JSON: NaN and infinities, a lone surrogate anywhere,
+        a byte order mark, text that is not UTF-8, and nesting beyond `DEPTH_MAX`.
     """
     try:
         text = (value or b"").decode("utf-8")
         if _depth(text) > DEPTH_MAX:
             return None
         document = (_CAREFUL if "\\u" in text else _PLAIN).decode(text)
-    except ValueError:  # UnicodeDecodeError and JSONDecodeError are both of this kind
+    except ValueError:  # UnicodeDecodeError and JSONDecodeError are subclasses
         return None
     return document if isinstance(document, dict) else None
 
 
 def _depth(text: str) -> int:
-    """The greatest depth of brackets outside strings, or any number below it if that is small."""
+    """Return the greatest depth of brackets outside strings; any smaller number if it is legal."""
     if text.count("{") + text.count("[") <= DEPTH_MAX:
         return 0
     depth = deepest = 0
@@ -60,7 +59,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object after a look at every string in it, those of overwritten names too."""
+    """Build an object after checking all its strings, including those of overwritten names."""
     _refuse_lone_surrogates(pairs)
     return dict(pairs)
 

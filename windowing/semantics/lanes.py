@@ -1,9 +1,9 @@
-"""Progress: what one lane's records, in offset order, say about those still to come.
+"""Progress: what one lane's records, in offset order, promise about later ones.
 
 A lane's progress is the running maximum of the bounds after its records, minus infinity at first,
-plus infinity after `end`. Where progress is per key, a key's progress in a lane is the larger of
-the lane's and its own. What is decided about a record depends on the progress *before* it, which is
-a fact of the log.
+plus infinity after `end`. If progress is per key, a key's progress in a lane is the larger of the
+lane's and its own. Decisions about a record depend on the progress *before* it, which is a fact of
+the log.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from windowing.semantics.log import LogEntry
 from windowing.semantics.values import Reason, Record, Refused, ValueReader
 
 Progress = int | float
-"""Microseconds, or one of the infinities. Python compares ints with them exactly."""
+"""Microseconds or an infinity, which Python compares with ints exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A data record in its place in the log.
+    """A data record and its place in the log.
 
     Attributes:
         lane: `topic/partition`.
         partition, offset: its place.
         progress: the progress before it, of its lane and key.
-        content: the record, or the reason why it is a dead letter for every query.
+        content: the record, or the reason why it is a dead letter for all queries.
     """
 
     lane: str
@@ -44,15 +44,15 @@ class Arrival:
 
 @dataclass
 class Lane:
-    """One lane's progress as it moves.
+    """One lane's progress; mutable.
 
     Attributes:
         name: `source/partition`.
         disorder: the generator.
-        ignore_control: of the control records only `end` is honoured.
+        ignore_control: honour only `end` among control records.
         progress: of the lane as a whole.
-        furthest: the largest finite progress that it ever had.
-        by_key: what was promised for single keys.
+        furthest: the largest finite progress so far.
+        by_key: the progress of single keys.
     """
 
     name: str
@@ -67,25 +67,25 @@ class Lane:
         self._attr = self.disorder.progress_attr
 
     def of_record(self, fields: Fields) -> Progress:
-        """The progress for a record with these fields: the lane's, or its key's if that is more."""
+        """Return the progress for a record with these fields: of its lane or key, if larger."""
         return max(self.progress, self._promised(fields))
 
     def furthest_of_record(self, fields: Fields) -> Progress:
-        """The largest finite progress that there ever was for such a record."""
+        """Return the largest finite progress so far for such a record."""
         return max(self.furthest, self._promised(fields))
 
     def _promised(self, fields: Fields) -> Progress:
         return -math.inf if self._attr is None else self.by_key.get(fields[self._attr], -math.inf)
 
     def record(self, value: int, fields: Fields) -> None:
-        """Move by what a data record promises."""
+        """Advance by a data record's promise."""
         if isinstance(self.disorder, OrderedPer) and self._attr is not None:
             self._promise_key(fields[self._attr], value)
         else:
             self._promise(self._bound_after(value, fields))
 
     def control(self, control: Control) -> None:
-        """Move by what a control record says, as far as the generator listens to it."""
+        """Advance by a control record, if the generator uses it."""
         if control == "end":
             self.progress = math.inf
         elif self.ignore_control:
@@ -111,15 +111,15 @@ class Lane:
 def follow(
     lane: Lane, entries: Iterable[LogEntry], reader: ValueReader, attribute: str | None = None
 ) -> list[Arrival]:
-    """Return a lane's data records, each with the progress before it, and move the lane.
+    """Return a lane's data records, each with the progress before it, and advance the lane.
 
-    A control record that is a dead letter is among them.
+    Control records that are dead letters are among them.
 
     Args:
-        lane: the lane, as far as it is before the entries.
+        lane: the lane before the entries.
         entries: in offset order.
-        reader: what values are.
-        attribute: the field that moves it; None: the event time.
+        reader: decodes values.
+        attribute: the field that advances it; None: the event time.
     """
     arrivals: list[Arrival] = []
     for entry in entries:
@@ -143,9 +143,9 @@ def follow(
 
 
 def place_of(record: Record, attribute: str | None) -> int:
-    """Where a record lies along an attribute; None: the event time."""
+    """Return a record's position along an attribute; None: the event time."""
     if attribute is None:
         return record.ts_us
     value = record.fields[attribute]
-    assert isinstance(value, int)  # noqa: S101 - windows are over ints alone, never null
+    assert isinstance(value, int)  # noqa: S101 - windows are only over ints that are never null
     return value

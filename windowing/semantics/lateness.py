@@ -1,9 +1,9 @@
 """Lateness: whether a window accepts a record, and when the record appears in it.
 
 A record is late for window w iff the progress of its own lane before it has reached close(w).
-`generous` judges each window by itself; `consistent` asks about the window that closes first and
-answers for all. A late record that a query takes (`update`) is released at an epoch E, a multiple
-of `every`, which is after the window's closing and after the lane's progress.
+`generous` judges each window by itself; `consistent` judges all by the window that closes first. A
+late record that a query takes (`update`) is released at an epoch E, a multiple of `every` after
+both the window's close and the lane's progress.
 
 Source: Li et al., SIGMOD 2005 (the two kinds of slack); epochs and retention are ours.
 """
@@ -19,10 +19,10 @@ Verdict = int | Literal["on_time", "refused"]
 
 
 def is_late(query: StreamFlow, close: int, earliest: int, progress: Progress) -> bool:
-    """Whether a record is late for one of its windows.
+    """Return whether a record is late for one of its windows.
 
     Args:
-        query: its `late` decides.
+        query: the query with the late policy.
         close: when the window closes.
         earliest: when the first of the record's windows closes.
         progress: of the record's own lane and key before it.
@@ -33,7 +33,7 @@ def is_late(query: StreamFlow, close: int, earliest: int, progress: Progress) ->
 def judge(query: StreamFlow, close: int, earliest: int, progress: Progress) -> Verdict:
     """Decide for one window of a record: on time, refused, or the epoch that releases it.
 
-    Args: as of `is_late`.
+    Args: as for `is_late`.
     """
     if not is_late(query, close, earliest, progress):
         return "on_time"
@@ -44,6 +44,6 @@ def judge(query: StreamFlow, close: int, earliest: int, progress: Progress) -> V
 
 
 def epoch(progress: Progress, close: int, every_us: int) -> int:
-    """The first multiple of `every_us` that is later than both progress and the closing."""
-    # A late record of a lane that has not ended has met a finite progress.
+    """Return the first multiple of `every_us` after both progress and the close."""
+    # The progress of a lane that has not ended is finite when a late record comes.
     return (max(int(progress), close) // every_us + 1) * every_us

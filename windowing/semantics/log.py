@@ -9,7 +9,7 @@ from windowing.model.file.pipeline import Source
 
 
 class BadLogError(ValueError):
-    """What was given is not a log of this pipeline: a foreign lane, or broken order."""
+    """A log that is not of this pipeline: a foreign lane, or broken order."""
 
     exit_code = 1
 
@@ -20,7 +20,7 @@ class LogEntry(Protocol):
     Attributes:
         source: the topic.
         partition: its number.
-        offset: position in the partition; rises, may leave holes.
+        offset: position in the partition; increasing, possibly with gaps.
         value: the bytes of a data record; None for a null value and for a control record.
         control: the bytes of a control record, else None.
         append_us: when the broker appended it, microseconds since 1970; None if unknown.
@@ -41,14 +41,13 @@ class LogEntry(Protocol):
 
 
 def split_lanes(source: Source, log: Iterable[LogEntry]) -> list[list[LogEntry]]:
-    """Return each declared lane's entries in offset order, lanes by number; silent ones are empty.
+    """Return each declared lane's entries in offset order, by lane number; silent ones are empty.
 
-    An entry that repeats an earlier one with the same content is a redelivery: it is part of the
-    log only once.
+    An entry that repeats an earlier one with the same content is a redelivery and counts once.
 
     Raises:
-        BadLogError: an undeclared lane, an offset that goes back to one not seen before, an offset
-            with two contents, or a hole in a source that is declared dense.
+        BadLogError: an undeclared lane, a lower offset that was not seen before, an offset with two
+            contents, or a gap in a source that is declared dense.
     """
     lanes: list[dict[int, LogEntry]] = [{} for _ in range(source.partitions)]
     last = [-1] * source.partitions

@@ -1,4 +1,4 @@
-"""Revisions: the rows of one query, as a function of its records and of how far the lanes got.
+"""Revisions: the rows of one query, as a function of its records and the lanes' final progress.
 
 For each row key, window w holds the records that the query takes for w. Of them,
 
@@ -6,9 +6,8 @@ For each row key, window w holds the records that the query takes for w. Of them
     revision r  adds the late records of the r-th epoch E that has any; it exists iff P >= E,
 
 where P is the final progress of the row's key, the minimum over all declared lanes. A row shows the
-whole window as of its revision, or what is new in it. Sessions have a course of their own. Nothing
-else is said, and so nothing else can have an influence: neither the order between lanes nor batches
-nor clocks.
+whole window as of its revision, or only what is new. Sessions are defined in `session_course`.
+Nothing else has an influence: neither the order between lanes, nor batches, nor clocks.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from windowing.semantics.windows.classes import definition_of
 
 
 def revisions(query: StreamFlow, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Shown]:
-    """Return all revisions that the log shows.
+    """Return all revisions that follow from the log.
 
     Args:
-        query: window, keys, and what becomes of late records.
-        items: the stream's good records, each lane's in offset order.
+        query: window, keys and late policy.
+        items: the stream's valid records, each lane's in offset order.
         lanes: all declared lanes, at the end of the log.
 
     Raises:
-        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+        ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     lanes, definition = list(lanes), definition_of(query)
     shown: list[Shown] = []
@@ -44,7 +43,7 @@ def revisions(query: StreamFlow, items: Sequence[Item], lanes: Iterable[Lane]) -
 
 
 def accumulated(query: StreamFlow, course: Sequence[Shown]) -> Iterator[Shown]:
-    """What is sent of the revisions of one window, or session start, given in their order."""
+    """Return the rows sent for the ordered revisions of one window or session start."""
     before: Shown | None = None
     for row in course:
         if before is not None and query.accumulation == "retracting":
@@ -55,12 +54,12 @@ def accumulated(query: StreamFlow, course: Sequence[Shown]) -> Iterator[Shown]:
 
 
 def key_of(query: StreamFlow, shown: Shown) -> Key:
-    """The key of a row: PATTR, then the values of GROUP BY."""
+    """Return the key of a row: PATTR, then the values of GROUP BY."""
     return shown.group if query.window.pattr is None else (shown.part, *shown.group)
 
 
 def units_of(query: StreamFlow, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
-    """The units of records that have windows or rows of their own; arguments as of `revisions`."""
+    """Return the units of records with windows or rows of their own; Args as for `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
     per_key = window.traits.per_key
@@ -69,7 +68,7 @@ def units_of(query: StreamFlow, items: Sequence[Item], lanes: Sequence[Lane]) ->
         units[part_of(window, item), group].append(item)
     newest = max((item.value for item in items), default=0)
     for members in units.values():
-        # Progress per key goes with units of that key only, so any member knows the key.
+        # Progress per key implies units of that key, so any member gives the key.
         fields = members[0].fields
         yield Unit(
             items=members,

@@ -1,8 +1,8 @@
-"""The course of one key's sessions, by definition: all recomputed whenever a record joins.
+"""The sequence of one key's session rows, by definition: recomputed whenever a record joins.
 
-At instant x: every session that has ended by then and whose content is not what its row showed is
-sent; then the late records released at x join; starts that were shown and are none any more get a
-tombstone; then ended sessions whose content is not what was shown are sent as they are now.
+At instant x: first, sessions that have ended by then and differ from their last row are sent; then
+the late records released at x join; starts that were shown but no longer exist get a tombstone;
+finally, ended sessions that differ from their last row are sent again.
 
 Source: SAMZA-552, "Session window: dynamic window"; merging and tombstones are ours.
 """
@@ -21,8 +21,8 @@ class Entry(Generic[T]):
     """A record of the key.
 
     Attributes:
-        at: its value on the axis.
-        place: its place among the records.
+        at: its position on the axis.
+        place: its place in the canonical order.
         release: when it joins; None: it was on time.
         item: the record.
     """
@@ -39,12 +39,12 @@ class Sent(Generic[T]):
 
     Attributes:
         instant: when it is sent.
-        step: why: it ended; it is part of another session now; it was changed after its end.
-        start, end: the session; of a tombstone, as its last row had it.
+        step: why: it ended; it is now part of another session; it changed after its end.
+        start, end: the session; in a tombstone, those of its last row.
         revision: its number.
         holds: its records, by place.
-        before: the last row of the same start, if any.
-        absorbed_by: of a tombstone: the start of the session that it is part of now.
+        before: the previous row of the same start, if any.
+        absorbed_by: in a tombstone, the start of the session that it is now part of.
     """
 
     instant: int
@@ -58,17 +58,17 @@ class Sent(Generic[T]):
 
     @property
     def order(self) -> tuple[int, int, int, int]:
-        """Where it stands among the rows of all keys, keys aside."""
+        """The sort key among the rows of all keys, except for the key."""
         step = ("ended", "absorbed", "changed").index(self.step)
         return self.instant, step, self.start, self.end
 
 
 def course(entries: Sequence[Entry[T]], gap: int) -> Iterator[Sent[T]]:
-    """All rows that a key's sessions ever send, in their order.
+    """Yield all rows that a key's sessions ever send, in order.
 
     Args:
         entries: the key's records, in any order.
-        gap: the distance of two records that parts them.
+        gap: the distance that separates two records.
     """
     held = [entry for entry in entries if entry.release is None]
     releases = {entry.release for entry in entries if entry.release is not None}
@@ -83,7 +83,7 @@ def course(entries: Sequence[Entry[T]], gap: int) -> Iterator[Sent[T]]:
 
 
 def sessions_of(entries: Sequence[Entry[T]], gap: int) -> dict[tuple[int, int], tuple[T, ...]]:
-    """The sessions of some records, by start and end: chains of distances below the gap."""
+    """Return the sessions of some records, by start and end: chains of distances below the gap."""
     chains: list[list[Entry[T]]] = []
     for entry in sorted(entries, key=lambda entry: entry.place):
         if chains and entry.at - chains[-1][-1].at < gap:

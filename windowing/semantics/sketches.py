@@ -1,4 +1,4 @@
-"""The exact result of an approximate aggregate: its error is part of the definition."""
+"""Exact results of approximate aggregates: the error is part of the definition."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from hashlib import blake2b
 
 
 def middle_of_bin(value: int | float, accuracy: Fraction) -> float:
-    """The middle of the bin that a value lies in.
+    """Return the middle of the bin that contains a value.
 
-    Each [2^e, 2^(e+1)) is cut into 2^m bins of equal width, m as small as leaves no value further
-    from the middle of its bin than the accuracy times itself. Negative values mirror positive ones.
+    Each [2^e, 2^(e+1)) is divided into 2^m bins of equal width, with the smallest m that keeps
+    every value v within accuracy * v of the middle of its bin. Negative values mirror positive
+    ones.
     """
     exact = abs(Fraction(float(value)))
     if exact == 0:
@@ -31,10 +32,10 @@ def middle_of_bin(value: int | float, accuracy: Fraction) -> float:
 
 
 def distinct_estimate(values: Iterable[int | float | str], size: int) -> int:
-    """How many distinct values there seem to be, by the smallest hashes.
+    """Estimate the number of distinct values from the smallest hashes.
 
-    With fewer than `size` distinct hashes, their number; else `(size - 1) * 2^64` over the hash
-    that is the `size`-th smallest, rounded down.
+    With fewer than `size` distinct hashes, their number; else `(size - 1) * 2^64` over the
+    `size`-th smallest hash, rounded down.
     """
     hashes = sorted({_hash(value) for value in values})
     if len(hashes) < size:
@@ -43,7 +44,7 @@ def distinct_estimate(values: Iterable[int | float | str], size: int) -> int:
 
 
 def _hash(value: int | float | str) -> int:
-    """The first 8 bytes of BLAKE2b over 8 bytes of int or double, big-endian, or over UTF-8."""
+    """Return the first 8 bytes of BLAKE2b over 8 bytes of int or double, big-endian, or UTF-8."""
     match value:
         case str():
             data = value.encode()

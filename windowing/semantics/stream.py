@@ -1,7 +1,7 @@
-"""One query over any stream: the definition without a pipeline around it.
+"""One query over any stream: the definition without a pipeline.
 
-A pipeline has one source, a format, several queries. Here a stream is what it is in the theory:
-lanes of records and control records, from any number of sources, over any attribute.
+A pipeline has one source, a format, several queries. Here a stream is as in theory: lanes of data
+and control records, from any number of sources, over any attribute.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Event:
     """One record of a stream.
 
     Attributes:
-        lane: which of the question's lanes.
-        offset: its place there.
+        lane: one of the question's lanes.
+        offset: its position in the lane.
         ts_us: its time; None for a control record.
-        content: its fields, or what the control record says.
+        content: its fields, or the content of the control record.
     """
 
     lane: int
@@ -40,13 +40,13 @@ class Event:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a stream.
+    """A query to evaluate over a stream.
 
     Attributes:
         query: windows, keys, aggregates, late records.
         lanes: all lanes, as `source/partition`.
         disorder: the generator.
-        ignore_control: of the control records only `end` is honoured.
+        ignore_control: honour only `end` among control records.
     """
 
     query: StreamFlow
@@ -57,13 +57,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a stream means to a question.
+    """The result of a query over a stream.
 
     Attributes:
         shown: every revision that was sent.
-        late: every late record, and for which windows it is late.
+        late: every late record, and the windows it is late for.
         outside: every record that lies in no window, and why.
-        lanes: the lanes as they stand at the end.
+        lanes: the lanes at the end.
     """
 
     shown: list[Shown]
@@ -73,7 +73,7 @@ class Answer:
 
 
 class AfterEndError(ValueError):
-    """E_AFTER_END: a lane goes on after its end."""
+    """E_AFTER_END: a lane that continues after its end."""
 
     code = "E_AFTER_END"
 
@@ -82,12 +82,12 @@ def answer(question: Question, events: Iterable[Event]) -> Answer:
     """Evaluate a query over a stream.
 
     Args:
-        question: the query and its surroundings.
+        question: the query and its lanes.
         events: in any order of arrival; each lane's in offset order.
 
     Raises:
         AfterEndError: a record after its lane's end.
-        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+        ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     query = question.query
     lanes = [Lane(name, question.disorder, question.ignore_control) for name in question.lanes]
@@ -100,7 +100,7 @@ def answer(question: Question, events: Iterable[Event]) -> Answer:
 
 
 def _follow(window: Window, lanes: Sequence[Lane], events: Iterable[Event]) -> list[Item]:
-    """The records, each with the progress that it met, and the lanes moved to their ends."""
+    """Return the records, each with the progress before it, and the lanes at the end."""
     items = []
     for event in events:
         lane = lanes[event.lane]
@@ -115,11 +115,11 @@ def _follow(window: Window, lanes: Sequence[Lane], events: Iterable[Event]) -> l
         value = event.ts_us
         if window.attribute != ROW_NUM and window.attribute in event.content:
             attribute = event.content[window.attribute]
-            assert isinstance(attribute, int)  # noqa: S101 - windows are over ints alone
+            assert isinstance(attribute, int)  # noqa: S101 - windows are only over ints
             value = attribute
         source, _, partition = lane.name.rpartition("/")
         progress = lane.of_record(event.content)
         items.append(Item(value, source, int(partition), event.offset, progress, event.content))
         lane.record(value, event.content)
-    # Lane by lane; the order between lanes means nothing.
+    # Lane by lane; the order between lanes is irrelevant.
     return sorted(items, key=lambda item: item.place)

@@ -1,4 +1,4 @@
-"""A trace: what happens to each record of a log, and what it causes, by the definition.
+"""Trace: what happens to each record of a log, and what it causes, by the definition.
 
 The order between lanes does not influence rows, but it does decide which record *closes* a window,
 so a trace is for one order of arrival: that of the given log.
@@ -20,30 +20,30 @@ from windowing.semantics.view import Views, attribute_of, items_of, lanes_of
 
 
 class TraceError(ValueError):
-    """A pipeline that no trace can be made of."""
+    """A pipeline that does not support tracing."""
 
     exit_code = 2
 
 
 def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
-    """Give one line for each record of a log, in the order of the log.
+    """Return one line per record of a log, in the order of the log.
 
     Args:
-        pipeline: what is computed.
+        pipeline: the pipeline to evaluate.
         log: the whole log, each lane in offset order.
 
     Returns:
         JSON objects: `lane`, `offset`; `kind` (record, control, dead, or again for a redelivery);
         `ts`, `reason` or `control`; `progress` of its lane before and `after` it, and of the
-        `stream` after it (null: none yet; "ended"); per query, for a record, its `windows`, those
-        that it is `late` for, the `slices` that it goes into (first window, last window, epoch or
-        null) and its `outcome`; the windows that it `closed`, and the rows that it `revised`. Of
-        a query over another attribute: where the record is `at`, and progress by that one.
+        `stream` after it (null: none yet; "ended"); for a record, per query: its `windows`, those
+        that it is `late` for, its `slices` (first window, last window, epoch or null) and its
+        `outcome`; the windows that it `closed`, and the rows that it `revised`. For queries over
+        another attribute also its position `at`, and progress, by that attribute.
 
     Raises:
         BadLogError: not a log of this pipeline.
         TraceError: a join.
-        ArrivalOrderError: rows are counted as they arrive, and a unit arrives in two lanes.
+        ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     if pipeline.join is not None:
         msg = "a join has no windows that a record goes into: there is no trace of it"
@@ -73,18 +73,18 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
 
 
 class _Course:
-    """The queries over one attribute, as a log passes by.
+    """The queries over one attribute, following a log.
 
     Args:
-        pipeline: what is computed.
+        pipeline: the pipeline to evaluate.
         views: the whole log.
         attribute: the attribute; None: the event time.
 
     Attributes:
-        arrivals: of the entry before: the data record, if it was one.
-        line: the progress of its lane before and after it, and that of the stream.
-        met: by query, what it found.
-        due: the rows that it brought out.
+        arrivals: the last entry's data record, if it was one.
+        line: the progress of its lane before and after it, and of the stream.
+        met: its window assignment, by query.
+        due: the rows that became due with it.
     """
 
     def __init__(self, pipeline: Pipeline, views: Views, attribute: str | None) -> None:
@@ -100,7 +100,7 @@ class _Course:
         self.due: list[tuple[Query, Shown]] = []
 
     def step(self, entry: LogEntry, reader: ValueReader) -> None:
-        """Take the next entry of the log."""
+        """Process the next entry of the log."""
         lane = self._lanes[entry.partition]
         before = lane.progress
         self.arrivals = follow(lane, [entry], reader, self._attribute)
@@ -110,7 +110,7 @@ class _Course:
             "after": _spell(lane.progress),
             "stream": _spell(min(lane.progress for lane in self._lanes)),
         }
-        # The line itself is about event time; another attribute is told of by its queries.
+        # The line itself is about event time; queries report other attributes.
         own = {} if self._attribute is None or not items else {"at": items[0].value, **self.line}
         self.met = {
             name: {**own, **finder.of(item)}

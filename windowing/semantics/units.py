@@ -1,4 +1,4 @@
-"""Units of records, over which windows are defined, and what a window holds of them."""
+"""Units of records, over which windows are defined, and the content of windows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from windowing.semantics.lanes import Progress
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """A record as windows see it; two are the same only if they are one.
+    """A record as windows see it, compared by identity.
 
     Attributes:
-        value: the windowing attribute; the event time where windows count rows.
+        value: the windowing attribute; the event time for windows over rows.
         source, partition, offset: its place in the log.
         progress: the progress before it, of its own lane and key.
         fields: its fields.
@@ -37,24 +37,24 @@ class Item:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Its place in the log, which orders records of equal value."""
+        """Its place in the log, the tie-breaker for equal values."""
         return self.source, self.partition, self.offset
 
     @property
     def canonical(self) -> tuple[int, str, int, int]:
-        """Its place in the canonical order; rows of ORDER log go by event time here, too."""
+        """Its place in the canonical order, by event time even under ORDER log."""
         return self.value, self.source, self.partition, self.offset
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Records that have windows of their own: one PATTR value's, or all of the stream.
+    """Records with windows of their own: those of one PATTR value, or the whole stream.
 
     Attributes:
         items: its records, lane by lane in offset order.
         final: the progress of the unit at the end of the log, over all declared lanes.
-        furthest: the largest finite progress that any lane ever had for it.
-        newest: the largest value of any record of the whole stream.
+        furthest: the largest finite progress of any lane for it.
+        newest: the largest value in the whole stream.
     """
 
     items: Sequence[Item]
@@ -65,12 +65,12 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """That a window holds an item.
+    """The membership of an item in a window.
 
     Attributes:
         wid: the window.
         item: the record.
-        release: None: from revision 0 on; else the late epoch E from whose revision on.
+        release: the late epoch whose revision first holds it; None: from revision 0 on.
     """
 
     wid: int
@@ -83,17 +83,17 @@ class Shown:
     """One revision of one window for one key.
 
     Attributes:
-        wid: the window; of a session its start.
+        wid: the window; a session's start.
         start, end: its extent.
         part: the value of PATTR; None without.
         group: the values of GROUP BY.
         revision: its number.
         release: the epoch that it belongs to; None for revision 0.
-        holds: the records that it shows, in canonical order: all of its window's, or, where rows
-            are discarding, those that the row before did not show.
-        retracts: it repeats the row before it, to take it back.
-        absorbed_by: of a session that is part of another one now: the start of that one.
-        turn: of the rows of one instant those with less come first.
+        holds: the records that it shows, in canonical order: all of its window's or, with
+            `discarding`, those that the previous row did not show.
+        retracts: it repeats the previous row in order to retract it.
+        absorbed_by: in a tombstone, the start of the session that this one is now part of.
+        turn: the sort key among rows of one instant.
     """
 
     wid: int
@@ -110,18 +110,18 @@ class Shown:
 
     @property
     def instant(self) -> int:
-        """When it is sent: at its release, or at the end of its window."""
+        """When it is sent: its release, or the end of its window."""
         return self.end if self.release is None else self.release
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """For which windows a record is late.
+    """The windows that a record is late for.
 
     Attributes:
-        whole: it reaches revision 0 of no window at all.
-        first, last: the windows it is late for, where they are known on arrival; last None: all
-            from `first` on.
+        whole: it is in revision 0 of no window.
+        first, last: the windows it is late for, if known on arrival; last None: all from `first`
+            on.
     """
 
     whole: bool
@@ -130,21 +130,21 @@ class Lateness:
 
 
 OutsideReason = Literal["before_origin", "gap"]
-"""Why a value lies in no window, wherever progress stands."""
+"""Why a value lies in no window, whatever the progress."""
 
 
 def part_of(window: Window, item: Item) -> Scalar:
-    """A record's value of PATTR."""
+    """Return a record's value of PATTR."""
     return None if window.pattr is None else item.fields[window.pattr]
 
 
 def group_of(query: StreamFlow, item: Item) -> Key:
-    """A record's values of GROUP BY."""
+    """Return a record's values of GROUP BY."""
     return tuple(item.fields[name] for name in query.group_by)
 
 
 class ArrivalOrderError(ValueError):
-    """E_ARRIVAL_ORDER: rows are counted as they arrive, and a unit arrives in two lanes."""
+    """E_ARRIVAL_ORDER: rows are counted on arrival, and a unit arrives in two lanes."""
 
     exit_code = 1
 
@@ -152,10 +152,10 @@ class ArrivalOrderError(ValueError):
 
 
 def in_one_lane(unit: Unit) -> Sequence[Item]:
-    """A unit's records in the order of arrival, which only a single lane has.
+    """Return a unit's records in order of arrival, which only a single lane defines.
 
     Raises:
-        ArrivalOrderError: they lie in several lanes.
+        ArrivalOrderError: they are in several lanes.
     """
     lanes = sorted({item.lane for item in unit.items})
     if len(lanes) > 1:

@@ -41,7 +41,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A good value.
+    """A valid value.
 
     Attributes:
         ts_us: event time, microseconds since 1970.
@@ -64,11 +64,11 @@ class Refused:
 
 
 class ValueReader:
-    """Reads the values of one pipeline's source.
+    """The decoder of one pipeline's values.
 
     Args:
         pipeline: the pipeline.
-        number: whose lane's; only lanes of a join's two sides differ.
+        number: the lane's; it matters only for a join, whose sides differ.
     """
 
     def __init__(self, pipeline: Pipeline, number: int = 0) -> None:
@@ -83,11 +83,11 @@ class ValueReader:
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
 
     def read(self, value: bytes | None, append_us: int | None) -> Record | Reason:
-        """Return the record, or the first reason why the value is none.
+        """Return the record, or the first reason why the value is rejected.
 
         Args:
-            value: the bytes; None is a null value.
-            append_us: when the broker appended it, or None; then `max_ahead` is not judged.
+            value: the bytes; None: a null value.
+            append_us: when the broker appended it; None: `max_ahead` is not checked.
         """
         document = parse_object(value)
         if document is None:
@@ -115,11 +115,11 @@ class ValueReader:
         return Record(ts_us, fields)
 
     def control(self, raw: bytes, append_us: int | None) -> Control | Refused:
-        """Return what a control record says, or why it is a dead letter.
+        """Return the content of a control record, or why it is a dead letter.
 
         Args:
             raw: the bytes of its header.
-            append_us: as of `read`.
+            append_us: as for `read`.
         """
         control = read_control(raw)
         if control is None:
@@ -127,7 +127,7 @@ class ValueReader:
         if isinstance(control, Observation):
             control = self._of_founding_lanes(control)
         instant, rule = _instant_of(control, self._disorder), self._time
-        # That nothing comes before an instant is a claim on the times before it alone.
+        # A bound is exclusive: it concerns only times before the instant.
         if instant is not None and instant > min(rule.max_us, LATEST):
             return Refused("time_out_of_range")
         judged = None not in (instant, append_us, rule.max_ahead_us)
@@ -136,16 +136,16 @@ class ValueReader:
         return self._of_known_key(control)
 
     def _of_founding_lanes(self, seen: Observation) -> Observation:
-        """A heartbeat without what it has seen of lanes that joined: it may have come before."""
+        """Return a heartbeat without lanes that joined: it may be from before they did."""
         founding = {name: us for name, us in seen.seen_us.items() if name not in self._joined}
         return Observation(seen.now_us, founding)
 
     def _of_known_key(self, control: Control) -> Control:
-        """A control record, its key read as the field's type; ignored if no record can have it."""
+        """Return a control record with its key parsed by type; ignore impossible keys."""
         if not isinstance(control, Bound) or control.on is None:
             return control
         if len(control.on) != 1:
-            # Progress is per value of one field; a promise about several says nothing of any.
+            # Progress is per value of one field; ignore promises about several.
             return "ignored"
         ((name, raw),) = control.on.items()
         type_ = self._types.get(name)
@@ -156,7 +156,7 @@ class ValueReader:
 
 
 def _instant_of(control: Control, disorder: Disorder) -> int | None:
-    """The instant that a control record names; None: it names none that anybody believes."""
+    """Return the instant that a control record claims; None: none that the generator uses."""
     if isinstance(control, Bound):
         return control.bound_us
     if isinstance(control, Observation) and isinstance(disorder, Heartbeat):
@@ -165,11 +165,11 @@ def _instant_of(control: Control, disorder: Disorder) -> int | None:
 
 
 def read_scalar(kind: Kind, raw: object) -> Scalar:
-    """Return a JSON value as its type has it, or None where it does not fit."""
+    """Return a JSON value converted to its type, or None if it does not fit."""
     if kind == "string":
         return raw if isinstance(raw, str) else None
     if kind == "int":
-        # `type() is`: a boolean is an int to Python, and not to us.
+        # `type() is`, because Python's booleans are ints.
         return raw if type(raw) is int and INT64_MIN <= raw <= INT64_MAX else None
     if type(raw) is not int and type(raw) is not float:
         return None
@@ -183,7 +183,7 @@ def read_scalar(kind: Kind, raw: object) -> Scalar:
 def read_event_time(
     rule: EventTime, raw: object, append_us: int | None, earliest_us: int = EARLIEST
 ) -> int | Literal["missing_event_time", "bad_event_time", "time_out_of_range", "time_ahead"]:
-    """Return the event time in microseconds, or why there is none."""
+    """Return the event time in microseconds, or the rejection reason."""
     if raw is None:
         return "missing_event_time"
     if rule.unit == "iso":

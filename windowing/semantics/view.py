@@ -1,7 +1,7 @@
 """The log as the windows over one attribute see it: records, each with its lane's progress.
 
-Most windows are over the event time. Those over another attribute use its progress; control
-records, which are about event time, only tell them that a lane has ended.
+Most windows are over the event time. Those over another attribute use its progress; of control
+records, which concern event time, they use only `end`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from windowing.semantics.values import Record, ValueReader
 
 @dataclass(frozen=True)
 class View:
-    """A log by one attribute.
+    """A log seen along one attribute.
 
     Attributes:
         arrivals: every data record, lane by lane in offset order, with its lane's progress.
-        items: the good ones, as windows see them.
-        lanes: the lanes as they stand at the end.
+        items: the valid ones, as windows see them.
+        lanes: the lanes at the end.
     """
 
     arrivals: list[Arrival]
@@ -35,11 +35,11 @@ class View:
 
 
 class Views:
-    """One log by every attribute that some query's windows are made over.
+    """One log seen along every windowing attribute of a pipeline.
 
     Args:
-        pipeline: what is computed.
-        log: the whole log; lanes may interleave in any way, each in offset order.
+        pipeline: the pipeline to evaluate.
+        log: the whole log, in any interleaving of lanes; each lane in offset order.
 
     Raises:
         BadLogError: not a log of this pipeline.
@@ -51,7 +51,7 @@ class Views:
         self._views: dict[str | None, View] = {}
 
     def by(self, attribute: str | None) -> View:
-        """The log by an attribute; None: by event time."""
+        """Return the log seen along an attribute; None: event time."""
         if attribute not in self._views:
             self._views[attribute] = self._view(attribute)
         return self._views[attribute]
@@ -75,7 +75,7 @@ def attribute_of(query: Flow, source: Source) -> str | None:
 
 
 def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
-    """All lanes, before any record; one that joined has the progress that it joined at."""
+    """Return all lanes before any record; those that joined have their initial progress."""
     lanes = []
     for number in range(source.partitions):
         part, name = source.place(number)[0], source.lane(number)
@@ -87,7 +87,7 @@ def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
 
 
 def items_of(arrivals: Sequence[Arrival], attribute: str | None) -> list[Item]:
-    """The good records among these, as windows over an attribute see them."""
+    """Return the valid records among these, as windows over an attribute see them."""
     items = []
     for arrival in arrivals:
         if isinstance(arrival.content, Record):

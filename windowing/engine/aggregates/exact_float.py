@@ -1,12 +1,12 @@
 """Exact sums of floats and of their squares: integer bins of 32 bits, mergeable by addition.
 
 Algebra: commutative group. Partial state: one int64 column per bin in use (a double spans three,
-its square five). Cost: as many additions per record; bins in use follow the spread of exponents.
+its square five). Cost: as many additions per record; bins in use grow with the spread of exponents.
 Capacity: a bin gains less than 2^33 per record, so 2^30 records fit into one partial state.
 
 Source: Demmel & Nguyen, "Fast Reproducible Floating-Point Summation", ARITH 2013, and Müller et
 al., "Reproducible Floating-Point Aggregation in RDBMSs", ICDE 2018, for the idea of bins fixed by
-exponent; ours hold integers, so that nothing is lost at all.
+exponent; ours hold integers, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from windowing.engine.aggregates.exact_int import limbs_of_square
 
 BIN_BITS = 32
-# `frexp` gives every finite double as an integer of 53 bits times 2^(e - 53), e >= -1073.
+# `frexp` gives any finite double as an integer of 53 bits times 2^(e - 53), e >= -1073.
 _MANTISSA_BITS = 53
 LOWEST = -1073 - _MANTISSA_BITS
 """Bin 0 of a sum counts in units of 2^LOWEST, bin 0 of a sum of squares in 2^(2 LOWEST)."""
 _HIGHEST = 1024 - _MANTISSA_BITS
 BINS = (_HIGHEST - LOWEST) // BIN_BITS + 3
-"""How many bins any sum may use: the largest double spans the last three."""
+"""The most bins of any sum: the largest double spans the last three."""
 SQUARE_BINS = 2 * (_HIGHEST - LOWEST) // BIN_BITS + 5
 _MASK = np.int64((1 << BIN_BITS) - 1)
 
@@ -36,7 +36,7 @@ def to_bins(values: NDArray[np.float64]) -> dict[int, Ints]:
     """Split finite values into bins.
 
     Returns:
-        per bin in use, a column as long as `values`; value i is the sum over bins b of
+        per bin in use, a column parallel to `values`; value i is the sum over bins b of
         `column[b][i] * 2^(32 b + LOWEST)`, exactly.
     """
     mantissa, position = _taken_apart(values)
@@ -47,7 +47,7 @@ def to_square_bins(values: NDArray[np.float64]) -> dict[int, Ints]:
     """Split the squares of finite values into bins.
 
     Returns:
-        as `to_bins`, for squares: that of value i is the sum over bins b of
+        as for `to_bins`, for squares: that of value i is the sum over bins b of
         `column[b][i] * 2^(32 b + 2 LOWEST)`, exactly.
     """
     mantissa, position = _taken_apart(values)
@@ -55,14 +55,14 @@ def to_square_bins(values: NDArray[np.float64]) -> dict[int, Ints]:
 
 
 def _taken_apart(values: NDArray[np.float64]) -> tuple[Ints, Ints]:
-    """Integers m and k such that each value is `m * 2^(k + LOWEST)`; |m| < 2^53, k >= 0."""
+    """Return integers m and k such that each value is `m * 2^(k + LOWEST)`; |m| < 2^53, k >= 0."""
     fraction, exponent = np.frexp(values)
     mantissa = np.ldexp(fraction, _MANTISSA_BITS).astype(np.int64)
     return mantissa, exponent.astype(np.int64) - _MANTISSA_BITS - LOWEST
 
 
 def _carried(limbs: Sequence[Ints]) -> list[Ints]:
-    """The same numbers with every limb but the last within 32 bits."""
+    """Return the same numbers with all limbs except the last within 32 bits."""
     carry = np.zeros_like(limbs[0])
     result = []
     for limb in limbs[:-1]:
@@ -73,7 +73,7 @@ def _carried(limbs: Sequence[Ints]) -> list[Ints]:
 
 
 def _spread(limbs: Sequence[Ints], position: Ints, used: NDArray[np.bool_]) -> dict[int, Ints]:
-    """Put integers, given as limbs of 32 bits (the last signed), into bins from a bit on."""
+    """Distribute integers, given as limbs of 32 bits (the last signed), over bins from a bit on."""
     first, shift = position // BIN_BITS, position % BIN_BITS
     shifted = [limb << shift for limb in limbs]
     digits = [part & _MASK for part in shifted]

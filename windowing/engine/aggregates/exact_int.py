@@ -18,12 +18,12 @@ Ints = NDArray[np.int64]
 
 
 def to_halves(values: Ints) -> tuple[Ints, Ints]:
-    """High and low half of each integer: `value = high * 2^32 + low`, 0 <= low < 2^32."""
+    """Return high and low half of each integer: `value = high * 2^32 + low`, 0 <= low < 2^32."""
     return values >> _BITS, values & _MASK
 
 
 def join_halves(high: Ints, low: Ints) -> Ints | None:
-    """The exact sums; None if some of them may not fit 64 bits."""
+    """Return the exact sums; None if some may not fit 64 bits."""
     if max(abs(int(high.min(initial=0))), abs(int(high.max(initial=0)))) < 1 << 30:
         joined: Ints = (high << _BITS) + low
         return joined
@@ -31,12 +31,12 @@ def join_halves(high: Ints, low: Ints) -> Ints | None:
 
 
 def limbs_of_square(values: Ints) -> list[Ints]:
-    """Four limbs of each square, the lowest first: `sum of limb i * 2^(32 i)`, each below 2^34."""
-    # The magnitude of -2^63 fits unsigned only; negation wraps to just that.
+    """Split each square: `sum of limb i * 2^(32 i)`, four limbs below 2^34, lowest first."""
+    # The magnitude of -2^63 fits only unsigned; negation wraps to exactly that.
     magnitude = np.where(values < 0, -values.astype(np.uint64), values.astype(np.uint64))
     mask = np.uint64(_MASK)
     high, low = magnitude >> np.uint64(_BITS), magnitude & mask
-    # (high 2^32 + low)^2; each product is below 2^64, and is cut before anything is added to it.
+    # (high 2^32 + low)^2; each product is below 2^64, and is split before anything is added.
     lowest, middle, highest = low * low, high * low, high * high
     two, bits = np.uint64(2), np.uint64(_BITS)
     limbs = [
@@ -49,6 +49,6 @@ def limbs_of_square(values: Ints) -> list[Ints]:
 
 
 def join_limbs(limbs: Sequence[Ints]) -> list[int]:
-    """The exact sums of limbs, the lowest first."""
+    """Return the exact sums of limbs, lowest first."""
     rows = zip(*(limb.tolist() for limb in limbs), strict=True)
     return [sum(limb << (_BITS * i) for i, limb in enumerate(row)) for row in rows]

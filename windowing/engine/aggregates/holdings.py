@@ -1,4 +1,4 @@
-"""What an aggregate keeps that is more than numbers: a bag, in the terms of `bags`, or a state."""
+"""Bags and users' states: what an aggregate keeps besides numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from windowing.model.fields import Aggregate
 
 
 def bag_of(aggregate: Aggregate, order: str) -> Bag | None:
-    """The bag that an aggregate keeps, if it keeps one.
+    """Return the bag that an aggregate keeps, or None.
 
     Args:
         aggregate: the aggregate.
@@ -69,8 +69,8 @@ def bag_of(aggregate: Aggregate, order: str) -> Bag | None:
 
 
 def user_state_of(aggregate: Aggregate) -> UserState:
-    """The state that a user's aggregate keeps."""
-    assert aggregate.user is not None  # noqa: S101 - called for such aggregates only
+    """Return the state that a user's aggregate keeps."""
+    assert aggregate.user is not None  # noqa: S101 - only called for such aggregates
     held = state_column(",".join(aggregate.fields), f"python:{aggregate.user}")
     return UserState(held, aggregate.user, tuple(map(field_column, aggregate.fields)))
 

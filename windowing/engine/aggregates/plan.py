@@ -1,4 +1,4 @@
-"""The accumulators of one query: which partial columns it needs, how they merge, what they give."""
+"""The accumulators of one query: its partial columns, their merging and their results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Value
 
 Values = pl.Series | Sequence[Value]
-"""The results of one aggregate, one per partial state."""
+"""A function to the results of one aggregate, one per partial state."""
 
 _MERGED = {
     Role.SUM: pl.Expr.sum,
@@ -57,9 +57,9 @@ class AggregateOverflow(ArithmeticError):
 class Accumulators:
     """Partial states of one query's aggregates, as columns.
 
-    Every partial state has `records`, and `first` and `last` (offsets). What else it has follows
-    from the aggregates, and stands in the schema: per field, numbers; bags, one list each; states
-    of users' classes, one binary value each. Aggregates that need the same column share it.
+    Every partial state has `records`, and `first` and `last` (offsets). The schema lists the other
+    columns, which follow from the aggregates: numbers per field; bags, one list each; states of
+    users' classes, one binary value each. Aggregates share common columns.
 
     Args:
         aggregates: of the query.
@@ -79,11 +79,11 @@ class Accumulators:
 
     @classmethod
     def of(cls, query: Query, source: Source) -> Accumulators:
-        """The accumulators of a query over a source."""
+        """Return the accumulators of a query over a source."""
         return cls(query.aggregates, source.fields, StateSchema.of(query, source))
 
     def lift(self, records: pl.DataFrame) -> list[pl.Series]:
-        """The partial state of each single record.
+        """Return the partial state of each single record.
 
         Args:
             records: with partition, offset, the column of the windowing attribute and, for each
@@ -106,7 +106,7 @@ class Accumulators:
         return columns if sums is None else [*columns, *sums.lift(values)]
 
     def concat(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """Partial states one below the other, as one frame."""
+        """Concatenate frames of partial states."""
         return self.schema.concat(frames)
 
     def merge(
@@ -116,13 +116,13 @@ class Accumulators:
         *extra: pl.Expr,
         without: Collection[str] = (),
     ) -> pl.DataFrame:
-        """Merge the partial states that agree in the columns `by`.
+        """Merge the partial states with equal columns `by`.
 
         Args:
-            partials: with the columns `by`, and partial states; further columns are left out.
-            by: what the merged states are named by.
+            partials: with the columns `by`, and partial states; other columns are dropped.
+            by: the columns that identify a merged state.
             extra: further expressions over each group.
-            without: columns of the states that nobody asks for any more.
+            without: columns of the states that are no longer needed.
         """
         numbers = self.schema.among(partials, *_MERGED)
         plain = [_MERGED[c.role](pl.col(c.name)) for c in numbers if c.name not in without]
@@ -133,11 +133,11 @@ class Accumulators:
         return merged
 
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
-        """The aggregates' values, one column each, in the order of the query.
+        """Return the aggregates' values, one column each, in the order of the query.
 
         Raises:
-            AggregateOverflow: a sum of integers leaves 64 bits.
-            UserAggregateError: a user's class gave what it must not give.
+            AggregateOverflow: a sum of integers overflows 64 bits.
+            UserAggregateError: a user's class returned something invalid.
         """
         results = []
         for aggregate, type_ in zip(self._aggregates, self._types, strict=True):
@@ -164,7 +164,7 @@ class Accumulators:
 
 
 def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
-    """An aggregate's values from its bags."""
+    """Return an aggregate's values from its bags."""
     match aggregate.function, aggregate.parameters:
         case "quantile", (share,):
             return ranks.quantile(bag, partials, Fraction(share))

@@ -1,7 +1,7 @@
-"""Results that are read off the entries of a bag: the first, the r-th, all, how many.
+"""Results from the entries of a bag: the first, the r-th, all, or their number.
 
-The r-th of n values, in rising order and counted with their repeats, is the quantile of the share q
-for r = max(1, ceil(q n)): the smallest value that at least the share q of all values do not exceed.
+The r-th of n values, ascending and with repeats, is the quantile of the share q for r = max(1,
+ceil(q n)): the smallest value that at least the share q of all values do not exceed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _ROW = "row"
 
 
 def first(bag: Bag, partials: pl.DataFrame) -> pl.Series:
-    """The value of each bag's first entry."""
+    """Return the value of each bag's first entry."""
     return _per_state(partials, bag.entries(partials).group_by(_ROW).agg(pl.col(VALUE).first()))
 
 
 def quantile(bag: Bag, partials: pl.DataFrame, share: Fraction) -> pl.Series:
-    """The quantile of each bag that counts values."""
+    """Return the quantile of each bag that counts values."""
     numerator, denominator = share.numerator, share.denominator
 
     def rank(count: pl.Expr) -> pl.Expr:
@@ -35,7 +35,7 @@ def quantile(bag: Bag, partials: pl.DataFrame, share: Fraction) -> pl.Series:
 
 
 def median(bag: Bag, partials: pl.DataFrame) -> list[float | None]:
-    """The middle value, or the exact mean of the two middle ones, rounded once."""
+    """Return the middle value, or the mean of the two middle ones, rounded once."""
     lower = _ranked(bag, partials, lambda count: (count + 1) // 2)
     upper = _ranked(bag, partials, lambda count: count // 2 + 1)
     return [
@@ -46,7 +46,7 @@ def median(bag: Bag, partials: pl.DataFrame) -> list[float | None]:
 
 def _middle(low: float, high: float) -> float:
     exact = (Fraction(low) + Fraction(high)) / 2
-    return exact.numerator / exact.denominator + 0.0  # between two doubles: never beyond them
+    return exact.numerator / exact.denominator + 0.0  # between two doubles: no overflow
 
 
 def _ranked(bag: Bag, partials: pl.DataFrame, rank: Callable[[pl.Expr], pl.Expr]) -> pl.Series:
@@ -57,7 +57,7 @@ def _ranked(bag: Bag, partials: pl.DataFrame, rank: Callable[[pl.Expr], pl.Expr]
 
 
 def listed(bag: Bag, partials: pl.DataFrame, most: int | None = None) -> pl.Series:
-    """The values of each bag in order, with their repeats; at most so many."""
+    """Return the values of each bag in order, with repeats, up to a limit."""
     entries = bag.entries(partials)
     if bag.counted:
         entries = entries.with_columns(pl.col(VALUE).repeat_by(COUNT)).explode(VALUE)
@@ -66,13 +66,13 @@ def listed(bag: Bag, partials: pl.DataFrame, most: int | None = None) -> pl.Seri
 
 
 def distinct(bag: Bag, partials: pl.DataFrame) -> list[int | None]:
-    """How many entries each bag has; null for none."""
+    """Return how many entries each bag has; null for none."""
     counts = bag.entries(partials).group_by(_ROW).agg(pl.len().cast(pl.Int64).alias(VALUE))
     return _per_state(partials, counts).to_list()
 
 
 def estimated(bag: Bag, partials: pl.DataFrame, size: int) -> list[int | None]:
-    """How many distinct values the hashes in each bag stand for; null for none."""
+    """Return the distinct count that each bag's hashes estimate; null for none."""
     held = bag.entries(partials).group_by(_ROW).agg(kept=pl.len(), largest=pl.col(VALUE).max())
     counts: list[int | None] = [None] * len(partials)
     for row, kept, largest in held.iter_rows():
@@ -81,6 +81,6 @@ def estimated(bag: Bag, partials: pl.DataFrame, size: int) -> list[int | None]:
 
 
 def _per_state(partials: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
-    """What was found, by `row`, for every partial state in order; null where nothing was."""
+    """Expand values by `row` to one per partial state, in order; null where there is none."""
     rows = partials.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias(_ROW))
     return rows.join(found, on=_ROW, how="left", maintain_order="left")[VALUE]

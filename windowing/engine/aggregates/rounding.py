@@ -1,6 +1,6 @@
-"""What rounds, rounds here: exact rationals to doubles, to nearest, ties to even.
+"""The only rounding: exact rationals to doubles, to nearest, ties to even.
 
-Beyond the doubles a result is ±inf; what rounds to zero is 0.0, of no sign.
+Overflow gives ±inf; zero has no sign.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 
 _ROOT_BITS = 64
-"""More than a double has, so that a digit below stands for all that follow."""
+"""More bits than a double has, so that one lower digit can represent all that follow."""
 
 
 def divided(numerator: int, denominator: int) -> float:
-    """`numerator / denominator`, rounded once; the denominator is positive."""
+    """Return `numerator / denominator`, rounded once; the denominator is positive."""
     try:
         return numerator / denominator + 0.0
     except OverflowError:
@@ -20,10 +20,10 @@ def divided(numerator: int, denominator: int) -> float:
 
 
 def root(numerator: int, denominator: int) -> float:
-    """The square root of a rational that is not negative, rounded once.
+    """Return the square root of a non-negative rational, rounded once.
 
-    The integer part of a root, scaled to 64 bits or more, and one digit that says whether it was
-    exact, round as the root itself does.
+    The integer part of the root, scaled to at least 64 bits, plus a digit for inexactness, rounds
+    like the root itself.
     """
     if numerator == 0:
         return 0.0

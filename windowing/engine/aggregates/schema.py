@@ -1,7 +1,7 @@
-"""The schema of partial states: of each column its role, by which all that happens to it is chosen.
+"""The schema of partial states: each column's role, which decides how it is processed.
 
-A query's schema is built once, from its aggregates. Merging, padding and reading results ask it for
-a column by name; what it does not list is no part of a state, however it is called.
+A query's schema is built once, from its aggregates. Merging, padding and reading results look
+columns up in it by name; a column that it does not list is not part of a state, whatever its name.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ DataType = pl.DataType | type[pl.DataType]
 
 
 class Role(Enum):
-    """What merging does with a column."""
+    """How a column merges."""
 
     SUM = "sum"
     MIN = "min"
     MAX = "max"
     BIN = "bin"
-    """A sum that only frames that use it have; elsewhere it is zero."""
+    """A sum that frames may omit; it is then zero."""
     BAG = "bag"
     """Entries, united by `windowing.engine.aggregates.bags.Bag`."""
     USER = "user"
@@ -54,9 +54,9 @@ class StateColumn(NamedTuple):
 
     Attributes:
         name: of the column.
-        role: what merging does with it.
-        dtype: of its values; of a bag no more than that it is a list.
-        aggregates: the names of those that read it; none: every row shows it.
+        role: how it merges.
+        dtype: of its values; for a bag, only that it is a list.
+        aggregates: the names of those that read it; empty: all rows show it.
     """
 
     name: str
@@ -78,10 +78,10 @@ class StateSchema:
     """The columns of one query's partial states.
 
     Attributes:
-        columns: by name, in the order in which a new state has them.
+        columns: by name, in the order of a new state.
         sums: by field, the columns of its exact sum.
         bags: by aggregate, the bag that it reads.
-        users: by aggregate, the state of a user's class that it reads.
+        users: by aggregate, the user's state that it reads.
     """
 
     columns: Mapping[str, StateColumn]
@@ -95,7 +95,7 @@ class StateSchema:
         if isinstance(query, JoinQuery):
             return cls({}, {}, {}, {})
         attribute = query.window.attribute
-        # The event time may stand under `fields` as well, there as it was spelled.
+        # The event time may be among `fields` too, with its raw value.
         plain = attribute in source.fields and attribute != source.event_time.field
         order = field_column(attribute) if plain else TIME
         return cls.over(query.aggregates, source.fields, order)
@@ -104,13 +104,13 @@ class StateSchema:
     def over(
         cls, aggregates: Sequence[Aggregate], fields: Mapping[str, FieldType], order: str
     ) -> StateSchema:
-        """The schema of some aggregates.
+        """Return the schema of some aggregates.
 
         Args:
             aggregates: of a query.
             fields: of its source.
-            order: the column of the records that holds the windowing attribute; with partition and
-                offset it makes the canonical order.
+            order: the records' column of the windowing attribute; with partition and offset it
+                gives the canonical order.
         """
         summed: dict[str, set[str]] = {}
         for a in aggregates:
@@ -128,7 +128,7 @@ class StateSchema:
     def _read(
         self, aggregates: Sequence[Aggregate], fields: Mapping[str, FieldType]
     ) -> Iterator[StateColumn]:
-        """The columns that aggregates read, in the order of a new state."""
+        """Return the columns that aggregates read, in the order of a new state."""
         for field in dict.fromkeys(field for a in aggregates for field in a.fields):
             over = [a for a in aggregates if a.field == field]
             dtype = DTYPES[fields[field].kind]
@@ -153,27 +153,27 @@ class StateSchema:
 
     @cached_property
     def held(self) -> dict[str, Bag | UserState]:
-        """By column, what is held there that is more than numbers."""
+        """The bags and users' states, by column."""
         states: list[Bag | UserState] = [*self.bags.values(), *self.users.values()]
         return {state.column: state for state in states}
 
     def among(self, frame: pl.DataFrame, *roles: Role) -> list[StateColumn]:
-        """The columns of a frame that are part of a state, in its order.
+        """Return the columns of a frame that are part of a state, in its order.
 
         Args:
-            frame: partial states beside whatever else.
-            roles: no others than those of these roles.
+            frame: partial states, possibly with other columns.
+            roles: restrict to these roles.
         """
         found = (self.columns.get(name) for name in frame.columns)
         return [column for column in found if column is not None and column.role in roles]
 
     def concat(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """Partial states one below the other; bins that a frame does not have are zero."""
+        """Concatenate partial states; bins that a frame lacks are zero."""
         joined = pl.concat(frames, how="diagonal")
         bins = [column.name for column in self.among(joined, Role.BIN)]
         return joined.with_columns(pl.col(bins).fill_null(0)) if bins else joined
 
     def trimmed(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """The same partial states without bins that are zero in all of them."""
+        """Return the partial states without bins that are zero in all of them."""
         bins = [column.name for column in self.among(partials, Role.BIN)]
         return partials.drop(name for name in bins if not (partials[name] != 0).any())

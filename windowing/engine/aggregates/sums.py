@@ -1,8 +1,8 @@
-"""Sums, means and variances: the partial columns of a field, and what they come to.
+"""Sums, means and variances: the partial columns of a field, and their results.
 
 With S the sum of n values and Q that of their squares, both exact, the mean is S / n and the
-variance (n Q - S^2) / (n (n - 1)); each is one rational number and is rounded once. Nothing
-cancels, however large the values are beside their spread.
+variance (n Q - S^2) / (n (n - 1)); each is one rational number and is rounded once. There is no
+cancellation, however large the values are relative to their spread.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ SAMPLE = ("var", "stddev")
 POPULATION = ("var_pop", "stddev_pop")
 SPREAD = (*SAMPLE, *POPULATION)
 SUMMED = ("sum", "mean", *SPREAD)
-"""The functions whose results follow from sums."""
+"""The functions computed from sums."""
 
 _EXACT_DOUBLE = 1 << 53
-"""Every integer below this is a double, and so is every number of records: they are far fewer."""
+"""All integers below this are doubles; numbers of records are far smaller."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ class Sums:
     """The exact sums of one field, a position per partial state.
 
     Attributes:
-        counts: how many values.
-        exact: their sums, in units of `2^-shift`; an array where all are known to fit 64 bits.
-        squares: the sums of their squares, in units of `2^(-2 shift)`; empty if not asked for.
+        counts: the number of values.
+        exact: their sums, in units of `2^-shift`; an array if all are known to fit 64 bits.
+        squares: the sums of their squares, in units of `2^(-2 shift)`; empty if not needed.
         shift: 0 for integers.
     """
 
@@ -124,7 +124,7 @@ class Sums:
 
     @classmethod
     def of(cls, columns: SumColumns, partials: pl.DataFrame) -> Sums:
-        """Read the columns that `lift` made and merging added up."""
+        """Read the sums from merged columns of `lift`."""
         counts = partials[columns.count]
         if columns.binned:
             totals, squares = (_binned(b, partials) for b in (columns.total, columns.squares))
@@ -135,36 +135,36 @@ class Sums:
         return cls(counts, join_limbs([low, high]) if fitting is None else fitting, squares, 0)
 
     def each(self) -> Iterator[tuple[int, int]]:
-        """Sum and number of values, of any size, one after another."""
+        """Yield the sum and the number of values of each state, as unbounded ints."""
         totals = self.exact if isinstance(self.exact, list) else self.exact.tolist()
         return zip(totals, self.counts.to_list(), strict=True)
 
     def whole(self) -> pl.Series | None:
-        """The sums as 64-bit integers, null where there is no value; None: they may not fit."""
+        """Return the sums as 64-bit integers, null without values; None: they may not fit."""
         return None if isinstance(self.exact, list) else self._known(pl.Series(self.exact))
 
     def rounded_sums(self) -> list[float | None]:
-        """The sums as doubles."""
+        """Return the sums as doubles."""
         unit = 1 << self.shift
         return [divided(total, unit) if n else None for total, n in self.each()]
 
     def means(self) -> pl.Series | list[float | None]:
-        """The means."""
+        """Return the means."""
         if not isinstance(self.exact, list) and abs(self.exact).max(initial=0) < _EXACT_DOUBLE:
-            # Both are doubles without rounding, so that their division alone rounds.
+            # Both are exact doubles, so that only the division rounds.
             counts = np.maximum(self.counts.to_numpy(), 1)
             return self._known(pl.Series(self.exact / counts + 0.0))
         return [divided(total, n << self.shift) if n else None for total, n in self.each()]
 
     def _known(self, values: pl.Series) -> pl.Series:
-        """The values, null where none was counted."""
+        """Return the values, null where none was counted."""
         some = self.counts > 0
         if some.all():
             return values
         return values.zip_with(some, pl.Series([None], dtype=values.dtype))
 
     def spread(self, function: str) -> list[float | None]:
-        """Variances or standard deviations; null where there are too few values to have one."""
+        """Return variances or standard deviations; null if there are too few values."""
         finish = root if function.startswith("stddev") else divided
         less = 1 if function in SAMPLE else 0
         return [

@@ -1,7 +1,7 @@
 """Partial states of users' aggregates: msgpack of plain values, merged by the user's class.
 
-Algebra: what the class says; `slackwater check-aggregate` looks whether its merge is free of order.
-Partial state: one binary column, null over no record. Cost: Python for every record and merge.
+Algebra: up to the class; `slackwater check-aggregate` checks that its merge is order-independent.
+Partial state: one binary column, null over no records. Cost: a Python call per record and merge.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from windowing.model.user.user_aggregate import State, call, check_plain, checke
 
 @dataclass(frozen=True)
 class UserState:
-    """The states of one class over the same fields.
+    """The states of one class over given fields.
 
     Attributes:
         column: of the partial states.
         reference: `module:Class`.
-        values: the columns of the records whose values `update` takes.
+        values: the records' columns that `update` takes.
     """
 
     column: str
@@ -31,7 +31,7 @@ class UserState:
     values: tuple[str, ...]
 
     def lift(self, records: pl.DataFrame) -> pl.Series:
-        """The state of each single record; null where one of its values is."""
+        """Return the state of each single record; null if one of its values is."""
         states = [
             None if None in row else self._encoded(self._of_one(row))
             for row in records.select(self.values).iter_rows()
@@ -42,7 +42,7 @@ class UserState:
         return call(self.reference, "update", call(self.reference, "init"), *row)
 
     def merge(self, partials: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-        """Merge the states that agree in the columns `by`; groups without one are left out."""
+        """Merge the states with equal columns `by`; groups without one are omitted."""
         present = partials.select(*by, self.column).filter(pl.col(self.column).is_not_null())
         grouped = present.group_by(by).agg(pl.col(self.column))
         merged = [self._merged(states) for states in grouped[self.column].to_list()]
@@ -59,7 +59,7 @@ class UserState:
         return msgspec.msgpack.encode(state)
 
     def results(self, partials: pl.DataFrame) -> list[int | float | str | None]:
-        """What the class makes of each state."""
+        """Return the class's result for each state."""
         return [
             None
             if data is None

@@ -1,1 +1,1 @@
-"""From raw rows to columns: values, control records, and what is refused."""
+"""Decoding of raw rows into columns: values, control records, and refusals."""

@@ -1,4 +1,4 @@
-"""Cutting a log into batches: by number of rows, in any interleaving of its lanes."""
+"""Splitting a log into batches, by number of rows, in any interleaving of its lanes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Entry(Protocol):
 
     @property
     def source(self) -> str:
-        """Name of the source."""
+        """The name of the source."""
 
     @property
     def partition(self) -> int:
-        """Its partition."""
+        """The partition in the source."""
 
     @property
     def offset(self) -> int:
-        """Its place in the partition."""
+        """The offset in the partition."""
 
     @property
     def value(self) -> bytes | None:
@@ -36,14 +36,14 @@ class Entry(Protocol):
 
     @property
     def append_us(self) -> int | None:
-        """The broker's append time, where it is known."""
+        """The broker's append time, or None."""
 
 
 def checked(entries: Iterable[Entry], pipeline: Pipeline) -> Iterator[Entry]:
-    """Pass entries on that belong to the pipeline's source.
+    """Yield the entries after checking that they belong to the pipeline's source.
 
     Raises:
-        BrokenEnvelope: another source or partition; with the number of the entry.
+        BrokenEnvelope: another source or partition, with the number of the entry.
     """
     source = pipeline.source
     for number, entry in enumerate(entries, start=1):
@@ -56,12 +56,12 @@ def checked(entries: Iterable[Entry], pipeline: Pipeline) -> Iterator[Entry]:
 def batches(
     entries: Iterable[Entry], rows: int, pipeline: Pipeline | None = None
 ) -> Iterator[dict[int, RawRows]]:
-    """Cut a log into batches of at most `rows` entries, each by lane.
+    """Split a log into batches of up to `rows` entries, each by lane.
 
     Args:
         entries: the log.
-        rows: at most so many make a batch.
-        pipeline: numbers the lanes; None: by partition, as of one source.
+        rows: the most entries of a batch.
+        pipeline: numbers the lanes; None: by partition, as for a single source.
     """
     batch: list[Entry] = []
     for entry in entries:
@@ -79,7 +79,7 @@ def _by_lane(batch: list[Entry], pipeline: Pipeline | None) -> dict[int, RawRows
         number: int | None = entry.partition
         if pipeline is not None:
             number = pipeline.source.number(entry.source, entry.partition)
-        assert number is not None  # noqa: S101 - `checked` saw to it
+        assert number is not None  # noqa: S101 - ensured by `checked`
         parts.setdefault(number, []).append(entry)
     return {
         number: RawRows(
@@ -93,7 +93,7 @@ def _by_lane(batch: list[Entry], pipeline: Pipeline | None) -> dict[int, RawRows
 
 
 def interleave(entries: Iterable[Entry], seed: int) -> Iterator[Entry]:
-    """Shuffle a log between its lanes; inside each lane the order stays."""
+    """Shuffle a log between lanes; the order within each lane stays."""
     lanes: dict[tuple[str, int], list[Entry]] = {}
     for entry in entries:
         lanes.setdefault((entry.source, entry.partition), []).append(entry)

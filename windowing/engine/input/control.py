@@ -1,7 +1,7 @@
-"""Control records: heartbeats, punctuations and the end of a lane, in band.
+"""Control records in the log: heartbeats, punctuations and the end of a lane.
 
-A control record's JSON has one of four shapes; an engine honours those that its generator
-understands and passes over the others.
+A control record's JSON has one of four shapes; the engine honours those that its generator uses and
+ignores the others.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from windowing.model.progress import Delays
 
 @dataclass(frozen=True)
 class Control:
-    """What a control record says.
+    """The content of a control record.
 
     Attributes:
-        bound_us: no record below this instant follows in the lane; None if it does not say so.
-        on: field and value if the bound holds for the records with that value alone.
+        bound_us: no record below this instant follows in the lane; None: no bound.
+        on: field and value, if the bound applies only to records with that value.
         end: nothing follows in the lane.
         now_us: the clock of a heartbeat's emitter.
         seen_us: by lane, the time of a record that the emitter knows to have arrived.
@@ -34,12 +34,12 @@ class Control:
     seen_us: Mapping[str, int] = field(default_factory=dict)
 
     def reached_us(self, delays: Mapping[str, Delays]) -> int | None:
-        """The latest instant that the true clock is known to have reached; None if it says none.
+        """Return the latest instant that true time is known to have reached; None: unknown.
 
-        It may lie a delay beyond 64 bits.
+        It may exceed 64 bits by a delay.
 
         Args:
-            delays: of each lane; empty where heartbeats are not believed.
+            delays: of each lane; empty if heartbeats are ignored.
         """
         if not delays:
             return None
@@ -51,11 +51,11 @@ class Control:
 
 
 class ControlError(ValueError):
-    """A control record of none of the known shapes."""
+    """A control record of an unknown shape."""
 
 
 def read_control(text: bytes) -> Control:
-    """Read a control record's JSON.
+    """Parse a control record's JSON.
 
     Raises:
         ControlError: with the text and the shapes that are legal.

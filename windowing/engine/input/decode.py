@@ -1,8 +1,8 @@
-"""Values that are plainly clean, a whole batch at a time; what is doubtful is left to others.
+"""Fast decoding of whole batches of clean values; doubtful ones are left to `values`.
 
-A value is read straight into a struct of the declared fields and no more. One that has other
-fields, other types, or times that need a closer look is not judged here:
-`windowing.engine.input.values` says what it is, one at a time.
+A value is decoded directly into a struct of the declared fields. One with other fields or types, or
+times that need a closer look, is not judged here: `windowing.engine.input.values` decides, one
+value at a time.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from windowing.engine.input.values import UNIT_US, BadValue, ValueRules, iso_us
 DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 _TYPES: dict[str, Any] = {"int": int, "float": float, "string": str}
 _TIME = "_time"
-# What JSON escapes in a name, and msgspec allows in no name of a struct's member.
+# Characters that JSON escapes, and that msgspec forbids in names of struct members.
 _ESCAPED = re.compile(r'[\x00-\x1f"\\]')
 
 
 def decode_clean(
     values: Sequence[bytes | None], append_us: Sequence[int | None], rules: ValueRules
 ) -> list[pl.Series] | None:
-    """Decode values of which every one is plainly clean; None if any is doubtful.
+    """Decode values that are all clean; None if any is doubtful.
 
     Args:
         values: the bytes on the log.
-        append_us: the broker's append time of each, or None where it is not known.
+        append_us: the broker's append time of each, or None if unknown.
         rules: of the pipeline.
 
     Returns:
@@ -62,21 +62,21 @@ def decode_clean(
 
 
 def series(name: str, kind: str, values: list[Any]) -> pl.Series:
-    """A field's column."""
+    """Return a field's column."""
     if kind == "float":
-        # Adding zero reads -0.0 as 0.0; a column of one row plus zero is the row itself in polars.
+        # Adding zero turns -0.0 into 0.0; not in polars, which skips it for columns of one row.
         values = [None if value is None else float(value) + 0.0 for value in values]
     return pl.Series(field_column(name), values, dtype=DTYPES[kind])
 
 
 def _own(name: str, number: int, rules: ValueRules) -> str:
-    """The attribute of the struct that a field is read into."""
+    """Return the struct attribute that a field is decoded into."""
     return _TIME if name == rules.event_time.field else f"_{number}"
 
 
 @lru_cache(maxsize=64)
 def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
-    """What reads one value into a struct, or raises; None: names are beyond such structs."""
+    """Return a decoder of one value into a struct, which may raise; None: the names prevent it."""
     if any(_ESCAPED.search(name) for name in (rules.event_time.field, *rules.fields)):
         return None
     time, names = rules.event_time, {_TIME: rules.event_time.field}
@@ -88,7 +88,7 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
             members.append(
                 (f"_{number}", type_ | None, None) if nullable else (f"_{number}", type_)
             )
-    members.sort(key=len)  # those that may be absent come last
+    members.sort(key=len)  # optional ones come last
     clean = msgspec.defstruct(
         "Clean", members, rename=names, forbid_unknown_fields=not rules.ignore_unknown, gc=False
     )
@@ -97,7 +97,7 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
         return decode
 
     def read(value: bytes | None) -> Any:
-        # What is ignored must still be JSON of a legal depth.
+        # Ignored fields must still be JSON of a legal depth.
         record = orjson.loads(value)  # type: ignore[arg-type]
         if type(record) is not dict or any(type(item) in (dict, list) for item in record.values()):
             raise TypeError

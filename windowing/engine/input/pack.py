@@ -1,7 +1,7 @@
-"""Pack: a batch's raw rows of one partition become one chunk of columns.
+"""Pack: decode a batch's raw rows of one partition into a chunk of columns.
 
-Decoding needs no state, so it runs wherever the rows are and as wide as the rows are spread. A
-whole batch is read at once; a value that is not plainly clean is read again by the exact rules of
+Decoding is stateless, so it runs where the rows are, with their parallelism. A whole batch is
+decoded at once; values that are not clean are decoded again by the exact rules of
 `windowing.engine.input.values`, one at a time.
 """
 
@@ -20,22 +20,22 @@ from windowing.engine.input.refusals import spelled
 from windowing.engine.input.values import BadValue, ValueRules, check_instant, read_value
 from windowing.model.lengths import INT64_MIN
 
-# What a row of a chunk is.
+# Kinds of a chunk's rows.
 DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON = range(7)
 
-# At most this many rows share the slow path with one doubtful value.
+# Up to this many rows take the slow path with one doubtful value.
 _EXACT_ROWS = 64
 
 
 @dataclass(frozen=True)
 class RawRows:
-    """Rows of one partition as they lie on the log, in increasing offset.
+    """Raw rows of one partition of the log, in increasing offset.
 
     Attributes:
-        offsets: offset of each row; there may be holes.
+        offsets: offset of each row; gaps are allowed.
         values: bytes of each value; None is a tombstone.
-        controls: the control header's JSON where a row is a control record, else None.
-        append_us: the broker's append time, or None where it is not known.
+        controls: the control header's JSON if the row is a control record, else None.
+        append_us: the broker's append time, or None if unknown.
     """
 
     offsets: Sequence[int]
@@ -44,7 +44,7 @@ class RawRows:
     append_us: Sequence[int | None]
 
     def part(self, start: int, stop: int) -> RawRows:
-        """The rows from position `start` up to `stop`."""
+        """Return the rows from position `start` up to `stop`."""
         return RawRows(
             self.offsets[start:stop],
             self.values[start:stop],
@@ -58,9 +58,9 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 
     Returns:
         one row per raw row, in the same order: `offset` (i64), `kind` (u8, one of the constants
-        above), `ts_us` (i64: event time, a control record's bound, or an instant that the true
-        clock had reached), `refusal` (text, for BAD: see `windowing.engine.input.refusals`), and a
-        column for each declared field, named `=field` (of BOUND_ON, the field that it is about).
+        above), `ts_us` (i64: event time, a control record's bound, or an instant that true time had
+        reached), `refusal` (text, for BAD: see `windowing.engine.input.refusals`), and a column for
+        each declared field, named `=field` (for BOUND_ON, the bound's field).
     """
     decoded = _fast(rows, rules)
     if decoded is not None:
@@ -68,13 +68,13 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     count = len(rows.offsets)
     if count <= _EXACT_ROWS:
         return _exact(rows, rules)
-    # A doubtful value costs its own few neighbours the slow path, not the whole batch.
+    # A doubtful value sends only its neighbours to the slow path, not the whole batch.
     middle = count // 2
     return pl.concat([pack(rows.part(0, middle), rules), pack(rows.part(middle, count), rules)])
 
 
 def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
-    """Decode rows that are all plainly clean; None if any is doubtful."""
+    """Decode rows that are all clean; None if any is doubtful."""
     if any(control is not None for control in rows.controls):
         return None
     columns = decode_clean(rows.values, rows.append_us, rules)
@@ -89,7 +89,7 @@ def _chunk(offsets: Sequence[int], columns: list[pl.Series]) -> pl.DataFrame:
 
 
 def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
-    """Decode row by row: control records, bad values, and clean ones among them."""
+    """Decode row by row, including control records and bad values."""
     kinds: list[int] = []
     times: list[int | None] = []
     refusals: list[str | None] = []
@@ -122,7 +122,7 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 def _control(
     text: bytes, append_us: int | None, rules: ValueRules
 ) -> tuple[int, int | None, dict[str, Any]]:
-    """Kind and instant of a control record, and the field's value that a bound is about."""
+    """Return kind and instant of a control record, and the field's value that its bound is for."""
     try:
         control = read_control(text)
     except ControlError:
@@ -138,6 +138,6 @@ def _control(
         return OBSERVED, max(instant_us, INT64_MIN), {}
     if control.on is None:
         return BOUND, instant_us, {}
-    # A promise about several fields says nothing of any.
+    # A bound on several fields is ignored.
     key = rules.progress_key(*next(iter(control.on.items()))) if len(control.on) == 1 else None
     return (IGNORED, None, {}) if key is None else (BOUND_ON, instant_us, key)

@@ -1,7 +1,7 @@
-"""What a dead letter was about: the field, its value, and the rule that it breaks.
+"""Details of dead letters: the field, its value, and the rule that it breaks.
 
-A lane says no more than a reason, which is what is compared; this is for the person who has to mend
-the producer. It is looked for where a value was refused, so good records cost nothing.
+A lane gives only a reason, which tests compare; the detail helps people to fix the producer. It is
+only computed for refused values, so valid records cost nothing.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
 
 VALUE_MAX = 120
-"""A value is shown up to so many characters, and then an ellipsis."""
+"""The most characters shown of a value, before an ellipsis."""
 
 DETAIL_SCHEMA = {"field": pl.String, "value": pl.String, "rule": pl.String}
-"""The columns of a detail; all null of a reason that needs none."""
+"""The columns of a detail; all null for a reason that needs none."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TYPES = {
@@ -38,12 +38,12 @@ _CONTROL = (
 
 
 class Detail(NamedTuple):
-    """What was wrong; None: there is nothing to say.
+    """What was wrong; None: no detail.
 
     Attributes:
-        field: whose value.
-        value: as it stands on the log, cut to `VALUE_MAX` characters.
-        rule: what a good one would be.
+        field: the name of the field.
+        value: as on the log, truncated to `VALUE_MAX` characters.
+        rule: what a valid one would be.
     """
 
     field: str | None = None
@@ -58,14 +58,14 @@ def detail(
     append_us: int | None,
     rules: ValueRules,
 ) -> Detail:
-    """Say what about a refused record gave it its reason.
+    """Return the detail behind a refused record's reason.
 
     Args:
-        reason: the dead letter's; of one that is not known here, the whole value is shown.
+        reason: the dead letter's; for an unknown one, the whole value is shown.
         value: the record's bytes.
-        control: those of its control header.
-        append_us: when the broker appended it, if that is known.
-        rules: by which it was refused.
+        control: the bytes of its control header.
+        append_us: when the broker appended it, if known.
+        rules: those that refused it.
     """
     if control is not None:
         wanted = _CONTROL if reason == "malformed" else _time_rule(reason, append_us, rules)
@@ -90,15 +90,15 @@ def spelled(
     append_us: int | None,
     rules: ValueRules,
 ) -> str:
-    """A reason and its `detail` as one text, which few rows of a chunk have: see `read_columns`."""
+    """Return a reason and its `detail` as one text; `read_columns` parses it."""
     return json.dumps([reason, *detail(reason, value, control, append_us, rules)])
 
 
 def read_columns(after_end: pl.Series) -> dict[str, pl.Expr]:
-    """The columns `reason`, `field`, `value`, `rule` of a chunk's dead letters.
+    """Return the columns `reason`, `field`, `value`, `rule` of a chunk's dead letters.
 
     Args:
-        after_end: which of its records stand behind an end, whatever else is wrong with them.
+        after_end: which of its records follow an end, whatever else is wrong with them.
     """
     whole = pl.col(REFUSAL).str.json_decode(pl.List(pl.String)).list
     behind = {"reason": "after_end", "rule": "it stands behind the end of its partition"}
@@ -111,10 +111,10 @@ def read_columns(after_end: pl.Series) -> dict[str, pl.Expr]:
 def late_columns(query: Flow, data: pl.DataFrame) -> dict[str, pl.Expr]:
     """The columns of the detail of records that came too late for a query.
 
-    Their value is the one that windows lie over; of an event time that is no field, microseconds.
+    The value is the windowing attribute; microseconds if the event time is not a field.
 
     Args:
-        query: for which.
+        query: the query.
         data: the columns of the records.
     """
     own = field_column(query.attribute)
@@ -145,7 +145,7 @@ def _late_rule(query: Flow) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as it stands on the log: text that any tool can show, cut to `VALUE_MAX`."""
+    """Return a value as on the log: printable text, truncated to `VALUE_MAX`."""
     if isinstance(value, bytes):
         text = value.decode("utf-8", "backslashreplace")
     else:
@@ -155,7 +155,7 @@ def shown(value: object) -> str:
 
 
 _Found = tuple[str | None, str | None]
-"""The field, and the rule that it breaks."""
+"""A field, and the rule that it breaks."""
 
 
 def _missing(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
@@ -216,7 +216,7 @@ def _time_rule(reason: str, append_us: int | None, rules: ValueRules) -> str:
 
 
 def instant(us: int) -> str:
-    """An instant as ISO time, or as microseconds where the calendar has none."""
+    """Return an instant as ISO time, or as microseconds outside the calendar."""
     try:
         return (_EPOCH + timedelta(microseconds=us)).isoformat()
     except OverflowError:

@@ -1,8 +1,8 @@
-"""From the bytes of one value to a record, or to the reason why it is none.
+"""Decode one value into a record, or into a rejection reason.
 
-The rules and their order are those of the format's contract. This is the exact, one-at-a-time
-reading; `windowing.engine.input.pack` reads whole batches and comes here for every value that it
-doubts.
+The rules and their order are those of the format's contract. This is the exact decoder, one value
+at a time; `windowing.engine.input.pack` decodes whole batches and falls back to this for doubtful
+values.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
 _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 DEPTH_MAX = 512
-"""Objects and arrays may nest this deep; a value that nests deeper is malformed."""
+"""The deepest legal nesting of objects and arrays; deeper values are malformed."""
 
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000}
 """Microseconds in a unit of event time."""
 
 
 class BadValue(Exception):
-    """A value that is no record; `reason` is the dead letter's reason."""
+    """A rejected value; `reason` is the dead letter's reason."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -41,17 +41,17 @@ class BadValue(Exception):
 
 @dataclass(frozen=True, eq=False)
 class ValueRules:
-    """What a legal value of one source looks like; two are the same only if they are one.
+    """The rules for valid values of one source, compared by identity.
 
     Attributes:
-        event_time: where the time stands and which instants are legal.
-        fields: per declared field its kind and whether null is allowed.
+        event_time: the field of the time, and the legal instants.
+        fields: per declared field, its kind and whether null is allowed.
         key_fields: the fields that some query groups by.
-        ignore_unknown: undeclared fields are passed over instead of refused.
+        ignore_unknown: undeclared fields are ignored instead of refused.
         earliest: the earliest time, or value of another attribute, that the sink can hold.
-        placed_by: the fields beside the event time that some windows lie over.
-        delays: of every lane whose records heartbeats are believed to have seen.
-        progress_attr: the field whose values have a progress of their own, or None.
+        placed_by: windowing attributes other than the event time.
+        delays: of the lanes about which heartbeats are used.
+        progress_attr: the field whose values have progress of their own, or None.
     """
 
     event_time: EventTime
@@ -65,7 +65,7 @@ class ValueRules:
 
     @classmethod
     def of(cls, pipeline: Pipeline, number: int = 0) -> ValueRules:
-        """The rules that a pipeline file states for a lane; only a join's two sides differ."""
+        """Return a pipeline's rules for a lane; they differ only between the sides of a join."""
         source, _ = pipeline.source.place(number)
         return cls(
             event_time=source.event_time,
@@ -84,7 +84,7 @@ class ValueRules:
         return max(self.event_time.first_us, self.earliest)
 
     def places(self, name: str, value: Any) -> Any:
-        """The value of a field, if windows that lie over it can hold it.
+        """Check that windows over a field can hold its value, and return it.
 
         Raises:
             BadValue: `bad_type`.
@@ -94,25 +94,25 @@ class ValueRules:
         return value
 
     def known(self, name: str) -> bool:
-        """Whether a field of this name may stand in a value."""
+        """Return whether a value may have a field of this name."""
         return name in self.fields or name == self.event_time.field
 
     def progress_key(self, name: str, value: Any) -> dict[str, Any] | None:
-        """What a bound on `name` = `value` is about; None: no progress is kept for that."""
+        """Return the key of a bound on `name` = `value`; None: it has no progress of its own."""
         if name != self.progress_attr:
             return None
         kind, nullable = self.fields[name]
         try:
             return {name: _typed(value, kind, nullable)}
         except BadValue:
-            return None  # no record can have this value
+            return None  # impossible value
 
 
 def _believed(source: Source) -> dict[str, Delays]:
-    """The delays of the lanes of which a heartbeat may tell.
+    """Return the delays of the lanes about which heartbeats are used.
 
-    Of a lane that joined it may tell nothing: what stands in the other lanes from before would
-    count or not, as the job knew the lane or did not when it read that.
+    Lanes that joined are excluded: otherwise earlier heartbeats in other lanes would count or not,
+        depending on when the job learned of the lane.
     """
     if not isinstance(source.disorder, Heartbeat):
         return {}
@@ -123,10 +123,10 @@ def _believed(source: Source) -> dict[str, Delays]:
 def read_value(
     value: bytes | None, append_us: int | None, rules: ValueRules
 ) -> tuple[int, dict[str, Any]]:
-    """Read one value.
+    """Decode one value.
 
     Args:
-        value: the bytes on the log; None is malformed.
+        value: the bytes on the log; None: malformed.
         append_us: the broker's append time, or None where it is not known.
         rules: of the pipeline.
 
@@ -174,7 +174,7 @@ def parse_object(value: bytes | None) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; the last of equal names wins, but the others must be JSON too."""
+    """Build an object; the last of equal names wins, but the others must be JSON too."""
     for name, value in pairs:
         name.encode("utf-8")
         _refuse_surrogates(value)
@@ -182,7 +182,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_surrogates(value: Any) -> None:
-    """Raise ValueError for a lone surrogate in a text or an array; objects saw to their own."""
+    """Raise ValueError for a lone surrogate in a text or an array; objects check their own."""
     if isinstance(value, str):
         value.encode("utf-8")
     elif isinstance(value, list):
@@ -191,7 +191,7 @@ def _refuse_surrogates(value: Any) -> None:
 
 
 def _depth(value: Any) -> int:
-    """How deep objects and arrays nest; one that nests far too deep is not followed to its end."""
+    """Return the nesting depth of objects and arrays; stops early if far too deep."""
     depth, level = 0, [value]
     while level and depth <= DEPTH_MAX:
         level = [part for part in level if isinstance(part, (dict, list))]
@@ -208,8 +208,8 @@ def _no_constant(text: str) -> NoReturn:
 
 
 def _integer(digits: str) -> int:
-    # Python refuses to read very long integers; every one of them is far outside 64 bits, so a
-    # shorter integer of the same sign stands for it.
+    # Python refuses to parse very long integers; all are far outside 64 bits, so a shorter integer
+    # of the same sign replaces them.
     if len(digits) > 400:
         return -(10**400) if digits.startswith("-") else 10**400
     return int(digits)
@@ -229,9 +229,9 @@ def _event_time(value: Any, append_us: int | None, rules: ValueRules) -> int:
 
 
 def check_instant(instant_us: int, append_us: int | None, rule: EventTime) -> None:
-    """Whether a control record may claim that nothing comes before an instant.
+    """Check that a control record may claim that nothing comes before an instant.
 
-    `max` itself is a legal claim: no legal time lies at it or behind.
+    `max` itself is legal: all legal times are before it.
 
     Raises:
         BadValue: `time_out_of_range` or `time_ahead`.
@@ -250,7 +250,7 @@ def _integer_us(value: Any, unit_us: int) -> int:
 
 
 def iso_us(value: Any) -> int:
-    """Read `YYYY-MM-DDTHH:MM:SS[.ffffff][Z|±HH:MM]`; no zone means UTC.
+    """Parse `YYYY-MM-DDTHH:MM:SS[.ffffff][Z|±HH:MM]`; no zone means UTC.
 
     Raises:
         BadValue: `bad_event_time`.
@@ -299,7 +299,7 @@ def _float(value: Any) -> float:
         raise BadValue("bad_type") from None
     if not math.isfinite(number):
         raise BadValue("bad_type")
-    return number + 0.0  # reads -0.0 as 0.0
+    return number + 0.0  # turns -0.0 into 0.0
 
 
 def _string(value: Any) -> str:
@@ -312,7 +312,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {"int": _int, "float": _float, "stri
 
 
 def misfit(record: dict[str, Any], rules: ValueRules) -> str | None:
-    """The first declared field whose value its type does not allow; None: there is none."""
+    """Return the first declared field whose value its type does not allow, or None."""
     for name, (kind, nullable) in rules.fields.items():
         try:
             rules.places(name, _typed(record.get(name), kind, nullable))

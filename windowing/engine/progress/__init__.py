@@ -1,13 +1,13 @@
 """Generators of progress: one small file each, record in, bound out.
 
-A generator looks at the records of one lane and states, after each, a bound: no record below it is
-promised to follow. A lane's progress is the running maximum of the bounds; nothing else in the
-runtime knows how disorder is dealt with.
+A generator looks at the records of one lane and returns, after each, a bound: it promises that no
+record below it follows. A lane's progress is the running maximum of the bounds; nothing else in the
+runtime knows how disorder is handled.
 """
 
 from __future__ import annotations
 
-# Each registers itself.
+# Imported to register themselves.
 from windowing.engine.progress import (
     adaptive,  # noqa: F401
     heartbeat,  # noqa: F401
@@ -28,10 +28,10 @@ __all__ = ["Generator", "OwnRecords", "generator_of", "lane_generator"]
 
 
 def generator_of(disorder: Disorder, lane: str) -> Generator:
-    """The generator of one lane.
+    """Return the generator of one lane.
 
     Raises:
-        PluginError: it has no half in the engine, which a plug-in may forget; or this cannot be
-            imported, or refuses its settings.
+        PluginError: a plug-in lacks the engine's half; or this cannot be imported, or rejects the
+            settings.
     """
     return LANE_GENERATORS.required(disorder.name)(disorder.data, lane)

@@ -1,7 +1,8 @@
-"""Adaptive slack: as much as would have kept the late share of the last records under a target.
+"""Adaptive slack: the one that would have kept the late share of recent records under a target.
 
-The lag of a record is how far it is behind the newest before it. The slack K is the smallest lag
-that at most the target share of the last N records exceed; the bound is the record's time less K.
+The lag of a record is its distance behind the newest record before it. The slack K is the smallest
+lag that at most the target share of the last N records exceed; the bound is the record's time minus
+K.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from windowing.model.lengths import INT64_MIN
 
 @lane_generator(progress.Adaptive.name)
 class Adaptive(OwnRecords):
-    """Remembers the newest time, and the lags of the last N records, oldest first.
+    """A generator that keeps the newest time and the lags of the last N records, oldest first.
 
     Args:
         data: target share and N.
-        lane: whose records they are; all lanes have the same target.
+        lane: the lane; all lanes have the same target.
     """
 
     def __init__(self, data: progress.Adaptive, lane: str) -> None:
@@ -32,7 +33,7 @@ class Adaptive(OwnRecords):
         self._late, self._over = data.late, data.over_rows
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        """The bound after each record."""
+        """Return the bound after each record."""
         times = records[TIME].to_list()
         if not times:
             return np.empty(0, dtype=np.int64)

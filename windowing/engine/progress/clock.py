@@ -1,11 +1,11 @@
-"""Clocks: how far a lane is, by one windowing attribute, before and after each of its records.
+"""Clocks: a lane's progress by one windowing attribute, before and after each of its records.
 
-A lane has a clock for each attribute that windows are made over. Most count event time, or another
-attribute, with the help of a generator of progress. A row clock counts records as they stand in the
-lane: there a record's value is its number, and nothing is ever late.
+A lane has a clock for each windowing attribute. Most measure event time, or another attribute, by a
+generator of progress. A row clock counts records in the order of the lane: a record's value is then
+its number, and nothing is ever late.
 
-Progress may be kept per key as well: by a generator that promises for single keys only, or because
-each value of PATTR counts its own rows. A clock then has a table of keys and their bounds.
+Progress may also be per key: by a generator with promises for single keys, or because each value of
+PATTR counts its own rows. A clock then has a table of keys and their bounds.
 
 Source: Li et al., SIGMOD 2005, section 5 (punctuation from generators); keyed progress is ours.
 """
@@ -35,11 +35,11 @@ from windowing.model.windows.window import ROW_NUM
 
 @dataclass(frozen=True)
 class ClockId:
-    """Which clock.
+    """The identity of a clock.
 
     Attributes:
-        attribute: what it counts: a field, or `row_num`.
-        key: the field whose values have a progress of their own; None: the lane alone has one.
+        attribute: what it measures: a field, or `row_num`.
+        key: the field whose values have progress of their own; None: only the lane does.
     """
 
     attribute: str
@@ -47,19 +47,19 @@ class ClockId:
 
     @property
     def name(self) -> str:
-        """A text that stands for it in state and in parcels."""
+        """Its name in state and in parcels."""
         if " per" in self.attribute:
-            # A field's name may hold just what stands between the two.
+            # A field's name may contain the separator.
             return json.dumps([self.attribute, self.key])
         return self.attribute if self.key is None else f"{self.attribute} per {self.key}"
 
 
 class ClockState(msgspec.Struct, array_like=True):
-    """What a clock remembers, its table of keys aside.
+    """The state of a clock, except for its table of keys.
 
     Attributes:
-        reached: how far it is.
-        memory: what its generator remembers.
+        reached: its progress.
+        memory: the state of its generator.
     """
 
     reached: Reached
@@ -68,13 +68,13 @@ class ClockState(msgspec.Struct, array_like=True):
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a chunk that the lane has not seen, sorted out.
+    """The new rows of a chunk, by kind.
 
     Attributes:
         all: every row, in offset order.
         data: the records among them.
-        is_data: which rows those are.
-        after_end: which rows stand behind the lane's end.
+        is_data: which rows are records.
+        after_end: which rows follow the lane's end.
         dead: dead letters of values that no query can use.
     """
 
@@ -85,7 +85,7 @@ class Rows:
     dead: pl.DataFrame
 
     def over(self, name: str) -> Rows:
-        """The same rows with another column for their times, which no bound speaks of."""
+        """Return the rows with another column as their times, to which bounds do not apply."""
         bound = pl.col(KIND).is_in([BOUND, BOUND_ON, OBSERVED])
         return replace(
             self,
@@ -99,14 +99,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class Course:
-    """What a clock says of a chunk.
+    """The result of a clock over a chunk.
 
     Attributes:
-        values: of each record, the attribute.
+        values: the attribute of each record.
         progress_us: the progress before each record, of its lane and key.
-        reached: how far the lane is after the chunk.
+        reached: the lane's progress after the chunk.
         keys: the bounds of all keys after the chunk (the key's column and `bound`); None: no keys.
-        moved: those of them that this chunk moved.
+        moved: those that this chunk changed.
     """
 
     values: Ints
@@ -120,37 +120,37 @@ class Clock(Protocol):
     """One clock of one lane."""
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
-        """Run over a chunk; `state` is brought up to date.
+        """Run over a chunk, and update `state`.
 
         Args:
             rows: the chunk.
-            state: what the clock remembers.
-            keys: its table of keys; None if it is empty as yet.
+            state: the clock's state.
+            keys: its table of keys; None: still empty.
         """
 
 
 def clock_of(query: Query, source: Source) -> ClockId:
-    """Give the clock that closes a query's windows."""
+    """Return the clock that closes a query's windows."""
     if in_log_order(query.window):
         return ClockId(ROW_NUM, query.window.pattr)
     return clock_by(source.ordered_by(query.window.attribute), source)
 
 
 def clock_by(attribute: str, source: Source) -> ClockId:
-    """Give the clock that counts an attribute of the records."""
+    """Return the clock that measures an attribute of the records."""
     return ClockId(attribute, source.generator_of(attribute).progress_attr)
 
 
 def row_clock_of(query: Query) -> ClockId | None:
-    """Give the clock that numbers a query's records as they arrive; None: it needs no numbers."""
+    """Return the clock that numbers a query's records on arrival; None: no numbers are needed."""
     counted = query.window.traits.counts_arrivals
     return ClockId(ROW_NUM, query.window.pattr) if counted else None
 
 
 def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
-    """A clock of one lane, by the lane's number.
+    """Build a clock of one lane, by the lane's number.
 
-    In a join each side has event times in a field of its own; the clock has the left one's name.
+    In a join each side has its own event-time field; the clock is named after the left one.
     """
     if clock.attribute == ROW_NUM:
         return _RowClock(clock)
@@ -161,10 +161,10 @@ def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
 
 
 def begin(clock: ClockId, source: Source, number: int) -> Reached:
-    """How far a lane is before its first record: nowhere, but where it joined a running pipeline.
+    """Return a lane's progress before its first record: none, unless it joined a running pipeline.
 
     Args:
-        clock: by which clock.
+        clock: the clock.
         source: of the pipeline.
         number: of the lane.
     """
@@ -173,12 +173,12 @@ def begin(clock: ClockId, source: Source, number: int) -> Reached:
 
 
 def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | None) -> Progress:
-    """What all lanes' reports of one clock come to.
+    """Combine all lanes' reports of one clock.
 
     Args:
         clock: the clock.
-        lanes: by partition, how far each lane is.
-        keys: by key and `partition`, the `bound`; None: there is none yet.
+        lanes: each lane's progress, by partition.
+        keys: the `bound` by key and `partition`; None: none yet.
 
     Raises:
         ArrivalOrder: it counts rows, and two lanes have records of one unit.
@@ -190,10 +190,10 @@ def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | N
 
 
 class _AttributeClock:
-    """Counts the times of records, by the promises of a generator and of control records.
+    """A clock driven by the promises of a generator and of control records.
 
-    The times may be another attribute of the records. Control records speak of event time: of any
-    other attribute they say no more than that the lane has ended.
+    The times may be another attribute of the records. Bounds of control records apply to event time
+    only; for any other attribute, only `end` counts.
     """
 
     def __init__(self, clock: ClockId, disorder: Disorder, lane: str, *, timed: bool) -> None:
@@ -212,7 +212,7 @@ class _AttributeClock:
         bounds[rows.is_data] = self._generator.bounds(rows.data, state.memory)
         bounds[kind == BOUND] = ts_us[kind == BOUND]
         bounds[kind == OBSERVED] = self._generator.observed(ts_us[kind == OBSERVED])
-        # Nothing but `end` ends a lane, and what stands behind it says nothing any more.
+        # Only `end` closes a lane; anything after it is ignored.
         bounds = np.minimum(bounds, ENDED - 1)
         bounds[kind == END] = ENDED
         held = state.reached
@@ -236,12 +236,12 @@ class _AttributeClock:
 def _per_key(
     rows: Rows, key: str, promised: Ints, keys: pl.DataFrame | None
 ) -> tuple[Ints, pl.DataFrame, pl.DataFrame]:
-    """The progress of its key before each record; all keys' bounds afterwards, and the moved ones.
+    """Return the key's progress before each record; all bounds afterwards; the changed ones.
 
     Args:
         rows: the chunk.
         key: the key's column.
-        promised: of each row the bound for its key; `NOTHING_YET`: it says nothing.
+        promised: each row's bound for its key; `NOTHING_YET`: none.
         keys: the bounds before the chunk.
     """
     events = rows.all.select(key, pl.Series(promised).alias(KEY_BOUND), row=pl.Series(rows.is_data))
@@ -258,13 +258,13 @@ def _per_key(
 
 
 class _RowClock:
-    """Numbers the data records of a lane from 0, for each key apart where there is one."""
+    """A clock that numbers the data records of a lane from 0, per key if there is one."""
 
     def __init__(self, clock: ClockId) -> None:
         self._key = None if clock.key is None else field_column(clock.key)
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
-        """Run over a chunk. The progress of a unit is the number that its next record will have."""
+        """Run over a chunk; a unit's progress is the number of its next record."""
         held, count = state.reached, len(rows.data)
         if self._key is None:
             first = max(held.furthest_us, 0)
@@ -296,6 +296,6 @@ class _RowClock:
 
 
 def merge_keys(held: pl.DataFrame | None, moved: pl.DataFrame, *names: str) -> pl.DataFrame:
-    """Two tables of bounds as one: of each key (and whatever else names a row) the larger bound."""
+    """Merge two tables of bounds: the larger bound of each key (and other identifying columns)."""
     joined = moved if held is None else pl.concat([held, moved.select(held.columns)])
     return joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)

@@ -1,4 +1,4 @@
-"""What the engine's half of every generator of progress is, and all of them by name."""
+"""The protocol of the engine's half of generators, and their registry."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from windowing.model.registry import PluginError, Registry
 
 
 class Generator(Protocol):
-    """One lane's promises, a chunk at a time.
+    """One lane's bounds, a chunk at a time.
 
-    What it must remember from chunk to chunk is a list of integers, which the lane keeps for it.
+    Its state between chunks is a list of integers, which the lane stores.
     """
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        """The bound after each record, NOTHING_YET for none; `memory` is brought up to date.
+        """Return the bound after each record, NOTHING_YET for none; updates `memory`.
 
         Args:
             records: the lane's next data records, with `ts_us` and a column for every field.
-            memory: what the generator remembers; empty at first.
+            memory: the generator's state; empty at first.
         """
 
     def observed(self, instants_us: Ints) -> Ints:
-        """The bounds that follow from instants which the true clock had reached by then."""
+        """Return the bounds that follow from instants that true time had reached."""
 
 
 class OwnRecords:
-    """A generator that concludes nothing from clocks and other lanes."""
+    """A generator that ignores clocks and other lanes."""
 
     def observed(self, instants_us: Ints) -> Ints:
-        """No bound."""
+        """Return no bounds."""
         return np.full(len(instants_us), NOTHING_YET, dtype=np.int64)
 
 
 Make = Callable[[Any, str], Generator]
-"""From the data of a generator, and the name of a lane, to the bounds of that lane."""
+"""A function from a generator's data and a lane's name to that lane's generator."""
 
 LANE_GENERATORS: Final = Registry[Make]("lane_generator", "lane_generators")
 """The engine's half of every generator, by its name."""
@@ -50,10 +50,10 @@ _Class = TypeVar("_Class", bound=type)
 def lane_generator(name: str) -> Callable[[_Class], _Class]:
     """Register the decorated class as the engine's half of the generator of this name.
 
-    It is made of the generator's data and a lane's name, `Class(data, lane)`.
+    It is instantiated as `Class(data, lane)`, with the generator's data and a lane's name.
 
     Raises:
-        PluginError: the class is no `Generator`, or there is another of this name.
+        PluginError: the class is not a `Generator`, or the name is taken.
     """
 
     def register(class_: _Class) -> _Class:

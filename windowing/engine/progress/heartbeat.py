@@ -1,8 +1,8 @@
-"""Heartbeats: bounds that follow from how long records travel and how wrong clocks are.
+"""Heartbeats: bounds from the delays of records and the errors of clocks.
 
-A record that leaves at ts by a clock that is s off, and travels between l and L, says of its own
-lane what a slack of L - l + 2s says. A heartbeat that knows the true clock to have reached T says
-that nothing older than T - L - s is still to come.
+If a lane's clock is off by up to s, and its records take between l and L, a record gives the same
+bound as a slack of L - l + 2s. A heartbeat which shows that true time has reached T promises that
+nothing older than T - L - s follows.
 
 Source: Srivastava and Widom, "Flexible Time Management in Data Stream Systems", PODS 2004.
 """
@@ -19,11 +19,11 @@ from windowing.model import progress
 
 @lane_generator(progress.Heartbeat.name)
 class Heartbeat:
-    """Own records, and what heartbeats have seen.
+    """A generator of bounds from a lane's own records and from heartbeats.
 
     Args:
         data: the delays of every lane.
-        lane: whose records they are.
+        lane: the lane.
     """
 
     def __init__(self, data: progress.Heartbeat, lane: str) -> None:
@@ -32,9 +32,9 @@ class Heartbeat:
         self._behind_us = delays.max_delay_us + delays.skew_us
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        """The bound after each record."""
+        """Return the bound after each record."""
         return lowered(records[TIME].to_numpy(), self._own_us)
 
     def observed(self, instants_us: Ints) -> Ints:
-        """What may still come once the true clock has reached these instants."""
+        """Return the bounds once true time has reached these instants."""
         return lowered(instants_us, self._behind_us)

@@ -1,4 +1,4 @@
-"""Sorted sub-streams, all of them known: the lane is as far as the one that is furthest behind."""
+"""Known sorted sub-streams: the lane's bound is that of the furthest behind."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from windowing.model import progress
 
 @lane_generator(progress.OrderedPer.name)
 class OrderedPer(OwnRecords):
-    """Remembers the newest time of each member; `NOTHING_YET` where it was not seen.
+    """A generator that keeps the newest time of each member; `NOTHING_YET`: not seen yet.
 
     Args:
-        data: the field that names a record's sub-stream, and all sub-streams; where these are not
-            known, progress is per sub-stream, which is the clock's affair.
-        lane: whose sub-streams they are.
+        data: the field that names a record's sub-stream, and all sub-streams; if these are unknown,
+            progress is per sub-stream, which the clock computes.
+        lane: the lane of the sub-streams.
     """
 
     def __init__(self, data: progress.OrderedPer, lane: str) -> None:
@@ -26,7 +26,7 @@ class OrderedPer(OwnRecords):
         self._members = () if data.members is None else dict(data.members)[lane]
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        """The smallest of the members' newest times; no bound until all were seen."""
+        """Return the smallest of the members' newest times; no bound until all were seen."""
         if not self._members:
             return np.full(len(records), NOTHING_YET, dtype=np.int64)
         if not memory:

@@ -1,4 +1,4 @@
-"""Punctuation: records promise nothing; bounds stand in control records alone."""
+"""Punctuation: bounds come from control records, not from data records."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from windowing.model import progress
 
 @lane_generator(progress.Punctuation.name)
 class Punctuation(OwnRecords):
-    """No record gives a bound; what is promised for single keys is the clock's affair.
+    """A generator without bounds; the clock handles bounds of control records, also per key.
 
     Args:
-        data: of no matter here.
-        lane: of no matter here.
+        data: unused.
+        lane: unused.
     """
 
     def __init__(self, data: progress.Punctuation, lane: str) -> None:
         del data, lane
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        """No bound after any record."""
+        """Return no bounds."""
         return np.full(len(records), NOTHING_YET, dtype=np.int64)

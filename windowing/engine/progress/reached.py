@@ -1,7 +1,7 @@
-"""How far lanes have got, and what follows for windows: the progress that closes them.
+"""The progress of lanes, and of the units whose windows it closes.
 
-A shard is told by every lane how far it is, by each clock. What closes a window is the progress of
-its unit: of the stream, of a key where progress is kept per key, or a number of rows.
+Every lane reports its progress to a shard, by each clock. The progress of its unit closes a window:
+that of the stream, of a key if progress is per key, or a number of rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from windowing.model.run_errors import ArrivalOrder
 
 
 class Reached(msgspec.Struct, array_like=True):
-    """How far one lane has got by one clock.
+    """One lane's progress by one clock.
 
     Attributes:
         progress_us: the running maximum of its bounds; `NOTHING_YET` before the first, `ENDED`
@@ -35,7 +35,7 @@ class Reached(msgspec.Struct, array_like=True):
     newest_us: int = NOTHING_YET
 
     def merge(self, other: Reached) -> Reached:
-        """The further of two reports of the same lane, part by part."""
+        """Return the maximum of two reports of the same lane, field by field."""
         return Reached(
             max(self.progress_us, other.progress_us),
             max(self.furthest_us, other.furthest_us),
@@ -44,10 +44,9 @@ class Reached(msgspec.Struct, array_like=True):
 
 
 class Progress(Protocol):
-    """How far the units of windows have got, as far as one shard was told.
+    """The progress of the units of windows, as reported to one shard.
 
-    Answers are columns: one number for each row of a frame that names units, or a single one that
-    holds for all of them.
+    Results are columns: one number per row of a frame of units, or a single one for all of them.
     """
 
     @property
@@ -55,13 +54,13 @@ class Progress(Protocol):
         """The largest progress of any unit."""
 
     def of(self, units: pl.DataFrame) -> Ints:
-        """The progress of each row's unit."""
+        """Return the progress of each row's unit."""
 
     def furthest(self, units: pl.DataFrame) -> Ints:
-        """The largest finite progress that any lane ever had for each row's unit."""
+        """Return the largest finite progress of any lane for each row's unit."""
 
     def newest(self, units: pl.DataFrame) -> Ints:
-        """The largest value that is known of any record: of the stream, or of the unit."""
+        """Return the largest known value of any record of the stream, or of the unit."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,9 @@ class StreamProgress:
     """Progress by an attribute of the records: the smallest over the lanes.
 
     Attributes:
-        lanes: every lane of the source, by partition; those not heard of hold the stream back.
-        key: the column of the key that progress is kept for; None: of the lanes alone.
-        keys: by key and `partition`, the `bound` that was promised for it; None: there is none.
+        lanes: every lane of the source, by partition; lanes without reports hold the stream back.
+        key: the column of the key that has progress; None: only lanes do.
+        keys: the `bound` by key and `partition`; None: none.
     """
 
     lanes: Sequence[Reached]
@@ -80,7 +79,7 @@ class StreamProgress:
 
     @cached_property
     def stream_us(self) -> int:
-        """The progress of the stream, apart from what was promised for single keys."""
+        """The progress of the stream, without bounds for single keys."""
         return min(lane.progress_us for lane in self.lanes)
 
     @property
@@ -92,21 +91,21 @@ class StreamProgress:
         return int(of_keys.max(initial=self.stream_us))
 
     def of(self, units: pl.DataFrame) -> Ints:
-        """The progress of each row's unit: P, or P_k of its key."""
+        """Return the progress of each row's unit: P, or P_k of its key."""
         return self._column(units, "progress", self.stream_us)
 
     def furthest(self, units: pl.DataFrame) -> Ints:
-        """The largest finite progress that any lane ever had for each row's unit."""
+        """Return the largest finite progress of any lane for each row's unit."""
         return self._column(units, "furthest", max(lane.furthest_us for lane in self.lanes))
 
     def newest(self, units: pl.DataFrame) -> Ints:
-        """The largest value of any record of the stream."""
+        """Return the largest value of any record of the stream."""
         del units
         return np.array([max(lane.newest_us for lane in self.lanes)])
 
     @cached_property
     def _by_key(self) -> pl.DataFrame | None:
-        """P_k = min over the lanes of max(P_p, Q_pk), of each key that something was promised."""
+        """Return P_k = min over the lanes of max(P_p, Q_pk), for each key with a bound."""
         if self.key is None or self.keys is None:
             return None
         names = self.keys.select(self.key).unique(maintain_order=True).with_row_index("row")
@@ -132,7 +131,7 @@ class AllEnded:
     """Progress as it would be if all lanes ended now.
 
     Attributes:
-        now: as it is.
+        now: the actual progress.
     """
 
     now: Progress
@@ -143,26 +142,26 @@ class AllEnded:
         return ENDED
 
     def of(self, units: pl.DataFrame) -> Ints:
-        """Every unit is at its end."""
+        """Return the end for all units."""
         del units
         return np.array([ENDED])
 
     def furthest(self, units: pl.DataFrame) -> Ints:
-        """As it is now."""
+        """Return the actual value."""
         return self.now.furthest(units)
 
     def newest(self, units: pl.DataFrame) -> Ints:
-        """As it is now."""
+        """Return the actual value."""
         return self.now.newest(units)
 
 
 @dataclass(frozen=True)
 class RowProgress:
-    """Progress by number of rows: how many records a unit has, in the one lane that carries it.
+    """Progress by number of rows: the records of a unit, in the one lane that carries it.
 
     Attributes:
-        counts: by unit, `bound`: how many; None: the stream is the only unit.
-        total: how many the stream has, where it is the only unit.
+        counts: the number by unit, as `bound`; None: the stream is the only unit.
+        total: the number in the stream, if it is the only unit.
         ended: whether all lanes have ended.
     """
 
@@ -174,12 +173,12 @@ class RowProgress:
     def of_lanes(
         cls, lanes: Sequence[Reached], key: str | None, keys: pl.DataFrame | None, what: str
     ) -> RowProgress:
-        """Progress by the numbers that lanes gave.
+        """Build the progress from the lanes' numbers.
 
         Args:
             lanes: every lane.
             key: the column of PATTR, or None.
-            keys: by unit and `partition`, how many records the lane has of it.
+            keys: by unit and `partition`, how many of its records the lane has.
             what: the name of PATTR, for messages.
 
         Raises:
@@ -209,17 +208,17 @@ class RowProgress:
         return int(self.counts[KEY_BOUND].to_numpy().max(initial=0))
 
     def of(self, units: pl.DataFrame) -> Ints:
-        """How many rows each row's unit has; `ENDED` once nothing follows."""
+        """Return how many rows each row's unit has; `ENDED` once nothing follows."""
         return np.array([ENDED]) if self.ended else self.furthest(units)
 
     def furthest(self, units: pl.DataFrame) -> Ints:
-        """How many rows each row's unit has."""
+        """Return how many rows each row's unit has."""
         if self.counts is None:
             return np.array([self.total])
         return looked_up(units, self.counts, KEY_BOUND, 0)
 
     def newest(self, units: pl.DataFrame) -> Ints:
-        """The number of the last row of each row's unit."""
+        """Return the number of the last row of each row's unit."""
         return self.furthest(units) - 1
 
 
@@ -232,7 +231,7 @@ def _arrival_order(unit: str, partitions: Sequence[int]) -> ArrivalOrder:
 
 
 def looked_up(units: pl.DataFrame, table: pl.DataFrame, name: str, default: int) -> Ints:
-    """A column of `table` for each row of `units`, by all the other columns that both have."""
+    """Look a column of `table` up for each row of `units`, by their other common columns."""
     by = [column for column in table.columns if column in units.columns and column != name]
     joined = units.select(by).join(
         table.select(*by, name), on=by, how="left", nulls_equal=True, maintain_order="left"

@@ -1,4 +1,4 @@
-"""Bounded disorder: a record promises that none older than its time less the slack follows.
+"""Bounded disorder: a record promises that none older than its time minus the slack follows.
 
 `ordered` is a slack of zero.
 """
@@ -15,11 +15,11 @@ from windowing.model.progress import Slack
 
 @lane_generator(Slack.name)
 class SlackTime(OwnRecords):
-    """The bound after a record is its time less the slack.
+    """A generator whose bound after a record is its time minus the slack.
 
     Args:
         data: the slack.
-        lane: whose records they are; all lanes have the same slack.
+        lane: the lane; all lanes have the same slack.
     """
 
     def __init__(self, data: Slack, lane: str) -> None:
@@ -27,5 +27,5 @@ class SlackTime(OwnRecords):
         self._slack_us = data.slack_us
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        """The bound after each record."""
+        """Return the bound after each record."""
         return lowered(records[TIME].to_numpy(), self._slack_us)

@@ -1,4 +1,4 @@
-"""Slack in rows: the bound is what a sorting buffer of n rows lets go, the (n+1)-th largest time.
+"""Slack in rows: the bound is the output of a sorting buffer of n rows, the (n+1)-th largest time.
 
 Source: Aurora's BSort, as Li et al., SIGMOD 2005, use it.
 """
@@ -18,11 +18,11 @@ from windowing.model import progress
 
 @lane_generator(progress.SlackRows.name)
 class SlackRows(OwnRecords):
-    """Remembers the n largest times, as a heap.
+    """A generator that keeps the n largest times, as a heap.
 
     Args:
         data: n.
-        lane: whose records they are; all lanes have the same n.
+        lane: the lane; all lanes have the same n.
     """
 
     def __init__(self, data: progress.SlackRows, lane: str) -> None:
@@ -30,7 +30,7 @@ class SlackRows(OwnRecords):
         self._rows = data.rows
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        """The bound after each record: what the full heap lets go for it."""
+        """Return the bound after each record: the time that it pushes out of the full heap."""
         times = records[TIME].to_list()
         filling = max(self._rows - len(memory), 0)
         for ts_us in times[:filling]:

@@ -1,1 +1,1 @@
-"""The row path: operators that are fed record by record, and keep what they need per key."""
+"""The row path: operators that process record by record, with state per key."""

@@ -1,1 +1,1 @@
-"""The pipeline file: from YAML to a frozen pipeline, or to mistakes with line and rule."""
+"""The pipeline file: parse YAML into a frozen pipeline, or into mistakes with line and rule."""

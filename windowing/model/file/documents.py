@@ -1,4 +1,4 @@
-"""From a YAML document to a frozen model, with every mistake by file, line, field and rule."""
+"""Parse a YAML document into a frozen model; mistakes have file, line, field and rule."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def parse_document(
     shape: str,
     prepare: Callable[[dict[str, Any]], dict[str, Any]] = lambda value: value,
 ) -> tuple[Model, dict[Path, int]]:
-    """Read a document.
+    """Parse and validate a document.
 
     Args:
         text: the document.
         file: its name, for messages.
-        model: what it must be.
-        shape: what is said of a document that is no mapping at all.
-        prepare: brings short spellings into the model's shape.
+        model: the model to validate it against.
+        shape: the message for a document that is not a mapping.
+        prepare: expands short spellings into the model's shape.
 
     Returns:
         the model, and the line (from 1) of each path into the document.
 
     Raises:
-        PipelineError: with every problem that was found.
+        PipelineError: with all problems found.
     """
     value, lines = load_with_lines(text, file)
     if not isinstance(value, dict):
@@ -48,10 +48,10 @@ def parse_document(
 
 
 def read_text(path: str | FilePath) -> str:
-    """The text of a document's file; of one that is too large no more is read than shows that.
+    """Read a document's file, up to the size limit.
 
     Raises:
-        PipelineError: it is missing, unreadable, too large, or not text in UTF-8.
+        PipelineError: it is missing, unreadable, too large, or not UTF-8.
     """
 
     def problem(line: int, message: str) -> PipelineError:

@@ -1,4 +1,4 @@
-"""Lets lanes join a pipeline: writes their entries into its file."""
+"""Add lanes that joined to a pipeline and to the text of its file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from windowing.model.joined import JoinedLane
 
 
 def with_lanes(pipeline: Pipeline, lanes: Iterable[JoinedLane]) -> Pipeline:
-    """A pipeline as it is with the record of lanes that joined, and as many partitions.
+    """Return the pipeline with these joined lanes recorded, and its partitions counted with them.
 
     Args:
-        pipeline: without any such record, or with one, which is replaced; it may declare the
-            partitions that joined already.
+        pipeline: any record of joined lanes in it is replaced; its partitions may already include
+            them.
         lanes: all lanes that ever joined.
 
     Raises:
-        PipelineError: it breaks a rule then, as where a generator does not name such a lane.
+        PipelineError: the result breaks a rule; for example, a generator does not name such a lane.
     """
     by_topic = defaultdict(list)
     for lane in lanes:
@@ -37,7 +37,7 @@ def with_lanes(pipeline: Pipeline, lanes: Iterable[JoinedLane]) -> Pipeline:
 
 
 def spelled(topic: str, lanes: Sequence[JoinedLane]) -> str:
-    """What is to stand under the source of a topic in the file, as YAML."""
+    """Return the YAML for the source of a topic in the file."""
     joined = [lane for lane in lanes if lane.topic == topic]
     partitions = max(lane.partition for lane in joined) + 1
     return yaml.safe_dump({"partitions": partitions, "joined": _record(joined)}, sort_keys=False)

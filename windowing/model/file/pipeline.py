@@ -54,7 +54,7 @@ from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel, known_fields
 from windowing.model.windows.parsing import parse_window
 
-# What stands for the source of a join that cannot be read.
+# Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 0, "fields": {}, "disorder": Unordered()}
 
 __all__ = ["EventTime", "Pipeline", "Query", "Sink", "Source", "load_pipeline", "parse_pipeline"]
@@ -65,9 +65,9 @@ class Pipeline(SpecModel):
 
     Attributes:
         source: the stream; of a join, both as one.
-        join: the two streams and what of them matches, instead of `source` and `queries`.
-        shards: how many parts the keys are spread over; fixed for the pipeline's life.
-        schedule: `continuous`, or a cron expression for increments.
+        join: the two streams and their matching rule, instead of `source` and `queries`.
+        shards: how many parts the keys are hashed into; fixed for the pipeline's life.
+        schedule: `continuous`, or the cron expression of incremental runs.
         quality: expectations by name and arguments.
     """
 
@@ -88,7 +88,7 @@ class Pipeline(SpecModel):
     @model_validator(mode="before")
     @classmethod
     def _source_of_join(cls, data: Any) -> Any:
-        """Make the source of a join out of its section."""
+        """Build the source of a join from its section."""
         if not isinstance(data, dict) or "join" not in data:
             return data
         for name, why in _NOT_WITH_JOIN.items():
@@ -98,7 +98,7 @@ class Pipeline(SpecModel):
         try:
             join = Join.model_validate(data["join"])
         except ValidationError:
-            # The section is read again as a field, which tells where its problems stand.
+            # Validating the section again as a field gives its problems their lines.
             return {**data, "source": Source.model_construct(**_UNKNOWN)}
         return {**data, "join": join, "source": JoinedSource.of(join)}
 
@@ -142,7 +142,7 @@ class Pipeline(SpecModel):
 
     @property
     def destination(self) -> Sink:
-        """Where the rows go; if the file does not say, to tables of the pipeline's own name."""
+        """Where the rows go; by default, tables of the pipeline's own name."""
         return self.sink or Sink("table", self.name)
 
     @cached_property
@@ -162,38 +162,38 @@ class Pipeline(SpecModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that decides the result; a checkpoint belongs to one fingerprint.
+        """The digest of all that decides the result; a checkpoint belongs to one fingerprint.
 
-        It is the first to need the classes of the user's aggregates, and imports them.
+        Computing it imports the classes of the user's aggregates.
 
         Raises:
-            UserAggregateError: one cannot be used.
+            UserAggregateError: a class cannot be used.
         """
         return fingerprint(self.source, self.shards, self.flows)
 
     @cached_property
     def earlier(self) -> dict[str, int]:
-        """The fingerprints it had before lanes joined it, each with how many lanes it had then."""
+        """The fingerprints before lanes joined, each with the number of lanes at the time."""
         return {
             fingerprint(source, self.shards, self.flows): source.partitions
             for source in self._sources_before()
         }
 
     def wrote(self, found: str) -> bool:
-        """Whether a fingerprint that was found somewhere is this pipeline's, in whatever form."""
+        """Whether a fingerprint is this pipeline's, in the current or an earlier format."""
         if is_legacy(found):
             return found == legacy_fingerprint(self.source, self.shards, self.flows)
         return found == self.fingerprint
 
     def wrote_before(self, found: str) -> bool:
-        """Whether a fingerprint is one that the pipeline had before lanes joined it."""
+        """Whether a fingerprint is this pipeline's from before lanes joined."""
         if is_legacy(found):
             sources = self._sources_before()
             return found in {legacy_fingerprint(s, self.shards, self.flows) for s in sources}
         return found in self.earlier
 
     def _sources_before(self) -> Iterator[Source]:
-        """The source as it was with each number of lanes less."""
+        """Return the source as it was before each lane joined, oldest first."""
         source = self.source
         return (source.as_of(number) for number in range(source.founding, source.partitions))
 
@@ -208,17 +208,17 @@ class Pipeline(SpecModel):
 _NOT_WITH_JOIN = {
     "source": "its sources stand under left and right",
     "queries": "what it shows stands under select",
-    # SAMZA-552, "Join operator": a join sends pairs, which never grow.
+    # SAMZA-552, "Join operator": a join sends pairs, which never change.
     "early": "a pair is whole as soon as it is there, and is sent once",
     "accumulation": "a pair has one row, which a later one neither repeats nor adds to",
 }
-"""What a pipeline of queries has and a join has not, and why."""
+"""Options of a pipeline of queries that a join does not have, and why."""
 
 _NO_RETENTION = "late: {policy: update} needs a retention, as retention: 12 hours"
 
 
 class _FieldError(ValueError):
-    """A rule broken across fields; carries the path of the field to blame."""
+    """A broken rule across fields, with the path of the field to blame."""
 
     def __init__(self, path: tuple[str | int, ...], message: str) -> None:
         self.path = path
@@ -227,7 +227,7 @@ class _FieldError(ValueError):
 
 @contextmanager
 def _blaming(*path: str | int) -> Iterator[None]:
-    """Names the field to blame for a rule that is found broken inside."""
+    """Attribute any broken rule inside the block to this field."""
     try:
         yield
     except ValueError as error:
@@ -262,7 +262,7 @@ def _join_query(pipeline: Pipeline, join: Join) -> JoinQuery:
 
 
 def _resolve(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
-    """A query with all defaults applied; its own section is blamed for what stands there."""
+    """Return a query with all defaults applied; errors name the section at fault."""
     source, here = pipeline.source, ("queries", name)
     rules = pipeline.destination.rules
     late, early = query.late or pipeline.late, query.early or pipeline.early
@@ -332,14 +332,14 @@ def _aggregates(query: QueryFile, source: Source, here: tuple[str, ...]) -> tupl
 
 
 def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
-    """Read a pipeline from YAML text.
+    """Parse a pipeline from YAML text.
 
     Args:
         text: the document.
         file: its name, for messages.
 
     Raises:
-        PipelineError: with every problem that was found.
+        PipelineError: with all problems found.
     """
     shape = "a pipeline file is a mapping that begins with name: and source:"
     pipeline, lines = parse_document(text, file, Pipeline, shape=shape)

@@ -1,4 +1,4 @@
-"""Converts pydantic's errors into problems that a person can act on."""
+"""Convert pydantic's errors into problems that a person can act on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from windowing.model.errors import Problem, shown
 from windowing.model.file.yaml_lines import Path, line_of
 
-# One right spelling for each field that people get wrong.
+# A correct example for each field that people often get wrong.
 _EXAMPLES = {
     "name": "name: flight_delays",
     "topic": "topic: flights",
@@ -37,7 +37,7 @@ _EXAMPLES = {
 
 
 def describe(error: ValidationError, file: str, lines: dict[Path, int]) -> list[Problem]:
-    """One problem per finding, in the order of the file."""
+    """Return one problem per pydantic error, in the order of the file."""
     problems = [_problem(finding, file, lines) for finding in error.errors()]
     return sorted(problems, key=lambda problem: problem.line)
 

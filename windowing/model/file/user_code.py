@@ -1,7 +1,7 @@
-"""Imports and checks the code that a pipeline file names, reporting mistakes by file and line.
+"""Import and check the code that a pipeline file names; mistakes have file and line.
 
-Reading a pipeline file imports no user code: a scheduler reads all files all the time. Code that is
-about to run a pipeline calls this first.
+Reading a pipeline file imports no user code, because schedulers read all files constantly. Code
+that is about to run a pipeline calls this first.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ def check_user_code(pipeline: Pipeline, file: str) -> None:
     """Import every class that the pipeline's aggregates name.
 
     Args:
-        pipeline: as it was read.
+        pipeline: as parsed.
         file: its file's name, for messages.
 
     Raises:
-        PipelineError: with every class that cannot be used.
+        PipelineError: with all classes that cannot be used.
     """
     problems: list[Problem] = []
     for query in pipeline.queries:

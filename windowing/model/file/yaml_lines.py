@@ -1,8 +1,8 @@
-"""YAML read safely: bounded in size, depth and aliases, with the line of every field.
+"""Safe YAML loading: bounded size, depth and aliases, with the line of every field.
 
-PyYAML alone reacts to hostile text with minutes of work, gigabytes, or Python's own errors: an
-alias of an alias doubles what is built, `!!binary` gives bytes instead of text, an impossible date
-raises `ValueError`. Here each of these is a problem with its file and line.
+Hostile text costs PyYAML minutes, gigabytes, or an unrelated Python error: nested aliases grow
+exponentially, `!!binary` gives bytes instead of text, an impossible date raises `ValueError`. Here
+each of these is a problem with file and line.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from windowing.model.errors import PipelineError, Problem, shown
 Path = tuple[str | int, ...]
 
 BYTES_MAX = 512 * 1024
-"""The largest document that is read."""
+"""The largest document, in bytes."""
 
 NODES_MAX = 20_000
-"""Keys, values and lists of a document, those that aliases repeat included."""
+"""The most nodes in a document, with those that aliases repeat."""
 
 DEPTH_MAX = 40
-"""How deep lists and mappings may stand in each other."""
+"""The deepest nesting of lists and mappings."""
 
 TEXT_MAX = 8_192
-"""Characters of one text."""
+"""The most characters in one scalar."""
 
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
@@ -36,7 +36,7 @@ _TAGS = frozenset(
     for name in ("null", "bool", "int", "float", "timestamp", "str", "seq", "map", "merge", "value")
 )
 _NULLABLE = re.compile(r"(?<=[\s:,{\[])(\w+\?)(?=\s*(?:[,}\]#]|$))")
-"""A type that may be null, out of quotes: inside of braces, YAML takes the ? for a key's mark."""
+"""An unquoted nullable type: inside braces, YAML takes the ? for a key indicator."""
 
 _HINTS = {
     "'\\t'": "indent with spaces",
@@ -44,11 +44,11 @@ _HINTS = {
     "that cannot start any token": "put the text into quotes",
     "found undefined alias": "write the value itself, or give it an &anchor before",
 }
-"""What to do about an error of the scanner, by a part of its words."""
+"""Remedies for scanner errors, by a part of their messages."""
 
 
 class _Refused(Exception):
-    """A document breaks a rule of ours, at a mark."""
+    """A document that breaks one of our rules, at a mark."""
 
     def __init__(self, mark: yaml.Mark | None, message: str) -> None:
         self.line = mark.line + 1 if mark else 0
@@ -56,7 +56,7 @@ class _Refused(Exception):
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which gives up as soon as a document is found to be too much."""
+    """PyYAML's safe loader, which stops as soon as a document exceeds a limit."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -65,7 +65,7 @@ class _Loader(yaml.SafeLoader):
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Compose one node and all below it, and count them."""
+        """Compose a node and its descendants, and count them."""
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         if self._depth == DEPTH_MAX:
             msg = f"lists and mappings stand in each other {DEPTH_MAX} deep: write it flatter"
@@ -77,7 +77,7 @@ class _Loader(yaml.SafeLoader):
         self._depth -= 1
         if node is None:
             return None
-        if is_alias and id(node) not in self._sizes:  # its node is not complete yet
+        if is_alias and id(node) not in self._sizes:  # still being composed
             raise _Refused(mark, "an alias inside of what it stands for: write the value itself")
         self._nodes += self._sizes[id(node)] if is_alias else 1
         if self._nodes > NODES_MAX:
@@ -89,17 +89,17 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Make the plain value of a node.
+        """Construct the plain value of a node.
 
         Raises:
-            _Refused: it is no value of its type, as the date 2024-02-30 or `!!int abc`.
+            _Refused: it is invalid for its type, such as the date 2024-02-30 or `!!int abc`.
         """
         try:
             return super().construct_object(node, deep)
         except (yaml.YAMLError, _Refused):
             raise
         except Exception as error:
-            # PyYAML converts without a check, and lets through whatever the conversion raises.
+            # PyYAML does not check values; whatever the conversion raises escapes.
             kind = node.tag.removeprefix(_TAG)
             msg = f"{shown(node.value)} is no {kind} ({error}): correct it, or put it into quotes"
             raise _Refused(node.start_mark, msg) from None
@@ -124,7 +124,7 @@ def _check_node(node: yaml.Node) -> None:
 
 
 def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
-    """Read one YAML document.
+    """Load one YAML document.
 
     Returns:
         the plain value, and the line (from 1) of each path into it.
@@ -160,7 +160,7 @@ def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
 
 
 def too_large(size: str) -> str:
-    """The rule about the size of a document, for one that breaks it."""
+    """Return the problem of a document that is too large."""
     return f"has {size}: at most {BYTES_MAX // 1024} KiB are read, split it"
 
 
@@ -169,7 +169,7 @@ def _code(character: str | int) -> str:
 
 
 def _told(error: yaml.MarkedYAMLError, text: str) -> str:
-    """What PyYAML found wrong, and what to do where that is not plain."""
+    """Return PyYAML's message, with a remedy if the message alone is unclear."""
     problem = error.problem or error.context or "it cannot be read"
     if "got '?'" in problem and error.problem_mark is not None:
         line = text.splitlines()[error.problem_mark.line]
@@ -181,14 +181,14 @@ def _told(error: yaml.MarkedYAMLError, text: str) -> str:
 
 
 def line_of(path: Path, lines: dict[Path, int]) -> int:
-    """The line of a path, or of its nearest ancestor that stands in the file."""
+    """Return the line of a path, or of its nearest ancestor in the file."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
 
 
 def _walk(node: yaml.Node, path: Path, lines: dict[Path, int], file: str) -> Iterator[Problem]:
-    """Note the line of every path below a node; gives the keys that stand there twice."""
+    """Record the line of every path below a node; return the duplicate keys."""
     lines.setdefault(path, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}

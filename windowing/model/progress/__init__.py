@@ -1,8 +1,8 @@
 """Generators of progress as data: a file for each, and how a pipeline file spells them.
 
-A generator says what a lane may assume about the disorder of its records. Here is what it is; how a
-lane gets its bounds is in `windowing.engine.progress`, what they mean in
-`windowing.semantics.generators`, each half known by the generator's name.
+A generator states what a lane may assume about the disorder of its records. This package holds its
+data; `windowing.engine.progress` computes a lane's bounds, and `windowing.semantics.generators`
+defines them. Both look a generator up by name.
 """
 
 from windowing.model.progress.adaptive import Adaptive

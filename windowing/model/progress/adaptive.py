@@ -1,4 +1,4 @@
-"""Adaptive slack: as much as would have kept the late share of the last records under a target.
+"""Adaptive slack: the one that would have kept the late share of recent records under a target.
 
 Source: ours.
 """
@@ -23,7 +23,7 @@ class Adaptive(Disorder):
 
     Attributes:
         late: the target, a share below 1.
-        over_rows: of how many last records of a lane.
+        over_rows: over how many of a lane's last records.
     """
 
     name = "adaptive"
@@ -32,7 +32,7 @@ class Adaptive(Disorder):
 
     @classmethod
     def parse(cls, settings: object) -> Adaptive:
-        """Read `{late: 0.1%, over: 1000 rows}`.
+        """Parse `{late: 0.1%, over: 1000 rows}`.
 
         Raises:
             ValueError: with the rule.
@@ -48,7 +48,7 @@ class Adaptive(Disorder):
 
     @property
     def unitless(self) -> bool:
-        """True: the slack is measured in what it bounds."""
+        """True: the slack is in the unit of the attribute."""
         return True
 
     def facts(self) -> Facts:
@@ -56,14 +56,14 @@ class Adaptive(Disorder):
         return {"adaptive": [spelled(self.late), self.over_rows]}
 
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """Which slack is taken from the largest value."""
+        """Return a sentence about the slack that is subtracted from the largest value."""
         del timed
         had = f"the slack that had {self.late} of its last {self.over_rows} records late"
         return f"its largest {attribute} so far less {had}"
 
 
 def parse_share(value: object) -> Fraction:
-    """Read a share below 1: `0.1%`, `0.001`.
+    """Parse a share below 1: `0.1%`, `0.001`.
 
     Raises:
         ValueError: with the rule.

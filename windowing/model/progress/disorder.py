@@ -1,4 +1,4 @@
-"""What the data of every generator of progress is: what a lane may assume about its disorder.
+"""The base of generators as data: what a lane may assume about the disorder of its records.
 
 Source: Li et al., SIGMOD 2005.
 """
@@ -18,34 +18,34 @@ class Disorder(ABC):
     """The data of a generator; `parse` of a class that `@generator` registers makes it.
 
     Attributes:
-        name: by which the engine and the definition know their halves of it.
+        name: the key under which the engine and the definition register their halves.
     """
 
     name: str
 
     @property
     def data(self) -> Any:
-        """What both halves are made of."""
+        """The data that both halves are built from."""
         return self
 
     @property
     def progress_attr(self) -> str | None:
-        """The field whose every value has a progress of its own; None: progress is per lane."""
+        """The field whose values have separate progress each; None: progress is per lane."""
         return None
 
     @property
     def looks_at(self) -> str | None:
-        """The field of the records that it goes by, beside the one that it bounds."""
+        """A field that it reads besides the one that it bounds, or None."""
         return None
 
     @property
     def named_lanes(self) -> Collection[str] | None:
-        """The lanes that it speaks of, each by name, which must be all; None: it names none."""
+        """The lanes with settings of their own, which must be all; None: no settings per lane."""
         return None
 
     @property
     def unitless(self) -> bool:
-        """Whether it means the same for any attribute, because it names no length of time."""
+        """Whether it applies to any attribute, because it contains no duration."""
         return False
 
     @property
@@ -54,47 +54,47 @@ class Disorder(ABC):
         return self.unitless
 
     def without_lanes(self, gone: Collection[str]) -> Disorder:
-        """The same generator without what it says of some lanes."""
+        """Return the generator without its settings for some lanes."""
         del gone
         return self
 
     def misfit(self, fields: Mapping[str, FieldType]) -> str | None:
-        """What is wrong with the values that it names, by the fields of a source; None: nothing."""
+        """Return what is wrong with its values, given a source's fields, or None."""
         del fields
         return None
 
     @abstractmethod
     def facts(self) -> Facts:
-        """What it adds to a fingerprint.
+        """Return its facts for the fingerprint.
 
         Raises:
-            PluginError: it is a plug-in's, which cannot be imported or read.
+            PluginError: its plug-in cannot be imported, or its source cannot be read.
         """
 
     @abstractmethod
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """How a lane gets its bounds by an attribute, in words.
+        """Return a sentence on how a lane gets its bounds for an attribute.
 
         Args:
             attribute: the field that is bounded.
-            timed: whether it is the event time, and not a plain number.
+            timed: whether that is the event time, not a plain number.
         """
 
 
 Parse = Callable[[object], Any]
-"""Makes the data of a generator from its settings in a pipeline file; None: there are none."""
+"""A function from the settings in a pipeline file, None if absent, to a generator's data."""
 
 GENERATORS: Final = Registry[Parse]("generator", "generators")
-"""What reads a generator's settings, by the generator's name in pipeline files."""
+"""Parsers of settings, by the generator's name in pipeline files."""
 
 _Class = TypeVar("_Class", bound=type)
 
 
 def generator(name: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class, whose `parse` reads `disorder: {name: settings}`.
+    """Register the decorated class, whose `parse` parses `disorder: {name: settings}`.
 
-    `parse` takes the settings as the file has them, None where `disorder: name` gives none, and
-    raises `ValueError`, with the rule, for what is no setting of it.
+    `parse` takes the settings as in the file, or None for `disorder: name`, and raises
+    `ValueError`, with the rule, for invalid ones.
 
     Raises:
         PluginError: the class has no `parse`, or another generator has this name.
@@ -113,5 +113,5 @@ def generator(name: str) -> Callable[[_Class], _Class]:
 
 
 def only_lanes(named: Sequence[tuple[str, Any]], gone: Collection[str]) -> tuple[Any, ...]:
-    """The pairs of a lane and what is said of it, without some lanes."""
+    """Return the pairs of lane and settings without those of some lanes."""
     return tuple(pair for pair in named if pair[0] not in gone)

@@ -1,4 +1,4 @@
-"""Heartbeats: bounds that follow from delays and from what was seen by a clock.
+"""Heartbeats: bounds derived from delays, and from control records that carry a clock reading.
 
 Source: Srivastava and Widom, "Flexible Time Management in Data Stream Systems", PODS 2004.
 """
@@ -16,11 +16,11 @@ from windowing.model.progress.settings import read_mapping
 
 @dataclass(frozen=True)
 class Delays:
-    """What is known of one lane's way: clock error, and how long its records take to arrive.
+    """Limits of one lane's clock error and of its records' delay.
 
     Attributes:
-        max_delay_us, min_delay_us: a record takes between these two.
-        skew_us: the source's clock is off by at most this.
+        max_delay_us, min_delay_us: the range of a record's delay.
+        skew_us: the largest error of the source's clock.
     """
 
     max_delay_us: int
@@ -29,7 +29,7 @@ class Delays:
 
     @classmethod
     def parse(cls, value: object) -> Delays:
-        """Read `{max_delay: 5 s, min_delay: 0 s, skew: 1 s}`, of which the last two may be absent.
+        """Parse `{max_delay: 5 s, min_delay: 0 s, skew: 1 s}`; the last two are optional.
 
         Raises:
             ValueError: with the rule.
@@ -58,7 +58,7 @@ class Heartbeat(Disorder):
 
     @classmethod
     def parse(cls, settings: object) -> Heartbeat:
-        """Read each lane's delays.
+        """Parse each lane's delays.
 
         Raises:
             ValueError: with the rule.
@@ -71,22 +71,22 @@ class Heartbeat(Disorder):
 
     @property
     def named_lanes(self) -> Collection[str]:
-        """The lanes whose delays are known."""
+        """The lanes with known delays."""
         return [lane for lane, _ in self.sources]
 
     def without_lanes(self, gone: Collection[str]) -> Heartbeat:
-        """The same delays without those of some lanes."""
+        """Return the generator without the delays of some lanes."""
         return Heartbeat(only_lanes(self.sources, gone))
 
     def facts(self) -> Facts:
-        """Each lane's delays."""
+        """Return each lane's delays."""
         delays = {
             lane: [one.max_delay_us, one.min_delay_us, one.skew_us] for lane, one in self.sources
         }
         return {"heartbeat": delays}
 
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """What both kinds of bounds come from."""
+        """Return a sentence about both kinds of bounds."""
         del timed
         left = "less what its delays leave open, or what heartbeats have seen"
         return f"its largest {attribute} so far, {left}"

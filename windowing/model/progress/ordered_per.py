@@ -1,4 +1,4 @@
-"""Sorted sub-streams: each of them is sorted, the lane is not.
+"""Sorted sub-streams in a lane that is not itself sorted.
 
 Source: Li et al., SIGMOD 2005; progress per sub-stream is ours.
 """
@@ -14,19 +14,19 @@ from windowing.model.progress.disorder import Disorder, generator, only_lanes
 from windowing.model.progress.settings import read_attr, read_mapping
 
 Member = int | str
-"""A value of the attribute that names sub-streams."""
+"""A sub-stream's value of the attribute."""
 
 
 @generator("ordered_per")
 @dataclass(frozen=True)
 class OrderedPer(Disorder):
-    """Each sub-stream (a sensor, say) is sorted, the lane is not.
+    """Each sub-stream (a sensor, say) is sorted; the lane is not.
 
     Attributes:
         attr: the field that names the sub-stream.
-        members: per lane, all its sub-streams: the lane's bound is the smallest of their newest
-            times; a lane without any has bounds from control records alone. None: they are not
-            known, and progress is per value of `attr`.
+        members: all sub-streams of each lane: the lane's bound is the smallest of their newest
+            times; a lane without any has bounds from control records only. None: unknown; progress
+            is then per value of `attr`.
     """
 
     name = "ordered_per"
@@ -35,7 +35,7 @@ class OrderedPer(Disorder):
 
     @classmethod
     def parse(cls, settings: object) -> OrderedPer:
-        """Read `f`, or `{attr: f, members: {topic/0: [a, b]}}`.
+        """Parse `f`, or `{attr: f, members: {topic/0: [a, b]}}`.
 
         Raises:
             ValueError: with the rule.
@@ -57,27 +57,27 @@ class OrderedPer(Disorder):
 
     @property
     def progress_attr(self) -> str | None:
-        """The field that names the sub-streams, where they are not known."""
+        """The field that names the sub-streams if they are unknown, else None."""
         return self.attr if self.members is None else None
 
     @property
     def named_lanes(self) -> Collection[str] | None:
-        """The lanes whose sub-streams are known."""
+        """The lanes with known sub-streams."""
         return None if self.members is None else [lane for lane, _ in self.members]
 
     @property
     def unitless(self) -> bool:
-        """True: sorted is sorted by any attribute."""
+        """True: being sorted needs no unit."""
         return True
 
     def without_lanes(self, gone: Collection[str]) -> OrderedPer:
-        """The same sub-streams without those of some lanes."""
+        """Return the generator without the sub-streams of some lanes."""
         if self.members is None:
             return self
         return OrderedPer(self.attr, only_lanes(self.members, gone))
 
     def misfit(self, fields: Mapping[str, FieldType]) -> str | None:
-        """The first member that is no value of the field."""
+        """Return a message about the first member of the wrong type, or None."""
         kind = {"int": int, "string": str}.get(fields[self.attr].kind)
         for member in (value for _, values in self.members or () for value in values):
             if type(member) is not kind:
@@ -85,12 +85,12 @@ class OrderedPer(Disorder):
         return None
 
     def facts(self) -> Facts:
-        """The field and its members, in their order: that of what a lane remembers of them."""
+        """Return the field and its members, whose order is that of a lane's state."""
         members = None if self.members is None else dict(self.members)
         return {"ordered_per": told({"attr": self.attr, "members": members}, {"members": None})}
 
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """Which of the newest values it is."""
+        """Return a sentence about which of the newest values is the bound."""
         del timed
         if self.members is None:
             return f"of each {self.attr} by itself: its largest {attribute} so far"

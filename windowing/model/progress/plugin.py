@@ -1,6 +1,6 @@
-"""A generator of a user's package, as a pipeline file names it: no code of the package is run.
+"""A generator of a user's package, as data: reading it runs no code of the package.
 
-What its settings mean is known when a run is made, or its fingerprint: that imports the package.
+Building a run or a fingerprint imports the package, which parses the settings.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class PluginGenerator(Disorder):
     """The name of a plug-in's generator, and its settings.
 
     Attributes:
-        name: as it is declared, and stands in the file.
-        settings: as JSON, so that they are plain values, and compare by what they say.
+        name: the declared name, as in the file.
+        settings: as JSON, so that they are plain values and compare by value.
     """
 
     name: str
@@ -33,10 +33,10 @@ class PluginGenerator(Disorder):
 
     @classmethod
     def of(cls, name: str, settings: object) -> PluginGenerator:
-        """Keep what a file says.
+        """Build it from the settings in a file.
 
         Raises:
-            ValueError: the settings are no plain values.
+            ValueError: the settings are not plain values.
         """
         try:
             return cls(name, json.dumps(settings, sort_keys=True, allow_nan=False))
@@ -46,15 +46,15 @@ class PluginGenerator(Disorder):
 
     @cached_property
     def data(self) -> Any:
-        """What `parse` of the plug-in's class makes of the settings.
+        """The result of the plug-in's `parse`.
 
         Raises:
-            PluginError: it cannot be imported, or its settings break a rule of its own.
+            PluginError: it cannot be imported, or its settings break one of its rules.
         """
         parse = GENERATORS.required(self.name)
         try:
             return parse(json.loads(self.settings))
-        # Whatever the user's code raises is a mistake in the file, or in that code.
+        # Any exception is a mistake in the file or in the user's code.
         except Exception as error:
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
             msg = f"disorder: {{{self.name}: {self.settings}}}: {kind}{error}"
@@ -62,20 +62,20 @@ class PluginGenerator(Disorder):
 
     @property
     def fits_numbers(self) -> bool:
-        """True: what it says of a number, its package knows."""
+        """True: only its package can tell."""
         return True
 
     def facts(self) -> Facts:
-        """Its name, settings and code: another source is another pipeline.
+        """Return its name, settings and code digest: other source makes another pipeline.
 
         Raises:
             PluginError: it cannot be imported or read.
         """
-        assert self.data is not None  # noqa: S101 - a mistake in its settings shows here
+        assert self.data is not None  # noqa: S101 - settings that break a rule raise here
         return {"plugin": self.name, "settings": self.settings, "code": self._code()}
 
     def _code(self) -> str:
-        """A digest of the source that decides its bounds."""
+        """Return a digest of the source that decides its bounds."""
         groups = ("generators", "lane_generators")
         modules = [name for group in groups if (name := declared_module(group, self.name))]
         try:
@@ -86,6 +86,6 @@ class PluginGenerator(Disorder):
         return hashlib.sha256(found.encode()).hexdigest()[:_DIGITS]
 
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """Whose affair it is."""
+        """Return a sentence that names the plug-in."""
         del attribute, timed
         return f"what the plug-in {self.name} makes of its records"

@@ -1,4 +1,4 @@
-"""Punctuation: records promise nothing; control records do.
+"""Punctuation: bounds come from control records, not from data records.
 
 Source: Li et al., SIGMOD 2005; bounds for the values of one field are ours.
 """
@@ -18,7 +18,7 @@ class Punctuation(Disorder):
     """The bounds of control records.
 
     Attributes:
-        attr: bounds may be given for one value of this field alone; None: for whole lanes only.
+        attr: the field for whose values bounds may be given; None: only whole lanes.
     """
 
     name = "punctuation"
@@ -26,7 +26,7 @@ class Punctuation(Disorder):
 
     @classmethod
     def parse(cls, settings: object) -> Punctuation:
-        """Read `{attr: f}`, or nothing.
+        """Parse `{attr: f}`, or None.
 
         Raises:
             ValueError: with the rule.
@@ -38,19 +38,19 @@ class Punctuation(Disorder):
 
     @property
     def looks_at(self) -> str | None:
-        """The field that names what bounds may be given for."""
+        """The field for whose values bounds may be given."""
         return self.attr
 
     @property
     def progress_attr(self) -> str | None:
-        """The field that bounds may be given for a value of."""
+        """The field for whose values bounds may be given."""
         return self.attr
 
     def facts(self) -> Facts:
-        """The field."""
+        """Return the field."""
         return {"punctuation": self.attr}
 
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """Whose bounds they are."""
+        """Return a sentence about the control records that give bounds."""
         del attribute, timed
         return "the largest bound of its control records"

@@ -1,4 +1,4 @@
-"""Settings of generators as a pipeline file has them, checked with the rule in the error."""
+"""Parsers of generators' settings in a pipeline file; errors state the rule."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ RULE: Final = (
     "{ordered_per: {attr: f, members: {topic/0: [a, b]}}}, {heartbeat: {topic/0: {max_delay: 5 s, "
     "min_delay: 0 s, skew: 1 s}}} or {adaptive: {late: 0.1%, over: 1000 rows}}"
 )
-"""Every generator of ours, by an example."""
+"""An example of each built-in generator."""
 
 
 def read_rows(value: object, *, least: int) -> int:
-    """Read a number of rows: `1000 rows`.
+    """Parse a number of rows: `1000 rows`.
 
     Raises:
         ValueError: with the rule.
@@ -32,7 +32,7 @@ def read_rows(value: object, *, least: int) -> int:
 
 
 def read_attr(settings: Mapping[str, object]) -> str:
-    """Read the name of a field.
+    """Parse the name of a field.
 
     Raises:
         ValueError: with the rule.
@@ -51,13 +51,13 @@ def read_mapping(
     required: tuple[str, ...] = (),
     known: tuple[str, ...] | None = None,
 ) -> Mapping[str, object]:
-    """Read a mapping with some keys.
+    """Check that a value is a mapping with the right keys.
 
     Args:
-        value: as the file has it.
+        value: as in the file.
         what: the keys in words, for the message.
-        required: keys that must be there.
-        known: keys that may be there; None: any.
+        required: keys that must be present.
+        known: keys that may be present; None: any.
 
     Raises:
         ValueError: with the rule.

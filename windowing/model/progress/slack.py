@@ -1,4 +1,4 @@
-"""Bounded disorder: after a record, none comes that is older than its time less the slack.
+"""Bounded disorder: after a record, no record is older than its time minus the slack.
 
 Source: Li et al., SIGMOD 2005.
 """
@@ -17,11 +17,11 @@ from windowing.model.progress.slack_rows import SlackRows
 @generator("slack")
 @dataclass(frozen=True)
 class Slack(Disorder):
-    """The bound after a record is its time less the slack.
+    """A bound after each record: its time minus the slack.
 
     Attributes:
-        slack_us: the bound is `ts_us - slack_us`; 0 means sorted (`ordered`). Of another attribute
-            than the event time it is a plain number.
+        slack_us: the bound is `ts_us - slack_us`; 0 means sorted (`ordered`). A plain number for
+            attributes other than the event time.
     """
 
     name = "slack"
@@ -29,7 +29,7 @@ class Slack(Disorder):
 
     @classmethod
     def parse(cls, settings: object) -> Disorder:
-        """Read `30 seconds`, or `500 rows`.
+        """Parse `30 seconds`, or `500 rows`.
 
         Raises:
             ValueError: with the rule.
@@ -48,17 +48,17 @@ class Slack(Disorder):
         return self.slack_us == 0
 
     def facts(self) -> Facts:
-        """The slack."""
+        """Return the slack."""
         return {"slack": self.slack_us}
 
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """What is taken from the largest value."""
+        """Return a sentence about what is subtracted from the largest value."""
         length = spell_us(self.slack_us) if timed else self.slack_us
         return f"its largest {attribute} so far" + (f" - {length}" if self.slack_us else "")
 
 
 def parse_ordered(settings: object) -> Slack:
-    """Read `ordered`, which has no settings.
+    """Parse `ordered`, which has no settings.
 
     Raises:
         ValueError: with the rule.

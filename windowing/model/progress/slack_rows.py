@@ -1,4 +1,4 @@
-"""Slack in rows: what a sorting buffer of n rows lets go.
+"""Slack in rows: the disorder that a sorting buffer of n rows corrects.
 
 Source: Aurora's BSort, as Li et al., SIGMOD 2005, use it.
 """
@@ -25,7 +25,7 @@ class SlackRows(Disorder):
 
     @classmethod
     def parse(cls, settings: object) -> SlackRows:
-        """Read `500 rows`.
+        """Parse `500 rows`.
 
         Raises:
             ValueError: with the rule.
@@ -34,14 +34,14 @@ class SlackRows(Disorder):
 
     @property
     def unitless(self) -> bool:
-        """True: rows are counted, whatever they are ordered by."""
+        """True: rows are counted, not measured."""
         return True
 
     def facts(self) -> Facts:
-        """The number of rows."""
+        """Return the number of rows."""
         return {"slack_rows": self.rows}
 
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """Which of the largest values it is."""
+        """Return a sentence about which of the largest values is the bound."""
         del timed
         return f"the smallest {attribute} of its {self.rows + 1} largest so far"

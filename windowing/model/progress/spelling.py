@@ -1,4 +1,4 @@
-"""How a pipeline file spells generators: `disorder: NAME`, or `disorder: {NAME: settings}`."""
+"""Syntax of generators in a pipeline file: `disorder: NAME` or `disorder: {NAME: settings}`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from windowing.model.registry import declared_names
 
 
 def parse_disorder(value: object) -> Disorder:
-    """Read a generator; a plug-in's is kept as it stands, and not imported.
+    """Parse a generator; a plug-in's settings are kept unparsed, without an import.
 
     Raises:
         ValueError: E_DISORDER, with the rule.
@@ -36,7 +36,7 @@ def parse_disorder(value: object) -> Disorder:
 
 
 def parse_disorder_of(value: object) -> Disorder:
-    """Read the generator of a plain number, whose slack is one: `{slack: 50}`.
+    """Parse the generator of a plain number, whose slack is a number too: `{slack: 50}`.
 
     Raises:
         ValueError: E_DISORDER, with the rule.

@@ -1,4 +1,4 @@
-"""No promise at all."""
+"""The generator that promises nothing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from windowing.model.progress.disorder import Disorder
 
 @dataclass(frozen=True)
 class Unordered(Disorder):
-    """No promise at all: for windows in log order, which need none. No file spells it."""
+    """No promise at all: for windows in log order, which need none. It has no syntax."""
 
     name = "unordered"
 
     def facts(self) -> Facts:
-        """That there is none."""
+        """Return the name alone."""
         return {"unordered": True}
 
     def explained(self, attribute: str, *, timed: bool) -> str:
-        """What remains: the bounds of control records."""
+        """Return a sentence about the bounds that remain: those of control records."""
         del attribute, timed
         return "the largest bound of its control records"

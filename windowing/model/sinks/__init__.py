@@ -1,1 +1,1 @@
-"""What each sink requires of a pipeline file: a file per sink, as data."""
+"""What each sink requires of a pipeline, as data: a file per sink."""

@@ -16,18 +16,18 @@ _COLUMNS = frozenset(
 _NAME_BYTES = 63
 
 POSTGRES_EARLIEST: Final = -(2 * 10**17)
-"""PostgreSQL's timestamps begin in 4714 BC: no window may begin before this, 340 years later."""
+"""No window may begin before this: 340 years after PostgreSQL's earliest timestamp, 4714 BC."""
 
 
 def _check_names(query: str, columns: Sequence[str]) -> None:
-    """A query becomes a table, and its key fields and aggregates become columns beside the sink's.
+    """Check a query's table name, and its column names, which stand beside the sink's own.
 
     Args:
         query: its name.
         columns: its key fields and the names of its aggregates.
 
     Raises:
-        ValueError: a name is taken, stands twice, or cannot be PostgreSQL's.
+        ValueError: a name is taken, duplicated, or invalid in PostgreSQL.
     """
     for column in columns:
         if column in _COLUMNS or columns.count(column) > 1:
@@ -40,7 +40,7 @@ def _check_names(query: str, columns: Sequence[str]) -> None:
 
 
 def _check_window(window: Window) -> None:
-    """Whether PostgreSQL can hold the start of a window at the origin.
+    """Check that PostgreSQL can hold the start of a window at the origin.
 
     Raises:
         WindowError: E_VALUE.
@@ -58,4 +58,4 @@ RULES: Final = SinkRules(
     check_names=_check_names,
     check_window=_check_window,
 )
-"""Of `sink: {postgres: NAME}`."""
+"""The rules of `sink: {postgres: NAME}`."""

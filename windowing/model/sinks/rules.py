@@ -1,4 +1,4 @@
-"""The rules of a sink, as far as reading a pipeline file must know them."""
+"""The rules of a sink that parsing a pipeline file checks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from windowing.model.windows.window import Window
 
 
 def _any_names(query: str, columns: Sequence[str]) -> None:
-    """Take a query and its columns as they are named."""
+    """Accept any names."""
     del query, columns
 
 
 def _any_window(window: Window) -> None:
-    """Take a window wherever it begins."""
+    """Accept any window."""
     del window
 
 
 @dataclass(frozen=True)
 class SinkRules:
-    """What a sink asks of a pipeline. A plug-in's has the defaults: reading a file imports none.
+    """A sink's rules for pipelines; a plug-in's sink has the defaults, as parsing imports none.
 
     Attributes:
-        title: the system that holds the rows, for sentences.
-        place: what a sink's name names there.
-        name_most: characters of the name at the most.
-        earliest: no window may begin before this; None: it may begin anywhere.
-        check_names: raises ValueError where a query, given with its columns, cannot be so named.
-        check_window: raises WindowError where a window cannot be held.
+        title: the name of the system, for messages.
+        place: what `name` is the name of, such as a schema.
+        name_most: the most characters of the name.
+        earliest: no window may begin before this; None: no limit.
+        check_names: raises ValueError if the names of a query and its columns are invalid.
+        check_window: raises WindowError if the sink cannot hold the window.
     """
 
     title: str

@@ -7,4 +7,4 @@ from typing import Final
 from windowing.model.sinks.rules import SinkRules
 
 RULES: Final = SinkRules("Delta tables")
-"""Of `sink: {table: NAME}`."""
+"""The rules of `sink: {table: NAME}`."""

@@ -1,10 +1,9 @@
 """Aggregates that users write: a class with `init`, `update`, `merge` and `result`.
 
-The engine holds partial states as msgpack, so a state is made of plain values: None, booleans,
-integers of 64 bits, floats, strings, lists, and dicts with strings for keys. It may be written out
-and read back between any two calls. A pipeline file names the class; nothing of it is imported
-until a run, or whoever checks one, needs it. `slackwater check-aggregate` checks that `merge` does
-not depend on order; a run itself cannot.
+The engine stores partial states as msgpack, so a state consists of plain values: None, booleans,
+64-bit integers, floats, strings, lists, and dicts with string keys. It may be serialized and
+restored between any two calls. A pipeline file names the class, which only a run or a check
+imports. `slackwater check-aggregate` checks that `merge` does not depend on order; a run cannot.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ State = Any
 
 _METHODS = ("init", "update", "merge", "result")
 
-# Whatever a user's code can raise but Ctrl-C: a class has no say in when a job ends.
+# All that user code can raise, except Ctrl-C: `SystemExit` must not end a job.
 _RAISED = (Exception, SystemExit, GeneratorExit, CancelledError)
-_SHOWN = 200  # characters of an error's words
+_SHOWN = 200  # characters of an error's message
 
-# Of one state: there is one for each key in each window, and all of a shard's are in memory.
+# Per state: one per key and window, all in a shard's memory.
 _PARTS_MAX, _CHARACTERS_MAX, _DEPTH_MAX = 1_000_000, 4_194_304, 100
 _PLAIN = {type(None), bool, int, float, str, list, dict}
 
 
 class UserAggregate(Protocol):
-    """What a user's class has; it is made without arguments and holds nothing of its own.
+    """The protocol of a user's class, which takes no arguments and is stateless.
 
     Attributes:
         returns: the type of the result.
@@ -49,34 +48,34 @@ class UserAggregate(Protocol):
     returns: Returns
 
     def init(self) -> State:
-        """The state of no record at all."""
+        """Return the state of zero records."""
 
     def update(self, state: State, *values: int | float | str) -> State:
-        """The state with one record more; values of the fields, none of them null."""
+        """Return the state with one more record; no field is null."""
 
     def merge(self, left: State, right: State) -> State:
-        """The state of both sets of records; neither order nor grouping may show in a result."""
+        """Return the state of both sets of records; must be commutative and associative."""
 
     def result(self, state: State) -> int | float | str | None:
-        """The value that a row shows."""
+        """Return the value that a row shows."""
 
 
 class UserAggregateError(ValueError):
-    """A user's class cannot be found, is not an aggregate, or does what it must not do."""
+    """A user's class that cannot be found, is not an aggregate, or breaks a rule."""
 
     exit_code = 2
 
 
 class BeyondInt64(UserAggregateError):
-    """An integer in a state or a result that leaves 64 bits: a run stops there."""
+    """An integer in a state or a result that overflows 64 bits, which stops the run."""
 
 
 @cache
 def load(reference: str) -> UserAggregate:
-    """Make the aggregate that `module:Class` names.
+    """Import and instantiate the aggregate `module:Class`.
 
     Raises:
-        UserAggregateError: no such module or class, or not an aggregate.
+        UserAggregateError: there is no such class, or it is not an aggregate.
     """
     class_ = _class_of(reference)
     with _users_code(reference, "making one"):
@@ -107,7 +106,7 @@ def _class_of(reference: str) -> type:
 
 @contextmanager
 def _users_code(reference: str, doing: str) -> Iterator[None]:
-    """Whatever a user's code raises, `sys.exit` included, becomes an error that names the class."""
+    """Convert exceptions of user code, even `SystemExit`, into an error that names it."""
     try:
         yield
     except _RAISED as error:
@@ -122,15 +121,15 @@ def _users_code(reference: str, doing: str) -> Iterator[None]:
 
 
 def source_digest(reference: str) -> str:
-    """A digest of the source that a class needs, so that states of another version are told apart.
+    """Return a digest of the source that a class needs, to detect states of other versions.
 
-    It covers the class's module and what that imports from its own package
+    It covers the class's module and its imports from its own package
     (`windowing.model.user.user_source`).
 
     Raises:
-        UserAggregateError: as `load`; or there is no source to be read.
+        UserAggregateError: as for `load`; or the source cannot be read.
     """
-    class_source(reference)  # what is put together by a program shows in no file
+    class_source(reference)  # fails for classes generated at run time
     module, _, name = reference.partition(":")
     with _readable(reference):
         found = sources(module, _class_of(reference).__module__)
@@ -139,10 +138,10 @@ def source_digest(reference: str) -> str:
 
 
 def class_source(reference: str) -> str:
-    """The source of the class alone.
+    """Return the source of the class alone.
 
     Raises:
-        UserAggregateError: as `source_digest`.
+        UserAggregateError: as for `source_digest`.
     """
     load(reference)
     with _readable(reference):
@@ -151,7 +150,7 @@ def class_source(reference: str) -> str:
 
 @contextmanager
 def _readable(reference: str) -> Iterator[None]:
-    """Say what is wrong where a source cannot be read."""
+    """Convert errors of reading a source into an error with the remedy."""
     try:
         yield
     except (OSError, TypeError) as error:
@@ -163,7 +162,7 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
     """Call a method of a user's class.
 
     Raises:
-        UserAggregateError: the method raised an error; its words are kept.
+        UserAggregateError: the method raised; the message is kept.
     """
     try:
         return getattr(load(reference), method)(*arguments)
@@ -176,7 +175,7 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
 
 
 def _words(error: BaseException) -> str:
-    """What an error of a user's code says, if it can; as much of it as a sentence bears."""
+    """Return the message of a user's error, truncated; safe if its `__str__` fails."""
     try:
         text = str(error)
     except _RAISED as worse:
@@ -185,19 +184,19 @@ def _words(error: BaseException) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as Python writes it, as much of it as a sentence bears."""
+    """Return the `repr` of a value, truncated."""
     try:
         return shown(value)
-    except _RAISED:  # a `__repr__` of theirs
+    except _RAISED:  # a user's `__repr__`
         return f"a value of type {type(value).__name__}"
 
 
 def check_plain(reference: str, state: State) -> None:
-    """See that a state can be written out and read back as it is, and is no log of its own.
+    """Check that a state can be serialized and restored unchanged, and is small enough.
 
     Raises:
-        BeyondInt64: an integer in it leaves 64 bits.
-        UserAggregateError: something in it is not a plain value, or it is too large or too deep.
+        BeyondInt64: an integer in it overflows 64 bits.
+        UserAggregateError: it contains a value that is not plain, or is too large or too deep.
     """
     level, parts, characters = [state], 0, 0
     for _ in range(_DEPTH_MAX):
@@ -228,7 +227,7 @@ def _inside(part: State) -> Iterable[State]:
 
 
 def _check_part(reference: str, part: object) -> None:
-    """See that a part of a state, looked at alone, would come back as it went."""
+    """Check that one part of a state, without its children, survives serialization."""
     if type(part) is int and not INT64_MIN <= part <= INT64_MAX:
         msg = f"python:{reference}: its state holds {_shown(part)}, which does not fit 64 bits"
         raise BeyondInt64(msg)
@@ -244,15 +243,15 @@ def _check_part(reference: str, part: object) -> None:
 
 
 def _is_text(text: str) -> bool:
-    """Whether a string can be written in UTF-8: a surrogate alone cannot."""
+    """Return whether a string can be encoded in UTF-8: a lone surrogate cannot."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def checked_result(reference: str, value: object) -> int | float | str | None:
-    """A result as a row shows it; a float's zero loses its sign.
+    """Return a result as a row shows it; -0.0 becomes 0.0.
 
     Raises:
-        UserAggregateError: another type than the class declares, an integer beyond 64 bits, or NaN.
+        UserAggregateError: the type is not the declared one, an integer is beyond 64 bits, or NaN.
     """
     returns = load(reference).returns
     match value:

@@ -1,8 +1,7 @@
-"""The source of a user's module, with that of what it imports from its own package.
+"""The source of a user's module and of its imports from its own package.
 
-A change of the source makes another pipeline, wherever it is in the package: a constant in a helper
-module decides a result as much as the class does. Other packages, like Python itself, are assumed
-to stay the same.
+A change of any of these makes another pipeline: a constant in a helper module decides a result as
+much as the class does. Other packages, like Python itself, are assumed not to change.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from pathlib import Path
 
 
 def sources(*modules: str) -> dict[str, str]:
-    """The sources of modules, and of those that they import from their own packages, by name.
+    """Return, by name, the sources of modules and of their imports from their own packages.
 
-    A module outside of any package has the other such modules of its folder for its own. Imports
-    are read, not run: one that a program puts together as it goes is not seen.
+    For a module outside any package, these are the other such modules of its folder. Imports are
+        parsed, not run: dynamic ones are not seen.
 
     Args:
-        modules: full names; these were imported already.
+        modules: full names of modules that are already imported.
 
     Raises:
-        OSError: there is no source of one of `modules`.
+        OSError: one of `modules` has no source.
     """
     found: dict[str, str] = {}
     places = [_Place(name) for name in modules]
@@ -47,14 +46,14 @@ def sources(*modules: str) -> dict[str, str]:
 
 
 class _Place:
-    """Where a module stands: its package, or the folder of one that has none."""
+    """The location of a module: its package, or else its folder."""
 
     def __init__(self, module: str) -> None:
         self._package, dot, _ = module.partition(".")
         self._folder = None if dot else _folder(module)
 
     def owns(self, module: str) -> bool:
-        """Whether another module is of the same package, or stands in the folder."""
+        """Return whether another module is in the same package or folder."""
         package, dot, _ = module.partition(".")
         if package == self._package:
             return True
@@ -62,7 +61,7 @@ class _Place:
 
 
 def _folder(module: str) -> Path | None:
-    """The folder of a module outside of any package; None: it is a package, or has no file."""
+    """Return the folder of a module outside any package; None: it is a package, or has no file."""
     spec = _spec(module)
     plain = spec is not None and spec.has_location and spec.submodule_search_locations is None
     return Path(spec.origin).parent if plain and spec is not None and spec.origin else None
@@ -72,16 +71,16 @@ def _spec(name: str) -> ModuleSpec | None:
     try:
         return find_spec(name)
     except (ImportError, ValueError):
-        # An import that a program can do without, or a name inside of a module.
+        # An optional import, or a name inside a module.
         return None
 
 
 def _source(name: str, spec: ModuleSpec) -> str | None:
-    """A module's text; the bytes of one that is compiled, in hexadecimal; None: it has neither."""
+    """Return a module's text, or the bytes of a compiled one in hexadecimal, or None."""
     get_source = getattr(spec.loader, "get_source", None)
     text = None if get_source is None else get_source(name)
     if isinstance(text, str):
-        # Some loaders leave the ends of lines as they are.
+        # Some loaders keep the line endings of the file.
         return text.replace("\r\n", "\n").replace("\r", "\n")
     get_data = getattr(spec.loader, "get_data", None)
     if get_data is None or spec.origin is None or not spec.has_location:
@@ -91,7 +90,7 @@ def _source(name: str, spec: ModuleSpec) -> str | None:
 
 
 def _imports(source: str, spec: ModuleSpec) -> Iterator[str]:
-    """The names that a module imports, each of which may be a module."""
+    """Return the names that a module imports; each may be a module."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):

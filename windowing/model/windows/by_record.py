@@ -1,6 +1,6 @@
 """Windows at records: `RANGE 5 minutes RATTR ts SLIDE 10 rows SATTR row_num`, or `rank(ts)`.
 
-A window lies at the position w of a record that defines it, and holds what lies in (w - range, w].
+A record at position w defines the window (w - range, w].
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
 _PER_RANGE = 4
-"""How many of a picture's records lie in one range."""
+"""Records per range in a picture."""
 
 
 def example_step(range_: int) -> int:
-    """The distance of the records in a picture of windows that lie at records."""
+    """Return the distance between records in a picture of windows at records."""
     return max(range_ // _PER_RANGE, 1)
 
 
@@ -29,7 +29,7 @@ class SlideByTuple:
     Attributes:
         range_: length of an extent, in the attribute's unit.
         attribute: the windowing attribute (RATTR).
-        pattr: attribute whose values split the stream before windows are made, or None.
+        pattr: attribute that partitions the stream before windowing, or None.
     """
 
     range_: int
@@ -45,13 +45,13 @@ class SlideByTuple:
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:
-        """Make the window that clauses spell; None: they spell one of another class."""
+        """Build the window from clauses; None: they are of another class."""
         if spelled.at_records != "row_num" or spelled.range_ is None or spelled.slide != 1:
             return None
         return cls(spelled.range_, spelled.attribute, spelled.pattr)
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window."""
+        """Return the window's facts for the fingerprint."""
         return {
             "class": "slide by tuple",
             "range": self.range_,
@@ -61,11 +61,11 @@ class SlideByTuple:
         }
 
     def title(self, spell: Spell) -> str:
-        """Say the class and the lengths, as people do."""
+        """Return the class and the lengths, for people."""
         return f"slide by 1 row, range {spell(self.range_)} over {self.attribute}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give the first extents over evenly spaced records."""
+        """Return the first extents over evenly spaced records."""
         return _extents(self.range_, 1, count)
 
 
@@ -77,7 +77,7 @@ class SlideByN:
         range_: length of an extent, in the attribute's unit.
         slide: n.
         attribute: the windowing attribute (RATTR).
-        pattr: attribute whose values split the stream before records are counted, or None.
+        pattr: attribute that partitions the stream before records are counted, or None.
     """
 
     range_: int
@@ -93,13 +93,13 @@ class SlideByN:
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:
-        """Make the window that clauses spell; None: they spell one of another class."""
+        """Build the window from clauses; None: they are of another class."""
         if spelled.at_records != "row_num" or spelled.range_ is None or spelled.slide == 1:
             return None
         return cls(spelled.range_, spelled.slide, spelled.attribute, spelled.pattr)
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window."""
+        """Return the window's facts for the fingerprint."""
         return {
             "class": "slide by n",
             "range": self.range_,
@@ -109,11 +109,11 @@ class SlideByN:
         }
 
     def title(self, spell: Spell) -> str:
-        """Say the class and the lengths, as people do."""
+        """Return the class and the lengths, for people."""
         return f"slide by {_rows(self.slide)}, range {spell(self.range_)} over {self.attribute}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give the first extents over evenly spaced records."""
+        """Return the first extents over evenly spaced records."""
         return _extents(self.range_, self.slide, count)
 
 
@@ -125,7 +125,7 @@ class SlideByRank:
         range_: length of an extent, in the attribute's unit.
         slide: n.
         attribute: the windowing attribute (RATTR), which gives the rank.
-        pattr: attribute whose values split the stream before records are counted, or None.
+        pattr: attribute that partitions the stream before records are counted, or None.
     """
 
     range_: int
@@ -141,13 +141,13 @@ class SlideByRank:
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:
-        """Make the window that clauses spell; None: they spell one of another class."""
+        """Build the window from clauses; None: they are of another class."""
         if spelled.at_records != "rank" or spelled.range_ is None:
             return None
         return cls(spelled.range_, spelled.slide, spelled.attribute, spelled.pattr)
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window."""
+        """Return the window's facts for the fingerprint."""
         return {
             "class": "slide by rank",
             "range": self.range_,
@@ -157,12 +157,12 @@ class SlideByRank:
         }
 
     def title(self, spell: Spell) -> str:
-        """Say the class and the lengths, as people do."""
+        """Return the class and the lengths, for people."""
         by = f"slide by {_rows(self.slide)} in the order of event time"
         return f"{by}, range {spell(self.range_)} over {self.attribute}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give the first extents over evenly spaced records."""
+        """Return the first extents over evenly spaced records."""
         return _extents(self.range_, self.slide, count)
 
 

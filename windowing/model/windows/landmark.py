@@ -13,13 +13,13 @@ from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
 @dataclass(frozen=True)
 class Landmark:
-    """Windows that all begin at the origin, each a slide longer than the one before.
+    """Windows from the origin, each one slide longer than the previous.
 
     Attributes:
-        slide: distance of two windows' ends, in the attribute's unit.
+        slide: distance between the ends of consecutive windows, in the attribute's unit.
         attribute: the windowing attribute.
         origin: where all windows begin; the smallest legal value of the attribute.
-        pattr: attribute whose values split the stream before windows are made, or None.
+        pattr: attribute that partitions the stream before windowing, or None.
     """
 
     slide: int
@@ -42,13 +42,13 @@ class Landmark:
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:
-        """Make the window that clauses spell; None: they spell one of another class."""
+        """Build the window from clauses; None: they are of another class."""
         if spelled.range_ is not None or spelled.over_rows:
             return None
         return cls(spelled.slide, spelled.attribute, spelled.origin, spelled.pattr)
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window."""
+        """Return the window's facts for the fingerprint."""
         return {
             "class": "landmark",
             "slide": self.slide,
@@ -58,9 +58,9 @@ class Landmark:
         }
 
     def title(self, spell: Spell) -> str:
-        """Say the class and the lengths, as people do."""
+        """Return the class and the lengths, for people."""
         return f"landmark over {self.attribute}, slide {spell(self.slide)}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give the first extents, each from the origin on."""
+        """Return the first extents, all from the origin."""
         return [Extent(wid, 0, (wid + 1) * self.slide) for wid in range(count)]

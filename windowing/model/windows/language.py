@@ -1,4 +1,4 @@
-"""The window language: text or fields in, clauses with lengths out, or E_SYNTAX or E_DUPLICATE.
+"""The window language: parse text or a mapping into clauses, or fail with a code.
 
 Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
 SIGMOD 2005, section 3; the spelling, LANDMARK, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
@@ -29,7 +29,7 @@ _RANK = re.compile(r"rank\s*\(\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\)", re.IGNORECASE
 
 @dataclass(frozen=True)
 class Clauses:
-    """What was written, before any rule is applied."""
+    """The clauses as written, before any rule is applied."""
 
     range_: Length | Literal["LANDMARK"] | None = None
     slide: Length | None = None
@@ -46,16 +46,16 @@ class Clauses:
 
 @dataclass(frozen=True)
 class Spelled:
-    """Clauses that keep to every rule, each length in the unit of its attribute.
+    """Valid clauses, with each length in the unit of its attribute.
 
     Attributes:
-        range_: None: LANDMARK.
-        slide: the distance of two windows' ends, or the number of rows between two windows.
+        range_: the length; None: LANDMARK.
+        slide: the distance between the ends of consecutive windows, or the rows between two.
         attribute: that of WATTR or RATTR.
-        origin, pattr: as they stand in the file, or as they are by default.
-        at_records: None: WATTR; else what defines windows: records counted as they come (`row_num`)
-            or in the order of their attribute (`rank`).
-        order, align: as origin.
+        origin, pattr: as in the file, or their defaults.
+        at_records: None: WATTR; else which count of records defines windows: in order of arrival
+            (`row_num`) or of their attribute (`rank`).
+        order, align: like origin.
     """
 
     range_: int | None
@@ -69,12 +69,12 @@ class Spelled:
 
     @property
     def over_rows(self) -> bool:
-        """Whether row numbers are what windows lie over."""
+        """Whether windows are over row numbers."""
         return self.attribute == ROW_NUM
 
 
 def read_clauses(source: str | Mapping[str, object]) -> Clauses:
-    """Read a window's clauses, given as text or as a mapping; no rule is applied.
+    """Parse a window's clauses, given as text or as a mapping, without applying rules.
 
     Raises:
         WindowError: E_SYNTAX or E_DUPLICATE.
@@ -127,7 +127,7 @@ def _read_fields(fields: Mapping[str, object]) -> Clauses:
 
 
 def _read_gaps(gaps: object, source: object) -> tuple[tuple[int | str, Length], ...]:
-    """Sessions of single keys: `gaps: {AA: 10 minutes}`."""
+    """Parse the gaps of single keys: `gaps: {AA: 10 minutes}`."""
     if not isinstance(gaps, Mapping) or not all(type(key) in (int, str) for key in gaps):
         raise _syntax(source, "gaps: give keys and their lengths, as gaps: {AA: 10 minutes}")
     try:
@@ -200,7 +200,7 @@ def _syntax(source: object, why: str) -> WindowError:
 def check_unit(
     clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType
 ) -> None:
-    """A length has a unit that its attribute can be measured in.
+    """Check that a length's unit fits its attribute.
 
     Raises:
         WindowError: E_UNIT.
@@ -216,12 +216,12 @@ def check_unit(
 def amount(
     clause: str, length: Length | Literal["LANDMARK"] | None, kind: AttributeType, *, positive: bool
 ) -> int:
-    """A length as an integer, in the unit of its attribute.
+    """Return a length as an integer, in the unit of its attribute.
 
     Raises:
-        WindowError: E_VALUE: it is no whole number, or out of range.
+        WindowError: E_VALUE: it is not an integer, or out of range.
     """
-    assert isinstance(length, Length)  # noqa: S101 - the rules before this one saw to it
+    assert isinstance(length, Length)  # noqa: S101 - ensured by earlier rules
     exact = length.scaled()
     if exact.denominator != 1:
         whole = {"time": "microseconds", "rows": "rows"}.get(kind, "steps")

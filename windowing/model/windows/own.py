@@ -1,10 +1,10 @@
-"""Windows of users' own classes: what a file says of one, as data.
+"""Windows of users' own classes, as data.
 
-Such a window is spelled `{months: {shift: 1 hour}, wattr: ts}`, with `pattr` where it has one. Its
-kind is known by the plug-ins that are declared, and the rest needs no code: so reading a file runs
-none. What the package makes of the clauses is asked for when a run is submitted, and later.
+Such a window is spelled `{months: {shift: 1 hour}, wattr: ts}`, with an optional `pattr`. Its kind
+is looked up among the declared plug-ins, so parsing a file runs no user code. The package
+interprets the clauses when a run is submitted, and later.
 
-Source: as of `windowing/adr/0019-a-window-of-ones-own.md`.
+Source: `windowing/adr/0019-a-window-of-ones-own.md`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _DIGITS = 16
 
 @dataclass(frozen=True)
 class OwnWindow:
-    """Windows of a user's class: a record's value names them, and their numbers give their extents.
+    """Windows of a user's class, which maps values to window numbers and numbers to extents.
 
     Attributes:
-        kind: the name of the class, as it is registered.
+        kind: the registered name of the class.
         attribute: the windowing attribute.
-        pattr: attribute whose values split the stream before windows are made, or None.
-        clauses: what stands under the kind, by the alphabet.
+        pattr: attribute that partitions the stream before windowing, or None.
+        clauses: the mapping under the kind, sorted by name.
     """
 
     kind: str
@@ -56,13 +56,13 @@ class OwnWindow:
     gaps: ClassVar[Gaps] = ()
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window, the package's code among them.
+        """Return the window's facts for the fingerprint, with a digest of the package's code.
 
         Raises:
             WindowError: E_VALUE: a clause breaks a rule of the class.
             PluginError: there is no such plug-in, it cannot be imported, or it has no source.
         """
-        self.made()  # what its clauses break is said before anything is written
+        self.made()  # raises for invalid clauses before anything is written
         return {
             "class": "own",
             "kind": self.kind,
@@ -73,17 +73,17 @@ class OwnWindow:
         }
 
     def title(self, spell: Spell) -> str:
-        """Say the kind and the clauses as they were written."""
+        """Return the kind and the clauses as written."""
         del spell
         said = "".join(f", {name} {value}" for name, value in self.clauses)
         return f"{self.kind} over {self.attribute}{said}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give none: where its windows lie, the package alone knows."""
+        """Return none: only the package knows where its windows lie."""
         return []
 
     def made(self) -> Any:
-        """Make what the package makes of the clauses; it is imported for this.
+        """Import the class and instantiate it with the clauses.
 
         Raises:
             WindowError: E_VALUE: a clause breaks a rule of the class.
@@ -98,10 +98,10 @@ class OwnWindow:
             raise WindowError("E_VALUE", f"window {self.kind}: {error}") from error
 
     def _code(self) -> str:
-        """Digest the source of the class, of its parts in the engine, and of what they import.
+        """Return a digest of the source of the class, its parts in the engine, and their imports.
 
         Raises:
-            PluginError: there is no source to be read.
+            PluginError: the source cannot be read.
         """
         groups = ("windows", "window_parts")
         modules = [name for group in groups if (name := declared_module(group, self.kind))]
@@ -114,12 +114,12 @@ class OwnWindow:
 
 
 def missing_plugin(group: str, kind: str) -> PluginError:
-    """Say that nobody has declared what a window of a kind needs."""
+    """Return the error about a kind without the plug-in that it needs."""
     return PluginError(f"window {kind}: no plug-in slackwater.{group} has this name: install it")
 
 
 def own_kind(source: str | Mapping[str, object]) -> str | None:
-    """The kind of users' windows that a window in a file is of; None: it is none of theirs.
+    """Return the user's kind that a window in a file names; None: it names none.
 
     Raises:
         PluginError: a plug-in has the name of a clause.
@@ -136,12 +136,12 @@ def own_kind(source: str | Mapping[str, object]) -> str | None:
 def own_window(
     kind: str, source: Mapping[str, object], types: Mapping[str, AttributeType]
 ) -> OwnWindow:
-    """Read a window of a user's class.
+    """Parse a window of a user's class.
 
     Args:
         kind: the class.
         source: the mapping in the file.
-        types: of the fields of a record.
+        types: the types of a record's fields.
 
     Raises:
         WindowError: E_SYNTAX, E_MISSING, E_ATTR_UNKNOWN or E_ATTR_TYPE.

@@ -1,8 +1,8 @@
-"""From clauses to a window: every rule of the language, and the class that the clauses spell.
+"""Parse a window: apply every rule of the language, and find the class of the clauses.
 
 The rules stand in the order of the language's table of codes, so that one mistake gives one code.
 
-Source: as of `windowing.model.windows.language`.
+Source: as for `windowing.model.windows.language`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LANGUAGE: tuple[Callable[[Spelled], Window | None], ...] = (
     *(RowWindow.of, Sliding.of, Landmark.of),
     *(SlideByRank.of, SlideByTuple.of, SlideByN.of),
 )
-"""Asked in turn whether the clauses are theirs; sessions have rules of their own."""
+"""Classes to try in this order; sessions have separate rules."""
 
 
 def parse_window(
@@ -38,7 +38,7 @@ def parse_window(
     attributes: Mapping[str, AttributeType],
     group_by: Sequence[str] = (),
 ) -> Window:
-    """Read a window, given as text or as a mapping of clauses, and apply every rule.
+    """Parse a window, given as text or as a mapping of clauses, and apply every rule.
 
     Args:
         source: `RANGE 1 hour SLIDE 10 minutes WATTR ts`, or `{range: 1 hour, slide: …}`.

@@ -1,4 +1,4 @@
-"""Windows by policies, as data: when tuples leave, when a window reports, which partitions go.
+"""Policy windows, as data: eviction, trigger and partition eviction.
 
 Source: Gedik 2014, sections 3.3 (eviction and trigger policies) and 3.5 (partition eviction).
 """
@@ -13,11 +13,11 @@ _SECOND_US = 1_000_000
 
 
 class PolicyError(ValueError):
-    """A configuration that no window can have, or a call that the configuration forbids."""
+    """An invalid configuration, or a call that the configuration forbids."""
 
 
 class Profile(StrEnum):
-    """Whose rules hold where two sources differ: the paper's, or the published library's."""
+    """The rules to follow where sources differ: the paper's, or the published library's."""
 
     paper = "paper"
     osstreams = "osstreams"
@@ -71,7 +71,7 @@ Policy = Count | Delta | Time | Punct
 
 
 class Selection(StrEnum):
-    """Which partitions are given up first; ties go to the least recently updated."""
+    """Which partitions are evicted first; of equal ones, the least recently updated."""
 
     lru = "lru"
     lfu = "lfu"
@@ -97,7 +97,7 @@ class TupleCount:
 
 @dataclass(frozen=True)
 class PartitionAge:
-    """No partition that was last updated longer ago than this; there is nothing to select."""
+    """No partition without an update for longer than this; needs no selection."""
 
     age_us: int
 
@@ -114,7 +114,7 @@ class WindowClause:
         eviction: when tuples leave.
         trigger: of a sliding window, when it reports.
         partition_by: the attributes whose values name a tuple's partition; empty: not partitioned.
-        partition_eviction: which partitions are given up.
+        partition_eviction: which partitions are evicted.
     """
 
     kind: Literal["tumbling", "sliding"]
@@ -130,7 +130,7 @@ def tumbling(
     partition_by: tuple[str, ...] = (),
     partition_eviction: PartitionEviction | None = None,
 ) -> WindowClause:
-    """A tumbling window."""
+    """Return a tumbling window."""
     return WindowClause("tumbling", eviction, None, partition_by, partition_eviction)
 
 
@@ -141,17 +141,17 @@ def sliding(
     partition_by: tuple[str, ...] = (),
     partition_eviction: PartitionEviction | None = None,
 ) -> WindowClause:
-    """A sliding window; without a trigger it reports at every tuple."""
+    """Return a sliding window; without a trigger it reports at every tuple."""
     return WindowClause("sliding", eviction, trigger or Count(1), partition_by, partition_eviction)
 
 
 def count(size: int) -> Count:
-    """A policy by number of tuples; zero stores nothing, or never reports."""
+    """Return a policy by number of tuples; zero stores nothing, or never reports."""
     return Count(_natural(size, "count"))
 
 
 def delta(attribute: str, threshold: int | float) -> Delta:
-    """A policy by the difference of an attribute that rises along the stream."""
+    """Return a policy by the difference of an attribute that increases along the stream."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or threshold < 0:
         msg = f"delta({attribute!r}, {threshold!r}): the threshold is a number, zero or more"
         raise PolicyError(msg)
@@ -159,12 +159,12 @@ def delta(attribute: str, threshold: int | float) -> Delta:
 
 
 def time(seconds: int | float) -> Time:
-    """A policy by time; in seconds, as fine as a microsecond."""
+    """Return a policy by time, in seconds with microsecond precision."""
     return Time(_microseconds(seconds, "time"))
 
 
 def punct() -> Punct:
-    """A policy by punctuations of the input."""
+    """Return a policy by punctuations of the input."""
     return Punct()
 
 
@@ -179,7 +179,7 @@ def tuple_count(size: int, selection: Selection = Selection.lru) -> TupleCount:
 
 
 def partition_age(seconds: int | float) -> PartitionAge:
-    """Give up partitions that got nothing for longer than this."""
+    """Evict partitions that received nothing for longer than this."""
     return PartitionAge(_microseconds(seconds, "partition_age"))
 
 

@@ -9,16 +9,16 @@ from windowing.model.registry import PluginError, Registry
 from windowing.model.windows.language import CLAUSES
 
 WINDOWS: Final = Registry[Callable[..., Any]]("window", "windows")
-"""Every class of windows by its kind. A user's is given the clauses that stand under the kind."""
+"""Every class of windows by its kind. A user's class takes the clauses under the kind."""
 
 _Class = TypeVar("_Class", bound=Callable[..., Any])
 
 
 def check_kind(kind: str) -> None:
-    """See that a kind can be told from a clause of the window language.
+    """Check that a kind differs from all clauses of the window language.
 
     Raises:
-        PluginError: it cannot.
+        PluginError: it does not.
     """
     if kind.upper() in (*CLAUSES, "GAPS"):
         msg = f"no window can be called {kind!r}, as a clause is: give the plug-in another name"
@@ -26,13 +26,13 @@ def check_kind(kind: str) -> None:
 
 
 def window(kind: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class as what the clauses of `window: {kind: CLAUSES}` make.
+    """Register the decorated class for windows spelled `{kind: CLAUSES}`.
 
-    It is made with the clauses as keywords, and raises ValueError where they break a rule of its
-    own. Engine, definition and simulator are given what was made.
+    It is instantiated with the clauses as keyword arguments, and raises ValueError if they break
+    one of its rules. Engine, definition and simulator receive the instance.
 
     Raises:
-        PluginError: another has this kind, or the window language has a clause of this name.
+        PluginError: the kind is taken, or is a clause of the window language.
     """
 
     def register(class_: _Class) -> _Class:

@@ -13,7 +13,7 @@ from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
 
 
 def _traits(order: Order, *, cumulative: bool) -> Traits:
-    # By rank, a row that is still to come would renumber those after it.
+    # By rank, a row that arrives later would renumber those after it.
     early = order is Order.LANE
     return Traits(order=order, ends=Ends.ROWS, shows_early=early, cumulative=cumulative)
 
@@ -30,11 +30,11 @@ class RowWindow:
     """Windows over the numbers of rows, 0, 1, 2, …, within a unit.
 
     Attributes:
-        range_: how many rows a window holds; None: all from the first on (LANDMARK).
-        slide: rows between two windows' ends.
-        pattr: attribute whose values split the stream before rows are numbered, or None.
+        range_: how many rows a window holds; None: all from the first row (LANDMARK).
+        slide: rows between the ends of consecutive windows.
+        pattr: attribute that partitions the stream before rows are numbered, or None.
         order: rows are numbered in `log` or `event_time` order.
-        align: `start`: the first window is a whole one; `end`: it ends after one slide.
+        align: `start`: the first window is full; `end`: it ends after one slide.
     """
 
     range_: int | None
@@ -50,19 +50,19 @@ class RowWindow:
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:
-        """Make the window that clauses spell; None: they spell one of another class."""
+        """Build the window from clauses; None: they are of another class."""
         if not spelled.over_rows:
             return None
         return cls(spelled.range_, spelled.slide, spelled.pattr, spelled.order, spelled.align)
 
     @property
     def traits(self) -> Traits:
-        """What code that handles every class alike may ask."""
+        """The traits for code that handles all classes alike."""
         order = Order.LANE if self.order == "log" else Order.CANONICAL
         return _TRAITS[order, self.range_ is None]
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window."""
+        """Return the window's facts for the fingerprint."""
         return {
             "class": "rows",
             "range": self.range_,
@@ -74,14 +74,14 @@ class RowWindow:
         }
 
     def title(self, spell: Spell) -> str:
-        """Say the class and the lengths, as people do."""
+        """Return the class and the lengths, for people."""
         if self.range_ is None:
             return f"landmark over {ROW_NUM}, slide {spell(self.slide)}"
         shape = "tumbling" if self.range_ == self.slide else "sliding"
         return f"{shape} over {ROW_NUM}, range {spell(self.range_)}, slide {spell(self.slide)}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give the first extents, in row numbers."""
+        """Return the first extents, in row numbers."""
         longest = count * self.slide
         range_ = longest if self.range_ is None else self.range_
         return grid_extents(range_, self.slide, self.align, count)

@@ -26,14 +26,14 @@ _OF_ROWS = Traits(order=Order.LANE, ends=Ends.DRAWN, shows_early=True, merging=T
 
 @dataclass(frozen=True)
 class Session:
-    """Chains of records of one key, each nearer to the next than a gap.
+    """Chains of records of one key, each less than a gap from the next.
 
     Attributes:
-        range_: the distance of two records that parts them, in the attribute's unit. Where N rows
-            of other keys part them, they are N + 1 rows apart, and this is N + 1.
+        range_: the gap, the distance that separates two records, in the attribute's unit. If N rows
+            of other keys separate two records, these are N + 1 rows apart, and this is N + 1.
         attribute: the windowing attribute; `row_num`: rows of other keys count.
         pattr: attribute that is part of the key, or None.
-        gaps: the distances of single keys that have another one.
+        gaps: gaps of single keys that differ from `range_`.
     """
 
     range_: int
@@ -48,11 +48,11 @@ class Session:
 
     @property
     def traits(self) -> Traits:
-        """What code that handles every class alike may ask."""
+        """The traits for code that handles all classes alike."""
         return _OF_ROWS if self.attribute == ROW_NUM else _IN_TIME
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window."""
+        """Return the window's facts for the fingerprint."""
         gaps = sorted(self.gaps, key=lambda gap: (type(gap[0]) is str, gap))
         return {
             "class": "session",
@@ -64,21 +64,21 @@ class Session:
         }
 
     def title(self, spell: Spell) -> str:
-        """Say the class and the lengths, as people do."""
+        """Return the class and the lengths, for people."""
         by_rows = self.attribute == ROW_NUM
         gap = f"{self.range_ - 1} rows of others" if by_rows else spell(self.range_)
         own = f", {len(self.gaps)} keys with gaps of their own" if self.gaps else ""
         return f"sessions over {self.attribute}, parted by {gap}{own}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give none: sessions lie where records lie."""
+        """Return none: the records decide where sessions lie."""
         return []
 
 
 def session_of(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Session:
-    """The sessions that clauses spell: a length, an attribute, and optionally PATTR.
+    """Build sessions from clauses: a length, an attribute, and optionally PATTR.
 
-    Args: as of `windowing.model.windows.parsing.parse_window`, with clauses that have SESSION.
+    Args: as for `windowing.model.windows.parsing.parse_window`, with clauses that have SESSION.
 
     Raises:
         WindowError: with the first code that applies.
@@ -95,7 +95,7 @@ def session_of(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequenc
     if kind == "text" or ROW_NUM in (c.pattr, *group_by):
         msg = f"SESSION needs a time, a number or rows, and a key that is none: {c.wattr}"
         raise WindowError("E_ATTR_TYPE", msg)
-    # N rows of other keys part two records, which are then N + 1 rows apart.
+    # N rows of other keys separate two records, which are then N + 1 rows apart.
     more = 1 if c.wattr == ROW_NUM else 0
     gaps = [(key, amount("GAPS", gap, kind, positive=True) + more) for key, gap in c.gaps]
     range_ = amount("SESSION", c.session, kind, positive=True) + more

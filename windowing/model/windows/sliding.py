@@ -13,16 +13,17 @@ from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
 @dataclass(frozen=True)
 class Sliding:
-    """Windows of one length, one slide apart; tumbling if both lengths are the same.
+    """Windows of one length, one slide apart; tumbling if the two are equal.
 
     Attributes:
         range_: length of an extent, in the attribute's unit.
-        slide: distance of two windows' ends.
+        slide: distance between the ends of consecutive windows.
         attribute: the windowing attribute.
-        origin: where window 0 begins to count; the smallest legal value of the attribute.
-        pattr: attribute whose values split the stream before windows are made, or None.
-        align: `end`: ends lie at the origin plus whole slides, and what begins before the origin is
-            clipped there. `start`: starts do, before the origin too, and nothing is clipped.
+        origin: the start of window 0; the smallest legal value of the attribute.
+        pattr: attribute that partitions the stream before windowing, or None.
+        align: `end`: ends lie at the origin plus whole slides; starts before the origin are clipped
+            there. `start`: starts lie whole slides from the origin, also before it; nothing is
+            clipped.
     """
 
     range_: int
@@ -40,7 +41,7 @@ class Sliding:
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:
-        """Make the window that clauses spell; None: they spell one of another class."""
+        """Build the window from clauses; None: they are of another class."""
         if spelled.at_records or spelled.range_ is None or spelled.over_rows:
             return None
         return cls(
@@ -53,7 +54,7 @@ class Sliding:
         )
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window."""
+        """Return the window's facts for the fingerprint."""
         return {
             "class": "sliding",
             "range": self.range_,
@@ -65,18 +66,18 @@ class Sliding:
         }
 
     def title(self, spell: Spell) -> str:
-        """Say the class and the lengths, as people do."""
+        """Return the class and the lengths, for people."""
         shape = "tumbling" if self.range_ == self.slide else "sliding"
         lengths = f"range {spell(self.range_)}, slide {spell(self.slide)}"
         return f"{shape} over {self.attribute}, {lengths}"
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give the first extents, starts clipped unless they are aligned."""
+        """Return the first extents, with starts clipped unless they are aligned."""
         return grid_extents(self.range_, self.slide, self.align, count)
 
 
 def grid_extents(range_: int, slide: int, align: Align, count: int) -> list[Extent]:
-    """The first extents of windows that lie one slide apart, by attribute or by row number."""
+    """Return the first extents of windows one slide apart, by attribute or by row number."""
     first = range_ if align == "start" else slide
     ends = [first + wid * slide for wid in range(count)]
     return [Extent(wid, max(0, end - range_), end) for wid, end in enumerate(ends)]

@@ -1,4 +1,4 @@
-"""Traits of windows: what code that handles all classes of windows alike needs to know.
+"""Traits of windows, for code that handles all classes alike.
 
 Code that asks for a trait keeps working when a class is added; code that lists classes does not.
 """
@@ -10,12 +10,12 @@ from enum import Enum
 
 
 class Order(Enum):
-    """Which order of the records decides what a window holds.
+    """The order of records that decides a window's content.
 
     Attributes:
-        FREE: none: each record finds its windows by its own value.
-        LANE: the order of arrival, in which rows are counted; so a unit lies in one lane.
-        CANONICAL: that of event time over all lanes, in which rows are counted.
+        FREE: none: each record's value alone decides its windows.
+        LANE: rows are counted in order of arrival, so a unit is in one lane.
+        CANONICAL: rows are counted in order of event time over all lanes.
     """
 
     FREE = "free"
@@ -29,9 +29,9 @@ class Ends(Enum):
     Attributes:
         SLIDES: one slide apart, along an attribute of the records.
         ROWS: one slide apart, in row numbers.
-        AT_RECORDS: at positions of records, which are the windows' ids; they close right behind.
-        NUMBERED: along an attribute of the records, wherever the class says by a window's number.
-        DRAWN: where a key's records say; the id gives no end, so each row brings its own.
+        AT_RECORDS: at positions of records, which are the windows' ids; inclusive.
+        NUMBERED: along an attribute of the records, as the class computes from a window's number.
+        DRAWN: decided by a key's records; the id gives no end, so each row carries its own.
     """
 
     SLIDES = "slides"
@@ -43,16 +43,16 @@ class Ends(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Traits:
-    """What is asked of a window by code that does not care for its class.
+    """Properties of a window for code that is independent of its class.
 
     Attributes:
-        order: which order of the records decides what windows hold.
+        order: which order of the records decides the content of windows.
         ends: where windows end.
-        per_key: each key has windows of its own, so that GROUP BY means what PATTR does.
+        per_key: each key has windows of its own, so that GROUP BY is equivalent to PATTR.
         revisable: late records may be shown by revisions (`update`).
         shows_early: open windows may be shown by provisional rows.
-        cumulative: a window holds all that the one before it held.
-        merging: a late record may make two windows one.
+        cumulative: a window contains the previous one.
+        merging: a late record may merge two windows.
     """
 
     order: Order
@@ -65,25 +65,25 @@ class Traits:
 
     @property
     def on_grid(self) -> bool:
-        """Whether ends lie one slide apart, so that a window's number gives its extent."""
+        """Whether ends are one slide apart, so that a window's number gives its extent."""
         return self.ends in (Ends.SLIDES, Ends.ROWS)
 
     @property
     def pictured(self) -> bool:
-        """Whether the first extents can be drawn before there is a record."""
+        """Whether the first extents are known without records."""
         return self.on_grid or self.at_records
 
     @property
     def at_records(self) -> bool:
-        """Whether records define which windows there are."""
+        """Whether records define the windows."""
         return self.ends is Ends.AT_RECORDS
 
     @property
     def counts_arrivals(self) -> bool:
-        """Whether records are counted as they arrive in their lane."""
+        """Whether records are counted on arrival in their lane."""
         return self.order is Order.LANE
 
     @property
     def shows_past_silence(self) -> bool:
-        """Whether an open window may be shown without what silent lanes may still say."""
+        """Whether an open window may be shown without waiting for silent lanes."""
         return self.shows_early and self.order is Order.FREE

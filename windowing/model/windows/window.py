@@ -1,6 +1,6 @@
-"""The base of every window: a frozen record of clauses with its traits and pictures.
+"""The base of every window: frozen clauses, with their traits and first extents.
 
-Source: as of `windowing.model.windows.language`.
+Source: as for `windowing.model.windows.language`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Align = Literal["end", "start"]
 Gaps = tuple[tuple[int | str, int], ...]
 
 Spell = Callable[[int], str]
-"""How a length of the windowing attribute is written."""
+"""A function that formats a length of the windowing attribute."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """What one window spans, from the origin on, in the unit of the windowing attribute.
+    """The span of one window, from the origin, in the unit of the windowing attribute.
 
     Attributes:
-        wid: number of the window; where windows lie at records, the position of its record.
-        start, end: half-open `[start, end)`; where windows lie at records, `(start, end]`.
+        wid: number of the window; for windows at records, the position of its record.
+        start, end: half-open `[start, end)`; for windows at records, `(start, end]`.
     """
 
     wid: int
@@ -39,16 +39,16 @@ class Extent:
 class Window(Protocol):
     """A window as data: `RANGE r SLIDE s WATTR a …`, with every length in the attribute's own unit.
 
-    Each class has the clauses that mean something for it; of the others it has the neutral value.
+    Each class has the clauses that apply to it, and neutral values for the others.
     """
 
     @property
     def kind(self) -> str:
-        """The class, in words: the name by which each room has registered it."""
+        """The name of the class, by which each package registers its part."""
 
     @property
     def traits(self) -> Traits:
-        """What code that handles every class alike may ask."""
+        """The traits for code that handles all classes alike."""
 
     @property
     def attribute(self) -> str:
@@ -56,33 +56,33 @@ class Window(Protocol):
 
     @property
     def pattr(self) -> str | None:
-        """The attribute whose values split the stream before windows are made, or None."""
+        """The attribute that partitions the stream before windowing, or None."""
 
     @property
     def range_(self) -> int | None:
-        """The length of an extent; of sessions the distance of two records that parts them."""
+        """The length of an extent; of sessions, the gap."""
 
     @property
     def slide(self) -> int:
-        """The distance of two windows' ends, or the number of rows between two windows."""
+        """The distance between the ends of consecutive windows, or the rows between two."""
 
     @property
     def origin(self) -> int:
-        """Where window 0 begins to count."""
+        """The start of window 0."""
 
     @property
     def align(self) -> Align:
-        """Whether ends (clipped at the origin) or starts lie whole slides from the origin."""
+        """`end`: ends lie whole slides from the origin, clipped there; `start`: starts do."""
 
     @property
     def gaps(self) -> Gaps:
-        """Of sessions the distances of single keys that have another one."""
+        """Gaps of single keys that differ from `range_`; for sessions."""
 
     def facts(self) -> Facts:
-        """Give the facts by which fingerprints know the window; their names are a format."""
+        """Return the window's facts for the fingerprint; their names are a format."""
 
     def title(self, spell: Spell) -> str:
-        """Say the class and the lengths, as people do."""
+        """Return the class and the lengths, for people."""
 
     def first_extents(self, count: int) -> list[Extent]:
-        """Give the first extents for a picture; none of windows that only records draw."""
+        """Return the first extents for a picture; none if only records decide them."""

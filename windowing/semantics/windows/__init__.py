@@ -1,1 +1,1 @@
-"""What windows are, by definition: one file for each class."""
+"""The definitions of windows: a file per class."""

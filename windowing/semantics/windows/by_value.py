@@ -1,7 +1,8 @@
-"""Windows that the value of a record names, by definition: sliding ones, and those of users.
+"""Windows that a record's value determines, by definition: sliding ones, and users'.
 
-A class says which windows hold a value, and what their extents are. Each of a record's windows then
-takes it on time, at an epoch, or not at all, as its end and the progress before the record have it.
+A class gives the windows that hold a value, and their extents. Each of a record's windows then
+takes it on time, at an epoch, or not at all, depending on its end and the progress before the
+record.
 
 Source: Li et al., SIGMOD 2005, section 4 (context-free windows).
 """
@@ -18,26 +19,26 @@ from windowing.semantics.windows.definition import ExtentDefinition
 
 @dataclass(frozen=True)
 class ByValueDefinition(ExtentDefinition):
-    """Windows whose numbers, ends included, follow from the value of a record alone."""
+    """Windows whose numbers and ends follow from a record's value alone."""
 
     @abstractmethod
     def wids(self, value: int) -> range:
-        """Return the ids of the windows whose extent holds a value; ends grow with them."""
+        """Return the ids of the windows that hold a value; ends increase with ids."""
 
     def verdicts(self, item: Item) -> dict[int, Verdict]:
-        """What each of a record's windows does with it."""
+        """Return the verdict of each of a record's windows."""
         ends = self._ends(item)
         earliest = min(ends.values(), default=0)
         return {wid: judge(self.query, end, earliest, item.progress) for wid, end in ends.items()}
 
     def late_for(self, item: Item) -> list[int]:
-        """The windows that a record is late for."""
+        """Return the windows that a record is late for."""
         ends = self._ends(item)
         earliest = min(ends.values(), default=0)
         return [w for w, end in ends.items() if is_late(self.query, end, earliest, item.progress)]
 
     def hold(self, unit: Unit) -> list[Holding]:
-        """What each window holds of a unit; windows that hold nothing do not exist."""
+        """Return what each window holds of a unit; empty windows do not exist."""
         return [
             Holding(wid, item, None if verdict == "on_time" else verdict)
             for item in unit.items
@@ -46,18 +47,18 @@ class ByValueDefinition(ExtentDefinition):
         ]
 
     def takes(self, item: Item) -> bool:
-        """Whether some window takes a record."""
+        """Return whether some window takes a record."""
         return any(verdict != "refused" for verdict in self.verdicts(item).values())
 
     def lateness(self, item: Item) -> Lateness | None:
-        """For which windows a record is late; None: for none."""
+        """Return the windows that a record is late for; None: it is not late."""
         late = self.late_for(item)
         if not late:
             return None
         return Lateness(len(late) == len(self.wids(item.value)), late[0], late[-1])
 
     def outside(self, value: int) -> OutsideReason | None:
-        """Why a value lies in no window; None: it lies in some."""
+        """Return why a value lies in no window; None: it lies in some."""
         return None if self.wids(value) else "gap"
 
     def _ends(self, item: Item) -> dict[int, int]:

@@ -1,4 +1,4 @@
-"""Which class of windows has which definition: one file for each; a user's registers its own."""
+"""The registry of window definitions; a user's class registers its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from windowing.semantics.windows.tuples import RowDefinition
 DEFINITIONS: Final = Registry[Callable[[StreamFlow], WindowDefinition]](
     "window_definition", "window_definitions"
 )
-"""Which class of windows has which definition, by kind."""
+"""The definition of each class of windows, by kind."""
 
 _Class = TypeVar("_Class", bound=Callable[[StreamFlow], WindowDefinition])
 
@@ -37,7 +37,7 @@ def window_definition(kind: str) -> Callable[[_Class], _Class]:
     """Register the decorated class as the definition of the windows of a kind.
 
     Raises:
-        PluginError: another has this kind.
+        PluginError: the kind is taken.
     """
 
     def register(class_: _Class) -> _Class:
@@ -60,10 +60,10 @@ for _kind, _definition in (
 
 
 def definition_of(query: StreamFlow) -> WindowDefinition:
-    """The definition of a query's windows.
+    """Return the definition of a query's windows.
 
     Raises:
-        PluginError: it is a plug-in's, which cannot be imported.
+        PluginError: its plug-in cannot be imported.
     """
     kind = query.window.kind
     if kind not in DEFINITIONS:
@@ -72,7 +72,7 @@ def definition_of(query: StreamFlow) -> WindowDefinition:
 
 
 def extents_of(query: StreamFlow) -> ExtentDefinition:
-    """The definition of windows whose numbers give their extents."""
+    """Return the definition of windows whose numbers give their extents."""
     definition = definition_of(query)
     assert isinstance(definition, ExtentDefinition)  # noqa: S101 - others are DRAWN
     return definition

@@ -1,4 +1,4 @@
-"""The protocol of a window class's definition; each is built from a query.
+"""The protocols of a window class's definition, which is built from a query.
 
 All say which records they take, as a join does (`FlowDefinition`), and which rows a unit has.
 Windows with a number say what their extents are and hold (`ExtentDefinition`).
@@ -33,31 +33,31 @@ class FlowDefinition(Protocol):
     def takes(self, item: Item) -> bool:
         """Whether a record is in some window, closed or not, at revision 0 or later; or is joined.
 
-        Where records define windows, one that there may be is enough: which there are depends on
-        records that are still to come, and what became of a record must not.
+        If records define windows, a possible window is enough: which windows exist depends on later
+            records, and a record's fate must not.
         """
 
     def lateness(self, item: Item) -> Lateness | None:
-        """For which windows a record is late; None: for none."""
+        """Return the windows that a record is late for; None: it is not late."""
 
     def outside(self, value: int) -> OutsideReason | None:
-        """Why a value lies in no window, wherever progress stands; None: it lies in some."""
+        """Return why a value lies in no window, whatever the progress; None: it lies in some."""
 
 
 class WindowDefinition(FlowDefinition, Protocol):
     """The definition of one query's windows, which a unit's records and progress decide."""
 
     def courses(self, unit: Unit) -> Sequence[Sequence[Shown]]:
-        """The rows that the log shows of each key and window, or session start, in their order.
+        """Return the rows of each key and window, or session start, in order.
 
         Raises:
-            ArrivalOrderError: rows are counted as they arrive, and the unit arrives in two lanes.
+            ArrivalOrderError: rows are counted on arrival, and the unit arrives in two lanes.
         """
 
 
 @dataclass
 class _Content:
-    """What one window holds for one key."""
+    """The content of one window for one key."""
 
     on_time: list[Item] = field(default_factory=list)
     late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
@@ -65,37 +65,37 @@ class _Content:
 
 @dataclass(frozen=True)
 class ExtentDefinition(ABC):
-    """The definition of windows with numbers, whose extents follow from these.
+    """The definition of windows whose numbers give their extents.
 
     Attributes:
-        query: its window, and what becomes of late records.
+        query: its window and late policy.
     """
 
     query: StreamFlow
 
     @abstractmethod
     def extent(self, wid: int) -> tuple[int, int]:
-        """Start and end; which of them belongs to the window depends on the class."""
+        """Return start and end; the class decides which of them is inclusive."""
 
     @abstractmethod
     def hold(self, unit: Unit) -> list[Holding]:
-        """What each window holds of a unit, and since when.
+        """Return what each window holds of a unit, and since when.
 
         Raises:
-            ArrivalOrderError: rows are counted as they arrive, and the unit arrives in two lanes.
+            ArrivalOrderError: rows are counted on arrival, and the unit arrives in two lanes.
         """
 
     def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
-        """The progress that closes a window; infinity: the end of all lanes.
+        """Return the progress that closes a window; infinity: the end of all lanes.
 
         Args:
             wid: the window.
-            rows: where windows count rows, the unit's, each at its number.
+            rows: for windows over rows, the unit's rows, each at its number.
         """
         return self.extent(wid)[1]
 
     def closed(self, wid: int, unit: Unit) -> bool:
-        """Whether revision 0 of a window was sent by the end of the log."""
+        """Return whether revision 0 of a window was sent by the end of the log."""
         return unit.final >= self.closes_at(wid, ())
 
     @abstractmethod
@@ -104,23 +104,23 @@ class ExtentDefinition(ABC):
 
     @abstractmethod
     def lateness(self, item: Item) -> Lateness | None:
-        """For which windows a record is late; None: for none."""
+        """Return the windows that a record is late for; None: it is not late."""
 
     def outside(self, value: int) -> OutsideReason | None:
-        """Why a value lies in no window; None: it lies in some, or may."""
+        """Return why a value lies in no window; None: it lies in some, or may."""
         del value
         return None
 
     def missed(self, item: Item, known: Sequence[int]) -> list[int]:
-        """Of the windows that exist, those that a record lies in and is late for.
+        """Return the existing windows that a record lies in and is late for.
 
-        A record without a row number lies in no window of rows.
+        A record without a row number lies in no window over rows.
         """
         del item, known
         return []
 
     def courses(self, unit: Unit) -> list[list[Shown]]:
-        """The revisions of each window and key of a unit."""
+        """Yield the revisions of each window and key of a unit."""
         contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
         for holding in self.hold(unit):
             content = contents[holding.wid, group_of(self.query, holding.item)]

@@ -1,9 +1,9 @@
-"""Joins, by definition: the records of two streams, every one beside every other.
+"""Joins, by definition: all pairs of records of two streams, compared.
 
-A record is delivered at an instant of its own: when progress passes it, or at its late epoch. A
-pair has the instant of the later of its records. In an outer join a record of a side that is kept
-is sent alone at the instant at which every partner on time has come, unless it has a pair by then;
-the first pair that comes later takes that row back.
+A record is delivered when progress passes it, or at its late epoch. A pair is sent at the later of
+its records' instants. In an outer join, a record of a kept side is sent alone at the instant at
+which all on-time partners have come, unless it has a pair by then; its first later pair retracts
+that row.
 
 Source: SAMZA-552, "Join operator"; outer joins are ours.
 """
@@ -28,7 +28,7 @@ from windowing.semantics.session_course import Entry, sessions_of
 from windowing.semantics.units import Item, Lateness, OutsideReason
 
 Timed = tuple[int, Item]
-"""A record and the instant at which it is delivered."""
+"""A record and its instant of delivery."""
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -42,12 +42,12 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True)
 class Sent:
-    """A row and what its place among the rows follows from.
+    """A row and the facts that order it among the rows.
 
     Attributes:
         instant: when it is sent.
-        left, right: the records; None: the other one is alone.
-        retracts: it takes back that a record was alone.
+        left, right: the records; None: the other is alone.
+        retracts: it retracts the row of a record that was sent alone.
     """
 
     instant: Progress
@@ -57,7 +57,7 @@ class Sent:
 
     @property
     def order(self) -> tuple[Progress, int, list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-        """By instant: what is taken back, pairs, what is alone; then by places, nothing first."""
+        """The sort key: instant; retractions, pairs, lone records; then places, None first."""
         alone = self.left is None or self.right is None
         kind = 0 if self.retracts else 2 if alone else 1
         left, right = ([] if item is None else [item.canonical] for item in (self.left, self.right))
@@ -66,16 +66,16 @@ class Sent:
 
 @dataclass(frozen=True)
 class JoinDefinition:
-    """Joins: which records are joined, and when; `sent_by` says to which.
+    """Joins: which records are delivered, and when; `sent_by` pairs them.
 
     Attributes:
-        query: what becomes of late records.
+        query: the query with the late policy.
     """
 
     query: JoinFlow
 
     def takes(self, item: Item) -> bool:
-        """Whether a record is joined, now or at an epoch to come."""
+        """Return whether a record is joined, now or at a later epoch."""
         if self.lateness(item) is None:
             return True
         retention = self.query.retention_us
@@ -83,16 +83,16 @@ class JoinDefinition:
         return self.query.late.policy == "update" and kept
 
     def outside(self, value: int) -> OutsideReason | None:
-        """None: every record is in some."""
+        """Return None: every record is in some window."""
         del value
         return None
 
     def lateness(self, item: Item) -> Lateness | None:
-        """Late is what progress had passed."""
+        """Return the lateness: progress had passed the record."""
         return Lateness(whole=True) if item.progress > item.value else None
 
     def delivered(self, item: Item) -> int:
-        """The instant at which a record that is taken is delivered."""
+        """Return the instant at which an accepted record is delivered."""
         every_us = self.query.late.every_us
         if self.lateness(item) is None or every_us is None:
             return item.value + 1
@@ -117,10 +117,10 @@ def rows(query: JoinQuery, items: Sequence[Item], lanes: Iterable[Lane]) -> list
 
 
 def sent_by(flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
-    """All rows that two sides' records ever send, in their order.
+    """Return all rows that two sides' records ever send, in order.
 
     Args:
-        flow: what is joined; of late records it says nothing here.
+        flow: the join; its late policy is not used here.
         sides: the accepted records of each side.
     """
     if flow.session_gap is not None:
@@ -138,7 +138,7 @@ def sent_by(flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]
 
 
 def _in_sessions(flow: JoinFlow, gap: int, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
-    """Each pair at the first instant at which a chain of what is there connects the two."""
+    """Return each pair with the first instant at which a chain of delivered records connects it."""
     every = [
         (_key(flow, side, item), at, item) for side, timed in sides.items() for at, item in timed
     ]
@@ -162,14 +162,14 @@ def _in_sessions(flow: JoinFlow, gap: int, sides: Mapping[Side, Sequence[Timed]]
 def _alone(
     flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]], pairs: Iterable[Sent]
 ) -> Iterable[Sent]:
-    """The rows of records without a partner on time, and those that take them back."""
+    """Yield the rows of records without an on-time partner, and their retractions."""
     first: dict[int, Progress] = defaultdict(lambda: math.inf)
     for pair in pairs:
         for item in (pair.left, pair.right):
             first[id(item)] = min(first[id(item)], pair.instant)
     for side, records in sides.items():
         for instant, item in records if flow.keeps(side) else ():
-            # From then on, whatever is within reach and comes is late.
+            # From then on, any partner that arrives is late.
             reach = flow.reach(side)
             due = math.inf if reach is None else max(instant, item.value + reach + 1)
             paired = first[id(item)]
@@ -183,20 +183,20 @@ def _alone(
 def _matches(flow: JoinFlow, left: Item, right: Item) -> bool:
     if flow.on and _key(flow, "left", left) is None:
         return False
-    # The earlier one must lie in its own side's window, seen from the later one.
+    # The earlier record must lie in its own side's window before the later one.
     reach = flow.reach("right" if left.value >= right.value else "left")
     near = reach is None or abs(left.value - right.value) <= reach
     return near and _fulfil(flow, left, right)
 
 
 def _key(flow: JoinFlow, side: Side, item: Item) -> tuple[Scalar, ...] | None:
-    """What must be equal; None where any of it is null."""
+    """Return the values that must be equal; None if any is null."""
     values = tuple(item.fields[name] for name in flow.key_fields(side))
     return None if None in values else values
 
 
 def _fulfil(flow: JoinFlow, left: Item, right: Item) -> bool:
-    """Whether two records fulfil what must hold besides."""
+    """Return whether two records fulfil the further conditions."""
     if callable(flow.where):
         return flow.where(_record(left), _record(right))
     pair = {"left": left, "right": right}
@@ -204,7 +204,7 @@ def _fulfil(flow: JoinFlow, left: Item, right: Item) -> bool:
 
 
 def _record(item: Item) -> Record:
-    """A record as a condition in Python takes it."""
+    """Return a record in the form that Python conditions take."""
     return Record(item.lane, item.offset, **item.fields)  # type: ignore[arg-type]
 
 

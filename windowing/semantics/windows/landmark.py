@@ -1,10 +1,10 @@
-"""Landmark windows, by definition: all begin at the origin and grow by a slide each.
+"""Landmark windows, by definition: all begin at the origin, each one slide longer.
 
     extent(w) = [ m, m + (w+1)S )        m: origin, S: slide
 
-A record is in every window from its first on, so at the end of the log somebody must say which is
-the last: the last that some lane's finite progress had reached, or the first window of the newest
-record, whichever is later. So it does not matter in which order lanes end.
+A record is in all windows from its first on, so the end of the log needs a last window: the last
+that some lane's finite progress had reached, or the first window of the newest record, whichever is
+later. So the order in which lanes end is irrelevant.
 
 Source: Li et al., SIGMOD 2005; the last window is ours.
 """
@@ -24,7 +24,7 @@ from windowing.semantics.windows.definition import ExtentDefinition
 
 
 class EndlessLandmarkError(ValueError):
-    """A log with more landmark windows than anyone can list."""
+    """A log with more landmark windows than can be listed."""
 
     exit_code = 1
 
@@ -35,12 +35,12 @@ def extent(window: Window, wid: int) -> tuple[int, int]:
 
 
 def first_window(window: Window, value: int) -> int | None:
-    """The first window that holds a value; all later ones hold it too. None: before the origin."""
+    """Return the first window that holds a value; later ones do, too. None: before the origin."""
     return (value - window.origin) // window.slide if value >= window.origin else None
 
 
 def last_window(window: Window, unit: Unit) -> int:
-    """The last window that is ever sent."""
+    """Return the last window that is ever sent."""
     newest = first_window(window, unit.newest)
     reached = unit.furthest - window.origin
     ended = int(reached) // window.slide - 1 if math.isfinite(reached) else -1
@@ -48,7 +48,7 @@ def last_window(window: Window, unit: Unit) -> int:
 
 
 def _check_number(query: StreamFlow, unit: Unit, last: int) -> None:
-    """Refuse a log whose last window is so far off that no list of windows is a result."""
+    """Refuse a log whose last window has too large a number to list all windows."""
     window = query.window
     firsts = [first_window(window, item.value) for item in unit.items]
     many = last + 1 - min((first for first in firsts if first is not None), default=last)
@@ -70,7 +70,7 @@ class LandmarkDefinition(ExtentDefinition):
         return extent(self.query.window, wid)
 
     def hold(self, unit: Unit) -> list[Holding]:
-        """What each window holds of a unit, up to the last one that is sent."""
+        """Return what each window holds of a unit, up to the last one that is sent."""
         last = last_window(self.query.window, unit)
         _check_number(self.query, unit, last)
         held = []
@@ -78,7 +78,7 @@ class LandmarkDefinition(ExtentDefinition):
             first = first_window(self.query.window, item.value)
             if first is None:
                 continue
-            # One more than are sent: a record that is late for all of these is not late forever.
+            # One more than are sent, for a record that is late for all of those.
             for wid in range(first, last + 2):
                 end, earliest = (self.extent(w)[1] for w in (wid, first))
                 verdict = judge(self.query, end, earliest, item.progress)
@@ -87,17 +87,17 @@ class LandmarkDefinition(ExtentDefinition):
         return held
 
     def closed(self, wid: int, unit: Unit) -> bool:
-        """Whether revision 0 of a window was sent by the end of the log."""
+        """Return whether revision 0 of a window was sent by the end of the log."""
         return wid <= last_window(self.query.window, unit) and super().closed(wid, unit)
 
     def takes(self, item: Item) -> bool:
-        """Whether some window takes a record: there is always one that it is not late for."""
+        """Return whether some window takes a record; it is never late for all."""
         found = self.lateness(item)
         in_some = first_window(self.query.window, item.value) is not None
         return in_some and (found is None or not found.whole)
 
     def lateness(self, item: Item) -> Lateness | None:
-        """For which windows a record is late; None: for none."""
+        """Return the windows that a record is late for; None: it is not late."""
         window = self.query.window
         first = first_window(window, item.value)
         if first is None:
@@ -107,16 +107,16 @@ class LandmarkDefinition(ExtentDefinition):
             return None
         if self.query.late.mode == "consistent":
             return Lateness(whole=True, first=first)
-        # It is late for those that end at or before its lane's progress.
+        # Late for windows that end at or before its lane's progress.
         last = (int(item.progress) - window.origin) // window.slide - 1
         return Lateness(whole=False, first=first, last=last)
 
     def outside(self, value: int) -> OutsideReason | None:
-        """Why a value lies in no window; None: it lies in some."""
+        """Return why a value lies in no window; None: it lies in some."""
         return "before_origin" if value < self.query.window.origin else None
 
     def missed(self, item: Item, known: Sequence[int]) -> list[int]:
-        """Of the windows that exist, those that a record lies in and is late for."""
+        """Return the existing windows that a record lies in and is late for."""
         first = first_window(self.query.window, item.value)
         if first is None:
             return []

@@ -1,9 +1,9 @@
-"""Policy windows, by definition: what a window shows when it flushes or reports, and to whom.
+"""Policy windows, by definition: what a window shows when it flushes or reports.
 
-Nothing is maintained: what a partition stores is asked of its history each time. A partition's
-*life* runs from its first tuple to its partition eviction; count, reference and the mark that it
-was full belong to a life. Instants at which something is due are found by looking through all of
-them. By the paper's rules (Gedik 2014, Tables I and II; `spl.md` 4); times are whole microseconds.
+A partition's content is not maintained but derived from its history each time. A partition's *life*
+runs from its first tuple to its partition eviction; count, reference and the mark that it was full
+belong to a life. Due instants are found by scanning all instants. The rules are the paper's (Gedik
+2014, Tables I and II; `spl.md` 4); times are integer microseconds.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Shown:
     Attributes:
         step: the number of the operation.
         at_us: when.
-        kind: a flush or a report with what is stored, a tuple that is evicted, partitions that are.
-        key: the partition; of a partition eviction, the victims in their order.
-        tuples: numbers of the tuples stored, oldest first; of an eviction the one that goes. They
-            are counted from 1 over all partitions.
+        kind: a flush or a report of the stored tuples, or the eviction of a tuple or of partitions.
+        key: the partition; for a partition eviction, the victims in order.
+        tuples: numbers of the stored tuples, oldest first; for an eviction, that of the victim.
+            Counted from 1 over all partitions.
     """
 
     step: int
@@ -79,13 +79,13 @@ class _Arrival:
 
 @dataclass
 class _Life:
-    """The history of a partition since it was last given up.
+    """The history of a partition since its last eviction.
 
     Attributes:
-        arrivals: all tuples of the life, whether stored still or not.
+        arrivals: all tuples of the life, still stored or not.
         flushed: how many of them have been flushed.
-        evicted: numbers of those that the clock or a delta has evicted.
-        full: whether the window was full in this life.
+        evicted: numbers of those that time or a delta evicted.
+        full: whether the window was ever full in this life.
     """
 
     arrivals: list[_Arrival] = field(default_factory=list)
@@ -95,11 +95,11 @@ class _Life:
 
 
 def evaluate(clause: WindowClause, operations: Sequence[Operation]) -> list[Shown]:
-    """Say what a window shows, in order; the order between partitions at one instant is open.
+    """Return what a window shows, in order; at one instant, partitions have no defined order.
 
     Args:
         clause: the window.
-        operations: what happens to it, from time zero on.
+        operations: the operations on it, from time zero.
     """
     course = _Tumbling(clause) if clause.kind == "tumbling" else _Sliding(clause)
     for step, operation in enumerate(operations):
@@ -108,7 +108,7 @@ def evaluate(clause: WindowClause, operations: Sequence[Operation]) -> list[Show
 
 
 class _Course:
-    """What has happened so far."""
+    """The state after a sequence of operations."""
 
     def __init__(self, clause: WindowClause) -> None:
         self._clause = clause
@@ -117,7 +117,7 @@ class _Course:
         self.shown: list[Shown] = []
 
     def apply(self, step: int, operation: Operation) -> None:
-        """Let one operation happen."""
+        """Apply one operation."""
         self._step = step
         if isinstance(operation, Insert):
             self._numbers += 1
@@ -161,7 +161,7 @@ class _Course:
             self._give_up(old)
 
     def _give_up_many(self) -> None:
-        """After an insert: partitions are evicted until the policy holds, in at most two passes."""
+        """Evict partitions after an insert until the policy holds, in at most two passes."""
         policy = self._clause.partition_eviction
         if policy is None or isinstance(policy, PartitionAge):
             return
@@ -198,7 +198,7 @@ class _Tumbling(_Course):
 
     def __init__(self, clause: WindowClause) -> None:
         super().__init__(clause)
-        # When a period of a partition began; of an unpartitioned window there is one from zero on.
+        # When a partition's period began; an unpartitioned window has one from time zero.
         self._begun_us: dict[Key, int] = {} if clause.partition_by else {None: 0}
 
     def _stored(self, life: _Life) -> list[_Arrival]:
@@ -282,7 +282,7 @@ class _Sliding(_Course):
         reports = self._reports(life, arrival)
         if isinstance(eviction, Delta) and leaving:
             self._fill(key, life)
-        # A delta report comes before the tuple and what it drives out, any other one after them.
+        # A delta report precedes the tuple and the evictions it causes; other reports follow them.
         if isinstance(trigger, Delta) and reports:
             self._show("trigger", key, before)
         for one in leaving:
@@ -300,7 +300,7 @@ class _Sliding(_Course):
             self._show("trigger", key, self._stored(life))
 
     def _reports(self, life: _Life, arrival: _Arrival) -> bool:
-        """Whether a tuple makes its partition report."""
+        """Return whether a tuple makes its partition report."""
         trigger = self._clause.trigger
         if isinstance(trigger, Count):
             return trigger.size > 0 and (len(life.arrivals) + 1) % trigger.size == 0
@@ -317,7 +317,7 @@ class _Sliding(_Course):
             self._show("initialFull", key, self._stored(life))
 
     def _mark(self) -> None:
-        """Punctuations mean nothing to a sliding window."""
+        """Ignore punctuations."""
 
     def _pass_time(self, to_us: int) -> None:
         for at_us, timer in sorted(self._instants(to_us)):
@@ -325,7 +325,7 @@ class _Sliding(_Course):
             self._tick() if not timer else self._expire(at_us)
 
     def _instants(self, to_us: int) -> Iterator[tuple[int, int]]:
-        """What is due up to an instant: ticks (0), then, just after the instant, evictions (1)."""
+        """Return what is due up to an instant: ticks (0), then, just after it, evictions (1)."""
         eviction, trigger = self._clause.eviction, self._clause.trigger
         if isinstance(trigger, Time):
             first = self._now_us // trigger.period_us + 1
@@ -347,7 +347,7 @@ class _Sliding(_Course):
 
     def _expire(self, at_us: int) -> None:
         eviction = self._clause.eviction
-        assert isinstance(eviction, Time)  # noqa: S101 - only its instants come here
+        assert isinstance(eviction, Time)  # noqa: S101 - only Time has due instants
         for key, life in self._lives.items():
             old = [a for a in self._stored(life) if a.at_us + eviction.period_us <= at_us]
             if old:
@@ -358,7 +358,7 @@ class _Sliding(_Course):
 
 
 def _driven_out(eviction: object, new: _Arrival, stored: Sequence[_Arrival]) -> list[_Arrival]:
-    """The tuples that leave because this one comes."""
+    """Return the tuples that this one evicts."""
     if isinstance(eviction, Count):
         return list(stored[:1]) if eviction.size and len(stored) == eviction.size else []
     if isinstance(eviction, Delta):

@@ -1,11 +1,11 @@
-"""Sessions of a pipeline, by definition: what the records of a key draw themselves.
+"""Sessions of a pipeline, by definition: windows that the records of a key determine.
 
     session = a chain of records of one key, each less than the gap from the one before
     extent  = [ first, last + gap )
 
 Over event time a record is late iff its lane's progress had passed it; it is taken iff progress had
 not reached its time + gap + retention, and joins at the next late epoch. Over rows (of one lane) a
-record's value is its number, and nothing is late: what parts a session are rows of other keys.
+record's value is its number, and nothing is late: rows of other keys separate sessions.
 
 Source: SAMZA-552, "Session window: dynamic window"; lateness, merging and tombstones are ours.
 """
@@ -53,13 +53,13 @@ class SessionDefinition:
     """Sessions.
 
     Attributes:
-        query: its gaps and key, and what becomes of late records.
+        query: its gaps, key and late policy.
     """
 
     query: StreamFlow
 
     def courses(self, unit: Unit) -> list[list[Shown]]:
-        """Of each key and session start, the rows that the log shows, in their order.
+        """Return the rows of each key and session start, in order.
 
         Raises:
             ArrivalOrderError: rows are counted, and two lanes carry the unit.
@@ -83,7 +83,7 @@ class SessionDefinition:
         return list(shown.values())
 
     def takes(self, item: Item) -> bool:
-        """Whether a record is in some session, now or at an epoch to come."""
+        """Return whether a record is in some session, now or at a later epoch."""
         if self.lateness(item) is None:
             return True
         if self.query.late.every_us is None:
@@ -92,20 +92,20 @@ class SessionDefinition:
         return retention is None or item.progress < item.value + self._gap(item) + retention
 
     def outside(self, value: int) -> OutsideReason | None:
-        """None: every record is in some."""
+        """Return None: every record is in some window."""
         del value
         return None
 
     def lateness(self, item: Item) -> Lateness | None:
-        """Late is what progress had passed, be its session open or not."""
+        """Return the lateness: progress had passed the record, even if its session is open."""
         late = not in_log_order(self.query.window) and item.progress > item.value
         return Lateness(whole=True) if late else None
 
     def _gap(self, item: Item) -> int:
-        """The distance that parts two records of this record's key."""
+        """Return the gap of this record's key."""
         window = self.query.window
         assert window.range_ is not None  # noqa: S101 - every session has one
-        # Without GROUP BY there are no single keys, and so none that has another gap.
+        # Without GROUP BY no key has a gap of its own.
         whose = [item.fields[name] for name in self.query.key[:1]]
         own = [gap for key, gap in window.gaps if [key] == whose]
         return own[0] if own else window.range_

@@ -1,7 +1,7 @@
-"""Windows that every n-th record to arrive defines; otherwise as `slide_by_tuple`.
+"""Windows that every n-th arriving record defines; otherwise like `slide_by_tuple`.
 
-The n-th, 2n-th, … data record of a unit defines a window, late ones counted too; the unit must lie
-in one lane.
+The n-th, 2n-th, … data record of a unit, counting late ones, defines a window; the unit must lie in
+one lane.
 
 Source: Li et al., SIGMOD 2005, section 4.5; which record of n is ours.
 """
@@ -15,10 +15,10 @@ from windowing.semantics.windows.slide_by_tuple import AtRecordsDefinition
 
 
 class SlideByNDefinition(AtRecordsDefinition):
-    """Windows that every n-th record to arrive defines."""
+    """Windows that every n-th arriving record defines."""
 
     def definers(self, unit: Unit) -> Sequence[Item]:
-        """The n-th record, the 2n-th, and so on.
+        """Return the n-th record, the 2n-th, and so on.
 
         Raises:
             ArrivalOrderError: two lanes carry the unit.

@@ -46,7 +46,7 @@ def wids(window: Window, value: int) -> range:
 
 
 def _range(window: Window) -> int:
-    assert window.range_ is not None  # noqa: S101 - only LANDMARK has none
+    assert window.range_ is not None  # noqa: S101 - only LANDMARK lacks one
     return window.range_
 
 
@@ -63,7 +63,7 @@ class SlidingDefinition(ByValueDefinition):
         return wids(self.query.window, value)
 
     def outside(self, value: int) -> OutsideReason | None:
-        """Why a value lies in no window; None: it lies in some."""
+        """Return why a value lies in no window; None: it lies in some."""
         window = self.query.window
         before = value < window.origin and window.align == "end"
         return "before_origin" if before else super().outside(value)

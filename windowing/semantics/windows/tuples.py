@@ -2,11 +2,11 @@
 
     extent(w) = { i : max(0, (w+1)S - R) <= i < (w+1)S },   or from 0 on with LANDMARK
 
-With ALIGN start, extent(w) = { i : wS <= i < wS + R }, so the first window is a whole one.
+With ALIGN start, extent(w) = { i : wS <= i < wS + R }, so the first window is full.
 
 ORDER log: a record's number is its position in the one lane that carries its unit.
-ORDER event_time: its rank in canonical order over all lanes, among those on time, and known once
-progress has passed it. One that its lane's progress had passed gets no number.
+ORDER event_time: its rank in canonical order among on-time records of all lanes, known once
+progress has passed it. A record that its lane's progress had passed gets no number.
 
 Source: Li et al., SIGMOD 2005; counting from 0 and ORDER are ours.
 """
@@ -32,9 +32,9 @@ def extent(window: Window, wid: int) -> tuple[int, int]:
 
 
 def wids(window: Window, number: int, last_number: int) -> range:
-    """Return the ids of the windows that hold a row number, given the last number there is.
+    """Return the ids of the windows that hold a row number, given the last existing number.
 
-    A landmark window is in the list if some row lies in its last slide or later.
+    A landmark window is included if some row lies in its last slide or later.
     """
     first = number // window.slide
     if window.range_ is None:
@@ -53,7 +53,7 @@ class RowDefinition(ExtentDefinition):
         return extent(self.query.window, wid)
 
     def numbered(self, unit: Unit) -> list[Item]:
-        """The unit's records, each at the position that is its row number.
+        """Return the unit's records, indexed by row number.
 
         Raises:
             ArrivalOrderError: ORDER log, and two lanes carry the unit.
@@ -65,30 +65,30 @@ class RowDefinition(ExtentDefinition):
         return sorted(passed, key=lambda item: item.canonical)
 
     def hold(self, unit: Unit) -> list[Holding]:
-        """What each closed window holds of a unit."""
+        """Return what each closed window holds of a unit."""
         rows = self.numbered(unit)
         held = []
         for number, item in enumerate(rows):
             for wid in wids(self.query.window, number, len(rows) - 1):
-                # Closed by its last row, or by the end of everything.
+                # Closed by its last row, or by the end of all lanes.
                 if self.extent(wid)[1] <= len(rows) or unit.final == math.inf:
                     held.append(Holding(wid, item, None))
         return held
 
     def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
-        """The progress that has passed the last row, which has its number then."""
+        """Return the progress that has passed the last row, whose number is then final."""
         end = self.extent(wid)[1]
         return rows[end - 1].value + 1 if end <= len(rows) else math.inf
 
     def closed(self, wid: int, unit: Unit) -> bool:
-        """Whether revision 0 of a window was sent: `hold` names no other."""
+        """Return True: `hold` gives only windows whose revision 0 was sent."""
         return True
 
     def takes(self, item: Item) -> bool:
-        """Whether a record gets a row number, which may then lie in a gap."""
+        """Return whether a record gets a row number, which may lie in a gap."""
         return self.lateness(item) is None
 
     def lateness(self, item: Item) -> Lateness | None:
-        """Late is what progress had passed already; in log order nothing is."""
+        """Return the lateness: progress had passed the record; in log order, never."""
         late = not self.query.window.traits.counts_arrivals and item.progress > item.value
         return Lateness(whole=True) if late else None

@@ -1,1 +1,1 @@
-"""Row operators of one flow: windows, sessions and joins whose rows follow the log's progress."""
+"""Row operators of one flow: windows, sessions and joins, driven by the log's progress."""

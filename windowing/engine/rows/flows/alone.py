@@ -1,7 +1,6 @@
-"""Outer joins: when a record that may have no partner is due to be sent alone.
+"""Outer joins: when a record without a partner is due to be sent alone.
 
-Names in the store whose order is that of the instants; what never is due before the end of all
-lanes stands last.
+Names in the store are in the order of instants; records due only at the end of all lanes come last.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from windowing.model.join import Side
 from windowing.model.record import Place, Progress
 
 _PREFIX = "alone/"
-# Behind every hexadecimal digit.
+# Sorts after every hexadecimal digit.
 _AT_THE_END = "z"
 
 
 class _Entry(NamedTuple):
-    """A record that may have to be sent alone; its instant is None at the end of all lanes."""
+    """A record that may have to be sent alone; instant None: at the end of all lanes."""
 
     side: Side
     instant: int | None
@@ -31,21 +30,21 @@ class _Entry(NamedTuple):
 
 
 class AloneIndex:
-    """The records of the sides that are kept, by the instant at which they would be sent alone.
+    """The records of kept sides, by the instant at which they would be sent alone.
 
     Args:
-        store: where they lie.
+        store: where they are kept.
     """
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
 
     def add(self, side: Side, instant: int | None, place: Place, message: str) -> None:
-        """Remember a record.
+        """Add a record.
 
         Args:
-            side: whose it is.
-            instant: when it is due; None: when all lanes have ended.
+            side: its side.
+            instant: when it is due; None: once all lanes have ended.
             place: its position.
             message: its name in the message store.
         """
@@ -56,7 +55,7 @@ class AloneIndex:
         self._store.put(f"{_PREFIX}{order}/{side}", msgspec.msgpack.encode(entry))
 
     def pop(self, progress: Progress) -> Iterator[tuple[Side, Progress, str]]:
-        """Forget and give the side, instant and message of each record that is due."""
+        """Remove each due record, and yield its side, instant and message."""
         for name, data in list(self._store.scan(_PREFIX)):
             side, instant, message = msgspec.msgpack.decode(data, type=_Entry)
             due = math.inf if instant is None else instant
@@ -66,7 +65,7 @@ class AloneIndex:
             yield side, due, message
 
     def messages(self) -> set[str]:
-        """The names of all records that still may have to be sent alone."""
+        """Return the names of all records that may still have to be sent alone."""
         return {
             msgspec.msgpack.decode(data, type=_Entry).message
             for _, data in self._store.scan(_PREFIX)

@@ -1,7 +1,7 @@
-"""The axes on which windows lie: event time, and row numbers in log or canonical order.
+"""The axes of windows: event time, and row numbers in log or canonical order.
 
-An axis says where a record lies, how far its lane was before it, and how far the axis has got. On
-the axes of rows nothing is late: a row that comes is the next one.
+An axis gives a record's position, its lane's progress before it, and the progress of the axis. On
+axes of rows nothing is late: an arriving row is the next one.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _UNRANKED = "unranked/"
 
 
 class Positioned(NamedTuple):
-    """A record with its place on the axis.
+    """A record with its position on the axis.
 
     Attributes:
         record: the record.
-        at: its value on the axis.
-        place: its place among the records, by which first, last and collect go.
-        before: how far its lane had got; what is late is judged by it.
+        at: its position on the axis.
+        place: its place in the canonical order, for first, last and collect.
+        before: its lane's progress before it, which decides lateness.
     """
 
     record: Record
@@ -44,16 +44,16 @@ class Axis(Protocol):
     layout: keys.Layout
 
     def arrive(self, record: Record, before: Progress) -> Positioned | bool:
-        """Where a record lies; True: it will be known later; False: it is too late for the axis."""
+        """Return a record's position; True: not known yet; False: too late for the axis."""
 
     def released(self, progress: Progress) -> Iterator[Positioned]:
-        """Records whose place is known now that progress has got there."""
+        """Return the records whose position is known now that progress has reached them."""
 
     def progress(self, progress: Progress) -> Progress:
-        """How far the axis has got when the stream has got to `progress`."""
+        """Return the progress of the axis, given that of the stream."""
 
     def waiting(self) -> int:
-        """How many records have no place yet."""
+        """The number of records without a position yet."""
 
 
 class EventTime:
@@ -62,25 +62,25 @@ class EventTime:
     layout: keys.Layout = "ts_offset"
 
     def arrive(self, record: Record, before: Progress) -> Positioned | bool:
-        """Where a record lies: at its time."""
+        """Return a record's position: its time."""
         place = place_of(record.ts, record.lane, record.offset)
         return Positioned(record, record.ts, place, before)
 
     def released(self, progress: Progress) -> Iterator[Positioned]:
-        """None: every place is known at once."""
+        """Return nothing: all positions are known at once."""
         return iter(())
 
     def progress(self, progress: Progress) -> Progress:
-        """The stream's."""
+        """Return the stream's progress."""
         return progress
 
     def waiting(self) -> int:
-        """None."""
+        """Zero: all positions are known at once."""
         return 0
 
 
 class _Counter:
-    """How many rows have been numbered."""
+    """The number of rows numbered so far."""
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
@@ -91,17 +91,17 @@ class _Counter:
         return 0 if data is None else msgspec.msgpack.decode(data, type=int)
 
     def next(self) -> int:
-        """The number of the next row."""
+        """Return the number of the next row."""
         number = self.value
         self._store.put(_COUNT, msgspec.msgpack.encode(number + 1))
         return number
 
 
 class LogRows:
-    """Row numbers as rows stand in the only lane; control records have none.
+    """Row numbers in the order of the only lane; control records have none.
 
     Args:
-        store: where the count is kept.
+        store: holds the count.
         past_end: a window is known to be full by the row after it.
     """
 
@@ -111,28 +111,28 @@ class LogRows:
         self._rows, self._behind = _Counter(store), int(past_end)
 
     def arrive(self, record: Record, before: Progress) -> Positioned | bool:
-        """Where a record lies: behind all rows so far."""
+        """Return a record's position: after all rows so far."""
         at = self._rows.next()
         return Positioned(record, at, place_of(at, record.lane, record.offset), -math.inf)
 
     def released(self, progress: Progress) -> Iterator[Positioned]:
-        """None: every place is known at once."""
+        """Return nothing: all positions are known at once."""
         return iter(())
 
     def progress(self, progress: Progress) -> Progress:
-        """How many rows there are, whatever their times."""
+        """Return the number of rows, whatever their times."""
         return self._rows.value - self._behind
 
     def waiting(self) -> int:
-        """None."""
+        """Zero: all positions are known at once."""
         return 0
 
 
 class RankedRows:
-    """Row numbers in canonical order: a row is numbered when progress has passed its time.
+    """Row numbers in canonical order: a row is numbered once progress has passed its time.
 
     Args:
-        store: where the count and the rows without a number are kept.
+        store: holds the count and the rows without a number.
     """
 
     layout: keys.Layout = "ts_offset"
@@ -141,7 +141,7 @@ class RankedRows:
         self._rows, self._store = _Counter(store), store
 
     def arrive(self, record: Record, before: Progress) -> Positioned | bool:
-        """Keep a record until it can be numbered; one behind its lane's progress is too late."""
+        """Store a record until it can be numbered; one behind its lane's progress is too late."""
         if record.ts < before:
             return False
         name = keys.i64(record.ts) + keys.place(record.lane, record.offset)
@@ -149,7 +149,7 @@ class RankedRows:
         return True
 
     def released(self, progress: Progress) -> Iterator[Positioned]:
-        """The records that progress has passed, numbered in canonical order."""
+        """Return the records that progress has passed, numbered in canonical order."""
         for name, data in self._store.scan(_UNRANKED):
             record = msgspec.msgpack.decode(data, type=Record)
             if record.ts >= progress:
@@ -159,21 +159,21 @@ class RankedRows:
             yield Positioned(record, self._rows.next(), place, -math.inf)
 
     def progress(self, progress: Progress) -> Progress:
-        """How many rows are numbered."""
+        """Return the number of numbered rows."""
         return self._rows.value
 
     def waiting(self) -> int:
-        """How many are not."""
+        """The number of rows without a number."""
         return sum(1 for _ in self._store.scan(_UNRANKED))
 
 
 def axis_of(window: Window, store: StateStore, *, past_end: bool) -> Axis:
-    """The axis of a flow's windows.
+    """Return the axis of a flow's windows.
 
     Args:
         window: the window.
-        store: where the axis keeps what it knows.
-        past_end: as of `LogRows`.
+        store: holds the state of the axis.
+        past_end: as for `LogRows`.
     """
     if window.attribute != ROW_NUM:
         return EventTime()
@@ -183,7 +183,7 @@ def axis_of(window: Window, store: StateStore, *, past_end: bool) -> Axis:
 
 
 def message_place(layout: keys.Layout) -> Callable[[Place], tuple[int, str, int]]:
-    """What a message key needs of a place: time (0 where the layout has none), lane, offset."""
+    """Return a place for a message key: time (0 if the layout has none), lane, offset."""
     has_time = layout not in ("offset", "eq_offset")
 
     def parts(place: Place) -> tuple[int, str, int]:

@@ -21,7 +21,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def condition_of(flow: JoinFlow) -> Condition:
-    """What a left and a right record of a join must fulfil."""
+    """Return the condition on a left and a right record of a join."""
     where = flow.where
     if callable(where):
         return where
@@ -29,7 +29,7 @@ def condition_of(flow: JoinFlow) -> Condition:
 
 
 def _holds(comparison: Comparison, left: Record, right: Record) -> bool:
-    """Whether a comparison holds; one with null does not."""
+    """Return whether a comparison holds; with null it does not."""
     first = _value(comparison.first, left, right)
     second = comparison.second
     if isinstance(second, Operand):

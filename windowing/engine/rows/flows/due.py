@@ -1,7 +1,7 @@
 """When rows are due: names in the store whose byte order is the order in which rows are sent.
 
 The order is (instant, full before late, start, end, key), so that the sequence of rows is a
-function of the log and not of the calls that emitted it.
+function of the log, not of the calls that emitted it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _PREFIX = "due/"
 
 
 class Due(NamedTuple):
-    """A row that is due at an instant.
+    """A row due at an instant.
 
     Attributes:
-        instant: when progress reaches it, the row is sent.
+        instant: the progress at which the row is sent.
         late: whether it is a late revision.
         start, end, key: the window.
     """
@@ -38,7 +38,7 @@ class DueIndex:
     """The rows that wait for progress.
 
     Args:
-        store: where they lie.
+        store: where they are kept.
     """
 
     def __init__(self, store: StateStore) -> None:
@@ -46,19 +46,19 @@ class DueIndex:
         self._decoder = msgspec.msgpack.Decoder(Due)
 
     def add(self, due: Due) -> None:
-        """Ask for a row; asking twice is asking once."""
+        """Add a row; idempotent."""
         self._store.put(_name(due), msgspec.msgpack.encode(due))
 
     def remove(self, due: Due) -> None:
-        """Ask no more."""
+        """Remove a row."""
         self._store.delete(_name(due))
 
     def first(self) -> int | None:
-        """The earliest instant at which a row is due."""
+        """Return the earliest instant at which a row is due."""
         return next((due.instant for _, due in self._scan()), None)
 
     def pop(self, progress: Progress) -> Iterator[Due]:
-        """Remove and give what is due, in the order of sending."""
+        """Remove and yield the due rows, in the order of sending."""
         for name, due in self._scan():
             if due.instant > progress:
                 return

@@ -1,7 +1,7 @@
-"""Rows out of stored windows: revisions, panes, and what a row shows of its window.
+"""Rows of stored windows: revisions, panes, and the content that a row shows.
 
-Full and late rows share one count of revisions, early rows have their own, so that provisional rows
-never shift the numbers of the others.
+Full and late rows share one count of revisions; early rows have their own, so that provisional rows
+never affect the other numbers.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from windowing.model.record import Place, Value, WindowRow, WindowView, lane_ord
 
 
 class Emission:
-    """Makes the rows of one aggregator.
+    """The builder of one aggregator's rows.
 
     Args:
         flow: aggregate and accumulation.
-        read: gives the values of a group's records at places, for aggregates that need them all.
+        read: returns the values of a group's records at places, for holistic aggregates.
     """
 
     def __init__(
@@ -29,22 +29,22 @@ class Emission:
         self._fold, self._mode, self._read = fold_of(flow), flow.accumulation, read
 
     def full(self, held: Held) -> list[WindowRow]:
-        """Revision 0."""
+        """Return revision 0."""
         held.revision = 0
         return self._rows(held, "full", 0)
 
     def late(self, held: Held) -> list[WindowRow]:
-        """The next revision; 1 at least, also where there was no full row."""
+        """Return the next revision; at least 1, even without a full row."""
         held.revision = max(held.revision + 1, 1)
         return self._rows(held, "late", held.revision)
 
     def early(self, held: Held) -> list[WindowRow]:
-        """The next provisional row."""
+        """Return the next provisional row."""
         held.early += 1
         return self._rows(held, "early", held.early)
 
     def tombstone(self, held: Held, absorbed_by: int) -> list[WindowRow]:
-        """That a session is now part of another one: its last row, with nothing in it."""
+        """Return the tombstone of an absorbed session: its last row, empty."""
         early = held.revision < 0
         row = WindowRow(
             start=held.start,
@@ -60,7 +60,7 @@ class Emission:
         return [*self._taken_back(held), row]
 
     def view(self, held: Held, *, pending: bool) -> WindowView:
-        """A window as a query shows it."""
+        """Return a window as a query of the store shows it."""
         content = held.content
         return WindowView(
             start=held.start,

@@ -1,4 +1,4 @@
-"""What a join knows of a record, the rows that are due, and the order of messages."""
+"""A join's records, its due rows, and the order of messages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from windowing.model.record import Pair, Place, Progress, Record, place_of
 
 
 class Joined(msgspec.Struct, array_like=True):
-    """A record and what the join knows of it.
+    """A record and its state in the join.
 
     Attributes:
         record: the record.
         at: its value on the axis.
-        instant: when it is delivered, by progress.
-        late: whether it came late.
+        instant: the progress at which it is delivered.
+        late: whether it was late.
         delivered: whether it has been.
-        paired: the instant of its first pair; None: it has none.
-        alone: it was sent alone, and that row stands.
+        paired: the instant of its first pair, or None.
+        alone: whether it was sent alone, and that row was not retracted.
     """
 
     record: Record
@@ -39,7 +39,7 @@ class Joined(msgspec.Struct, array_like=True):
 
 
 class DueRow(NamedTuple):
-    """A row and where it stands among the others: the instant, and what comes first at it."""
+    """A row and its position among the others."""
 
     instant: Progress
     kind: Literal["retracts", "pair", "single"]
@@ -48,19 +48,19 @@ class DueRow(NamedTuple):
 
     @property
     def order(self) -> tuple[Progress, int, list[Place], list[Place]]:
-        """The sorting key; where there is no record, it comes first."""
+        """The sort key; a missing record comes first."""
         left, right = ([] if one is None else [one.place] for one in (self.left, self.right))
         return self.instant, ("retracts", "pair", "single").index(self.kind), left, right
 
     @property
     def row(self) -> Pair:
-        """The row as it is sent."""
+        """The row, as sent."""
         left, right = (None if one is None else one.record for one in (self.left, self.right))
         return Pair(left, right, retracts=self.kind == "retracts")
 
 
 def layout_of(flow: JoinFlow, order: KeyOrder) -> keys.Layout:
-    """The layout of a join's message keys: what is asked for most stands first."""
+    """Return the layout of a join's message keys: the most queried component first."""
     if flow.axis == "rows":
         by_key = order.keyed_store or (flow.on and order.large_window)
         return "eq_offset" if by_key else "offset"

@@ -1,8 +1,8 @@
 """Joins: pairs of two streams, each pair once, as a function of the log.
 
 A pair matches if its keys are equal and the earlier of the two lies in its own side's window, seen
-from the later one. A record is delivered at an instant of its own; a pair is sent when the later of
-the two is delivered. `alone` adds what outer joins send of records without a partner.
+from the later one. Each record is delivered at an instant; a pair is sent when the later of the two
+is delivered. `alone` adds the rows of outer joins for records without a partner.
 
 Source: SAMZA-552, "Join operator"; joining pairs instead of aligned windows is ours.
 """
@@ -31,16 +31,16 @@ from windowing.model.record import Pair, Progress, Record
 _PLAIN = KeyOrder()
 _OTHER: dict[Side, Side] = {"left": "right", "right": "left"}
 SIDES: tuple[Side, Side] = ("left", "right")
-"""By the number of the port."""
+"""The sides, by port number."""
 
 
 class JoinOperator(FlowOperator[Pair]):
-    """Pairs of two streams, the left one on port 0, the right one on port 1.
+    """The join of two streams, the left one on port 0, the right one on port 1.
 
     Args:
-        flow: what is joined.
-        store, send, progress: as of `FlowOperator`.
-        by_clock: when each side's records are joined, if by the clock and not by progress.
+        flow: the join.
+        store, send, progress: as for `FlowOperator`.
+        by_clock: when each side's records are joined, if by the clock instead of progress.
         key_order: decides the layout of message keys.
     """
 
@@ -64,7 +64,7 @@ class JoinOperator(FlowOperator[Pair]):
         self._alone = AloneIndex(store)
 
     def insert(self, row: Arrival, port: int = 0) -> bool:
-        """Keep a record until it is delivered; False: it comes too late."""
+        """Store a record until it is delivered; False: it is too late."""
         (record, before), side = row, SIDES[port]
         if self._flow.axis == "rows":
             rank = self._rows(side)
@@ -79,7 +79,7 @@ class JoinOperator(FlowOperator[Pair]):
         return self._keep(side, Joined(record, record.ts, release, True))
 
     def _due(self) -> list[Pair]:
-        """The rows whose instant progress has reached, by instant and positions."""
+        """Return the rows whose instant progress has reached, by instant and positions."""
         if self._by_clock is not None:
             return []
         at = self._reached()
@@ -96,7 +96,7 @@ class JoinOperator(FlowOperator[Pair]):
                     self._put(side, joined)
         for side, due, name in self._alone.pop(at):
             joined = self.messages[side].get(name)
-            # Of a pair that is later than this the record does not know yet.
+            # Ignore a pair at a later instant than this.
             if joined.paired is None or joined.paired > due:
                 rows += self._singled(side, joined, due)
                 joined.alone = joined.paired is None
@@ -104,7 +104,7 @@ class JoinOperator(FlowOperator[Pair]):
         return [due.row for due in sorted(rows, key=lambda due: due.order)]
 
     def _in_sessions(self, at: Progress, gap: int) -> Iterator[DueRow]:
-        """The pairs that records delivered until now connect, instant by instant."""
+        """Yield the pairs that newly delivered records connect, instant by instant."""
         waiting = [(side, one) for side in SIDES for one in self._undelivered(side)]
         due = [(side, one) for side, one in waiting if one.instant <= at]
         for instant in sorted({one.instant for _, one in due}):
@@ -134,7 +134,7 @@ class JoinOperator(FlowOperator[Pair]):
         ]
 
     def _paired(self, side: Side, joined: Joined, other: Joined) -> Iterator[DueRow]:
-        """A pair, and what it takes back of rows in earlier calls."""
+        """Yield a pair, and its retractions of rows from earlier calls."""
         left, right = (joined, other) if side == "left" else (other, joined)
         instant = max(left.instant, right.instant)
         for one in (left, right):
@@ -146,14 +146,14 @@ class JoinOperator(FlowOperator[Pair]):
         yield DueRow(instant, "pair", left, right)
 
     def _singled(self, side: Side, joined: Joined, due: Progress) -> Iterator[DueRow]:
-        """A record alone, and what takes that back if a pair of this same call does."""
+        """Yield a record alone, and its retraction if a pair of this call causes one."""
         left, right = (joined, None) if side == "left" else (None, joined)
         yield DueRow(due, "single", left, right)
         if joined.paired is not None:
             yield DueRow(joined.paired, "retracts", left, right)
 
     def _ticked(self, now_us: int) -> list[Pair]:
-        """Deliver what the wall clock asks for: the left side, then the right one."""
+        """Deliver the sides that are due by the wall clock: left, then right."""
         if self._by_clock is None:
             return []
         rows = []
@@ -172,7 +172,7 @@ class JoinOperator(FlowOperator[Pair]):
         return rows
 
     def purge(self) -> None:
-        """Forget delivered records that no record to come can match."""
+        """Forget delivered records that no later record can match."""
         if self._flow.session_gap is not None:
             self._purge_sessions(self._flow.session_gap)
             return
@@ -191,7 +191,7 @@ class JoinOperator(FlowOperator[Pair]):
                     self.messages[side].delete(name)
 
     def _purge_sessions(self, gap: int) -> None:
-        """Forget sessions, waiting records and all, that no record to come can reach."""
+        """Forget sessions, including waiting records, that no later record can reach."""
         retention = self._flow.retention_us
         if retention is None:
             return
@@ -210,22 +210,22 @@ class JoinOperator(FlowOperator[Pair]):
                         self.messages[side].delete(self._name(side, one))
 
     def entries(self) -> int:
-        """How many records are stored."""
+        """The number of stored records."""
         return sum(1 for side in SIDES for _ in self.messages[side].all())
 
     def held_back(self) -> int:
-        """How many records are not delivered yet."""
+        """The number of records not delivered yet."""
         return sum(1 for side in SIDES for _ in self._undelivered(side))
 
     def _is_past(self, side: Side, at: int, reach: int) -> bool:
         if self._flow.axis == "rows":
-            # The row of the same number must have come, whatever the window.
+            # The row of the same number must have arrived, whatever the window.
             return self._rows(_OTHER[side]) > at + max(reach, 0)
         retention = self._flow.retention_us
         return retention is not None and at + reach + retention < self._progress
 
     def _reached(self) -> Progress:
-        """How far the axis has got."""
+        """Return the progress of the axis."""
         if self._flow.axis == "ts" or self._progress == math.inf:
             return self._progress
         return min(map(self._rows, SIDES))
@@ -235,7 +235,7 @@ class JoinOperator(FlowOperator[Pair]):
         return 0 if data is None else msgspec.msgpack.decode(data, type=int)
 
     def _within(self, side: Side, at: int, other: int) -> bool:
-        """Whether a record of a side and one of the other side lie in each other's reach."""
+        """Return whether records of two sides are within each other's reach."""
         earlier = side if at < other else _OTHER[side]
         if at == other:
             earlier = "right"
@@ -243,11 +243,11 @@ class JoinOperator(FlowOperator[Pair]):
         return reach is None or abs(at - other) <= reach
 
     def _partners(self, side: Side, joined: Joined) -> Iterator[Joined]:
-        """Delivered records of the other side that match, in the order of their positions."""
+        """Return matching delivered records of the other side, in the order of their positions."""
         key = joined.record.key
         if self._flow.on and key is None:
             return iter(())
-        # Ours looks back as far as the other side's window, and ahead as far as its own.
+        # A record matches back by the other side's window, and ahead by its own.
         back, ahead = self._flow.reach(_OTHER[side]), self._flow.reach(side)
         low = -(2**63) if back is None else joined.at - back
         high = 2**63 - 1 if ahead is None else joined.at + ahead
@@ -277,7 +277,7 @@ class JoinOperator(FlowOperator[Pair]):
         self._state.put(_undelivered_name(side, joined), name.encode())
         if self._flow.keeps(side):
             reach = self._flow.reach(side)
-            # From then on, whatever is within reach and comes is late.
+            # From then on, any partner that arrives is late.
             due = None if reach is None else max(joined.instant, joined.at + reach + 1)
             self._alone.add(side, due, joined.place, name)
         return True
@@ -293,7 +293,7 @@ class JoinOperator(FlowOperator[Pair]):
         self._state.delete(_undelivered_name(side, joined))
 
     def _undelivered(self, side: Side) -> Iterator[Joined]:
-        """Records that wait, in the order of their positions."""
+        """Return waiting records, in the order of their positions."""
         names = self._state.scan(f"undelivered/{side}/")
         return (self.messages[side].get(name.decode()) for _, name in names)
 

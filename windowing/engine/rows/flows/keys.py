@@ -1,6 +1,6 @@
-"""Keys of the stores: bytes whose order is the order of what they name.
+"""Keys of the stores: bytes in the order of the values that they encode.
 
-Every component delimits itself, so components are simply put one behind the other:
+Components are self-delimiting, so they are simply concatenated:
 
     i64        8 bytes, big-endian, of v + 2^63
     partition  4 bytes, big-endian, of v + 2^31
@@ -19,7 +19,7 @@ from windowing.model.record import lane_order
 Layout = Literal[
     "offset", "eq_offset", "ts_offset", "eq_ts_offset", "ts_eq_offset", "session_ts_offset"
 ]
-"""Of message keys; `eq` is the join key, `offset` stands for lane and offset."""
+"""A component of message keys; `eq` is the join key, `offset` means lane and offset."""
 
 _COMPONENTS: dict[Layout, tuple[str, ...]] = {
     "offset": ("place",),
@@ -32,24 +32,24 @@ _COMPONENTS: dict[Layout, tuple[str, ...]] = {
 
 
 def i64(value: int) -> bytes:
-    """An integer of 64 bits, negative ones before positive ones."""
+    """Encode a 64-bit integer, negative before positive."""
     return (value + 2**63).to_bytes(8, "big")
 
 
 def text(value: str) -> bytes:
-    """Text by its UTF-8 bytes; a prefix comes before what it begins."""
+    """Encode text in the order of its UTF-8 bytes; a prefix sorts first."""
     return value.encode().replace(b"\x00", b"\x00\xff") + b"\x00\x01"
 
 
 def key(value: str | int | None) -> bytes:
-    """A key: null first, then integers, then text."""
+    """Encode a key: null first, then integers, then text."""
     if value is None:
         return b"\x01"
     return b"\x02" + i64(value) if isinstance(value, int) else b"\x03" + text(value)
 
 
 def place(lane: str, offset: int) -> bytes:
-    """Lane and offset."""
+    """Encode lane and offset."""
     source, partition = lane_order(lane)
     return text(source) + (partition + 2**31).to_bytes(4, "big") + i64(offset)
 
@@ -57,7 +57,7 @@ def place(lane: str, offset: int) -> bytes:
 def message_key(
     layout: Layout, *, ts: int, group: str | int | None, lane: str, offset: int
 ) -> bytes:
-    """The key of a message; components that the layout does not have are not looked at."""
+    """Return the key of a message; components outside the layout are ignored."""
     parts = {
         "ts": lambda: i64(ts),
         "key": lambda: key(group),
@@ -67,26 +67,26 @@ def message_key(
 
 
 def window_start(start: int, group: str | None) -> bytes:
-    """The key of a window: in the order of expiry, then of group keys."""
+    """Return the key of a window: in the order of expiry, then of group keys."""
     return i64(start) + key(group)
 
 
 def session_start(group: str | int | None, start: int) -> bytes:
-    """The key of a session: those of one session key stand together."""
+    """Return the key of a session; those of one session key are adjacent."""
     return key(group) + i64(start)
 
 
 def shared_prefix(low: bytes, high: bytes) -> bytes:
-    """What every key between two keys begins with."""
+    """Return the common prefix of all keys between two keys."""
     length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), None)
     return low[:length] if length is not None else min(low, high, key=len)
 
 
 def by_time_first(layout: Layout) -> bool:
-    """Whether a range of time is one range of keys."""
+    """Return whether a range of time is one range of keys."""
     return _COMPONENTS[layout][0] == "ts"
 
 
 def by_key_first(layout: Layout) -> bool:
-    """Whether one key's messages stand together."""
+    """Return whether one key's messages are adjacent."""
     return _COMPONENTS[layout][0] == "key"

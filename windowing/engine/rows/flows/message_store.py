@@ -1,7 +1,7 @@
-"""The message store: every accepted record once, under a key whose order is the order of reading.
+"""The message store: every accepted record once, under a key that sorts in reading order.
 
-It exists for joins and for aggregates that need every record. `T` is what is kept of a record: for
-aggregators the record itself, for joins the record and what the join knows of it.
+It serves joins and holistic aggregates. `T` is the stored value: for aggregators the record itself,
+for joins the record and its state in the join.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class MessageStore(Generic[T]):
     """Records by message key.
 
     Args:
-        store: where the bytes lie.
+        store: where the bytes are kept.
         layout: the order of the key's components.
-        prefix: of the names in the store; must differ between message stores.
-        kind: the type of what is kept.
+        prefix: of the names in the store; unique per message store.
+        kind: the type of stored values.
     """
 
     def __init__(self, store: StateStore, layout: keys.Layout, prefix: str, kind: type[T]) -> None:
@@ -32,16 +32,16 @@ class MessageStore(Generic[T]):
         self._decoder = msgspec.msgpack.Decoder(kind)
 
     def name(self, *, ts: int, group: str | None, lane: str, offset: int) -> str:
-        """The name under which a record stands."""
+        """Return the name of a record in the store."""
         key = keys.message_key(self.layout, ts=ts, group=group, lane=lane, offset=offset)
         return self._prefix + key.hex()
 
     def put(self, name: str, message: T) -> None:
-        """Keep a record."""
+        """Store a record."""
         self._store.put(name, msgspec.msgpack.encode(message))
 
     def get(self, name: str) -> T:
-        """A record that is there."""
+        """Return a stored record."""
         data = self._store.get(name)
         if data is None:
             msg = f"no message {name}: it was purged before a window that holds it"
@@ -49,15 +49,15 @@ class MessageStore(Generic[T]):
         return self._decoder.decode(data)
 
     def delete(self, name: str) -> None:
-        """Forget a record."""
+        """Delete a record."""
         self._store.delete(name)
 
     def all(self) -> Iterator[tuple[str, T]]:
-        """Every record with its name, in the order of the keys."""
+        """Yield every record with its name, in the order of the keys."""
         return self._scan("")
 
     def candidates(self, low: int, high: int, group: str | None) -> Iterator[tuple[str, T]]:
-        """Records that may have a time in [low, high] and this key: all that do, and others.
+        """Yield a superset of the records with this key and a time in [low, high].
 
         The scan is as narrow as the layout allows.
         """

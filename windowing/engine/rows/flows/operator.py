@@ -1,4 +1,4 @@
-"""What windows, sessions and joins share as row operators: they keep everything in a store."""
+"""The base of windows, sessions and joins as row operators, with all state in a store."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ R = TypeVar("R")
 
 
 class Arrival(NamedTuple):
-    """A record as it arrives.
+    """An arriving record.
 
     Attributes:
         record: the record.
-        before: how far its lane was before it.
+        before: its lane's progress before it.
     """
 
     record: Record
@@ -28,11 +28,11 @@ class Arrival(NamedTuple):
 
 @dataclass(frozen=True)
 class Stored:
-    """What a flow's operator remembers.
+    """A snapshot of a flow's operator.
 
     Attributes:
-        progress: how far the stream had got.
-        values: of its store, by name.
+        progress: that of the stream.
+        values: those of its store, by name.
     """
 
     progress: Progress
@@ -40,12 +40,12 @@ class Stored:
 
 
 class FlowOperator(ABC, Generic[R]):
-    """A row operator whose marks are the stream's progress; rows are sent as progress reaches them.
+    """A row operator driven by the stream's progress: rows are sent when it reaches them.
 
     Args:
-        store: where everything is kept.
-        send: gets the rows, in order.
-        progress: how far the stream has got, of an operator that goes on over a store.
+        store: holds all state.
+        send: receives the rows, in order.
+        progress: the stream's, for an operator that resumes over a store.
     """
 
     def __init__(
@@ -55,37 +55,37 @@ class FlowOperator(ABC, Generic[R]):
 
     @abstractmethod
     def insert(self, row: Arrival, port: int = 0) -> bool:
-        """Take a record; False: nothing takes it."""
+        """Process a record; False: it is refused."""
 
     def punctuate(self, mark: Progress, port: int = 0) -> None:
-        """Send the rows that progress reaches, in their order."""
+        """Send the rows that progress reaches, in order."""
         self._progress = mark
         for row in self._due():
             self._send(row)
 
     def tick(self, now_us: int) -> None:
-        """Send the rows that policies of the wall clock ask for."""
+        """Send the rows due by wall-clock policies."""
         for row in self._ticked(now_us):
             self._send(row)
 
     @abstractmethod
     def purge(self) -> None:
-        """Forget what no later row can need."""
+        """Delete state that no later row can need."""
 
     @abstractmethod
     def entries(self) -> int:
-        """How many windows, messages and waiting records are stored."""
+        """The number of stored windows, messages and waiting records."""
 
     @abstractmethod
     def held_back(self) -> int:
-        """How many accepted records no row shows yet, once for every window."""
+        """The number of accepted records not shown yet, counted once per window."""
 
     def snapshot(self) -> Stored:
-        """Progress, and all that the store has."""
+        """Return progress and the content of the store."""
         return Stored(self._progress, dict(self._state.scan("")))
 
     def restore(self, snapshot: Stored) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         for name, _ in list(self._state.scan("")):
             self._state.delete(name)
         for name, value in snapshot.values.items():
@@ -94,8 +94,8 @@ class FlowOperator(ABC, Generic[R]):
 
     @abstractmethod
     def _due(self) -> Sequence[R]:
-        """The rows whose instant progress has reached, in their order."""
+        """Yield the rows whose instant progress has reached, in order."""
 
     @abstractmethod
     def _ticked(self, now_us: int) -> Sequence[R]:
-        """The rows that policies of the wall clock ask for now."""
+        """Yield the rows due now by wall-clock policies."""

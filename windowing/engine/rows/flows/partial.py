@@ -1,8 +1,8 @@
-"""Partial states of one window, a record at a time: lifted, merged in any order, read at the end.
+"""Partial states of one window, record by record: lift, merge in any order, read at the end.
 
 `windowing.engine.aggregates` does the same for frames of millions of records; an operator that is
-asked after every record keeps a few plain values per window instead. Values are integers, so that
-all of it is exact. Holistic aggregates keep the places of their records and read the message store.
+queried after every record keeps a few plain values per window instead. Values are integers, so that
+results are exact. Holistic aggregates keep the places of their records and read the message store.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from windowing.model.flow import StreamFlow
 from windowing.model.record import Place, Value
 
 State = Any
-"""Of one aggregate, as msgpack has it: None, an integer, text, or a list of these."""
+"""The state of one aggregate, as msgpack types: None, an integer, text, or a list of these."""
 
 
 class Partial(msgspec.Struct, array_like=True):
-    """What a window knows of some of its records.
+    """The partial state of some of a window's records.
 
     Attributes:
-        records: how many.
-        offsets: the first and last offset per lane.
-        state: of the aggregate; None over nothing.
+        records: their number.
+        offsets: their first and last offset per lane.
+        state: the aggregate's; None over no records.
     """
 
     records: int = 0
@@ -37,13 +37,13 @@ class Partial(msgspec.Struct, array_like=True):
 
 @dataclass(frozen=True)
 class Fold:
-    """How one aggregate is computed.
+    """The functions that compute one aggregate.
 
     Attributes:
         lift: the state of one record, from its place and value.
         merge: of two states; commutative and associative.
-        result: from the state and the number of records; `read` gives the values at places.
-        empty: the result over nothing.
+        result: from the state and the number of records; `read` returns the values at places.
+        empty: the result over no values.
     """
 
     lift: Callable[[Place, int], State]
@@ -68,11 +68,11 @@ def _at_place(place: Place, value: int) -> State:
 
 FOLDS: dict[Function, Fold] = {
     "count": Fold(lambda _, __: None, lambda _, __: None, lambda _, n, __: n, 0),
-    # As text, because a sum may leave the 64 bits at which integers of msgpack end.
+    # As text, because a sum may exceed msgpack's 64-bit integers.
     "sum": Fold(lambda _, v: str(v), lambda a, b: str(int(a) + int(b)), lambda s, _, __: int(s), 0),
     "min": Fold(lambda _, v: v, min, lambda s, _, __: int(s)),
     "max": Fold(lambda _, v: v, max, lambda s, _, __: int(s)),
-    # Places are unique, so these compare by place and never by value.
+    # Places are unique, so comparison never reaches the values.
     "first": Fold(_at_place, min, lambda s, _, __: int(s[-1])),
     "last": Fold(_at_place, max, lambda s, _, __: int(s[-1])),
     "collect": Fold(
@@ -85,27 +85,27 @@ FOLDS: dict[Function, Fold] = {
 
 
 HOLISTIC: tuple[Function, ...] = ("collect", "median")
-"""Those that need every record of a window, and so a message store."""
+"""Aggregates that need every record of a window, and so a message store."""
 
 
 def fold_of(flow: StreamFlow) -> Fold:
-    """How the one aggregate of a flow is computed."""
+    """Return how a flow's single aggregate is computed."""
     return FOLDS[flow.aggregates[0].function]
 
 
 def is_holistic(flow: StreamFlow) -> bool:
-    """Whether the aggregate of a flow needs every record of a window."""
+    """Return whether the aggregate of a flow needs every record of a window."""
     return flow.aggregates[0].function in HOLISTIC
 
 
 def lift(fold: Fold, place: Place, lane: str, value: int) -> Partial:
-    """The partial state of one record."""
+    """Return the partial state of one record."""
     offset = place[-1]
     return Partial(1, {lane: (offset, offset)}, fold.lift(place, value))
 
 
 def merge(fold: Fold, one: Partial, other: Partial) -> Partial:
-    """The partial state of the records of both."""
+    """Return the partial state of both sets of records."""
     if not one.records or not other.records:
         return one if one.records else other
     offsets = dict(one.offsets)
@@ -116,5 +116,5 @@ def merge(fold: Fold, one: Partial, other: Partial) -> Partial:
 
 
 def places_of(partial: Partial) -> set[Place]:
-    """The places of a holistic aggregate's records."""
+    """Return the places of a holistic aggregate's records."""
     return set(_collected(partial.state or []))

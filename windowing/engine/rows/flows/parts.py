@@ -1,4 +1,4 @@
-"""What windows and sessions have in common: axis, rows, messages, the early policy."""
+"""Common parts of windows and sessions: axis, rows, messages, early policy."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MESSAGES = "message/"
 
 
 class AggregatorParts:
-    """What the operators of windows and of sessions are made of.
+    """The parts of the operators of windows and sessions.
 
     Args:
         flow: windows, aggregate, early rows.
         store: where everything is kept.
-        layout: of message keys; None: the axis's own.
-        past_end: a window of rows is known to be full by the row after it.
+        layout: of message keys; None: the axis's default.
+        past_end: close a window over rows by the row after its last.
     """
 
     def __init__(
@@ -47,33 +47,33 @@ class AggregatorParts:
         )
 
     def group(self, record: Record) -> str | None:
-        """The key of a record's windows."""
+        """Return the key of a record's windows."""
         return record.key if self._grouped else None
 
     def keep(self, record: Record, place: Place) -> None:
-        """Put a record into the message store, where there is one."""
+        """Put a record into the message store, if there is one."""
         if self._messages is not None:
             self._messages.put(self._name(self.group(record), place), record)
 
     def forget(self, group: str | None, place: Place) -> None:
-        """Take a record out of the message store."""
+        """Delete a record from the message store."""
         if self._messages is not None:
             self._messages.delete(self._name(group, place))
 
     def early_due(self, wall: int) -> int | None:
-        """How many new records make an early row at this call; None: none is asked for."""
+        """Return how many new records make an early row due at this call; None: none is due."""
         early = self._early
         if early is None or early.every_us is None:
             return None if early is None else early.records
         return 1 if self.ticks.due("early", wall, Periods(early.every_us)) else None
 
     def messages(self) -> list[Record]:
-        """All stored records in the order of their keys; none of an aggregate that keeps none."""
+        """Return all stored records in the order of their keys; empty without a message store."""
         return [] if self._messages is None else [record for _, record in self._messages.all()]
 
     @property
     def in_offsets(self) -> bool:
-        """Whether a range of messages is one of offsets, not of times."""
+        """Return whether a range of messages is by offset, not by time."""
         return "ts" not in self._layout
 
     def _read(self, group: str | None, places: Sequence[Place]) -> list[int]:

@@ -1,7 +1,7 @@
 """Pairs within sessions: two records of a key match if a chain of records connects them.
 
-The chain goes over the records of both sides, each nearer to the next than the gap. A pair is sent
-at the instant at which its two records are connected for the first time; chains only ever grow.
+The chain consists of records of both sides, each less than the gap from the next. A pair is sent at
+the instant at which its two records are first connected; chains only grow.
 
 Source: SAMZA-552, "Session join"; one session over both streams, and this instant, are ours.
 """
@@ -17,19 +17,19 @@ class Placed(Protocol):
 
     @property
     def at(self) -> int:
-        """Its value there."""
+        """Its position there."""
 
 
 T = TypeVar("T", bound=Placed)
 
 
 def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[tuple[T, T]]:
-    """Each two records that are in one session now, and were not before, in the order of the axis.
+    """Yield each two records that are newly in one session, in the order of the axis.
 
     Args:
-        before: the records of a key that were there.
-        joining: those that come now.
-        gap: the distance that parts two records.
+        before: the existing records of a key.
+        joining: the new records.
+        gap: the distance that separates two records.
     """
     was = {id(one): number for number, chain in enumerate(chains(before, gap)) for one in chain}
     was |= {id(one): -1 - number for number, one in enumerate(joining)}
@@ -41,7 +41,7 @@ def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[t
 
 
 def chains(records: Sequence[T], gap: int) -> list[list[T]]:
-    """The sessions of a key's records."""
+    """Return the sessions of a key's records."""
     found: list[list[T]] = []
     for record in sorted(records, key=lambda record: record.at):
         if found and record.at - found[-1][-1].at < gap:

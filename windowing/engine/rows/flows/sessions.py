@@ -1,8 +1,8 @@
-"""Sessions: windows whose bounds the records themselves draw.
+"""Sessions: windows whose bounds the records determine.
 
 Two records of a key are in one session if a chain of distances below the gap connects them. A late
-record joins at its release and may merge sessions; an identity – the start – that a row has shown
-and that is no session's start any more gets a tombstone.
+record joins at its release and may merge sessions; a start that a row has shown, and that is no
+longer any session's start, gets a tombstone.
 
 Source: SAMZA-552, "Session window: dynamic window"; merging, tombstones and the order of what
 happens at one instant are ours.
@@ -31,7 +31,7 @@ _LATE = "late/"
 
 
 class _Late(NamedTuple):
-    """A late record that waits for its release.
+    """A late record waiting for its release.
 
     Attributes:
         release: the instant at which it joins.
@@ -50,8 +50,8 @@ class SessionOperator(FlowOperator[WindowRow]):
     """Sessions per key.
 
     Args:
-        flow: what is computed.
-        store, send, progress: as of `FlowOperator`.
+        flow: the flow to compute.
+        store, send, progress: as for `FlowOperator`.
     """
 
     def __init__(
@@ -68,15 +68,15 @@ class SessionOperator(FlowOperator[WindowRow]):
         self.parts = AggregatorParts(flow, store, "eq_offset" if by_rows else "session_ts_offset")
         self._every, self._fold = flow.late.every_us, fold_of(flow)
         self._retention = flow.retention_us
-        # Where rows come by time, what is new counts; where they come by records, what is on time.
+        # Early rows by time count all new records; those by number count on-time ones.
         self._by_ticks = flow.early is not None and flow.early.every_us is not None
         self.store = WindowStore(store, lambda start, key: keys.session_start(key, start))
         self._due_rows = DueIndex(store)
-        # Identities that rows have shown and that a record of this call has absorbed.
+        # Starts that rows have shown and that a record of this call has absorbed.
         self._absorbed: list[Held] = []
 
     def insert(self, row: Arrival, port: int = 0) -> bool:
-        """Join a record to its session, or make it wait for its release."""
+        """Add a record to its session, or store it until its release."""
         record = row.record
         found = self.parts.axis.arrive(record, row.before)
         if isinstance(found, bool):
@@ -88,7 +88,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         if found.at >= found.before:
             self._join(key, found.at, partial, news=1)
         elif self._accepts_late(found.before, found.at, key):
-            assert self._every is not None  # noqa: S101 - else no late record is taken
+            assert self._every is not None  # noqa: S101 - otherwise no late record is taken
             release = release_of(found.before, self._every)
             late = _Late(release, found.at, key, partial)
             name = keys.i64(release) + keys.place(record.lane, record.offset)
@@ -99,7 +99,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         return True
 
     def _due(self) -> list[WindowRow]:
-        """What happens at each instant that progress has reached, instant by instant."""
+        """Yield the rows of each instant that progress has reached, instant by instant."""
         at = self.parts.axis.progress(self._progress)
         rows: list[WindowRow] = []
         while (instant := self._next_instant()) is not None and instant <= at:
@@ -117,7 +117,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         return rows
 
     def _ticked(self, now_us: int) -> list[WindowRow]:
-        """Tombstones of provisional identities, then early rows of the open sessions."""
+        """Yield tombstones of provisional starts, then early rows of the open sessions."""
         rows = self._tombstones(late=False)
         wanted = self.parts.early_due(now_us)
         if wanted is None:
@@ -131,7 +131,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         return rows
 
     def purge(self) -> None:
-        """Forget sessions that no accepted record can reach any more."""
+        """Delete sessions that accepted records can no longer reach."""
         if self._retention is None:
             return
         at = self.parts.axis.progress(self._progress)
@@ -148,12 +148,12 @@ class SessionOperator(FlowOperator[WindowRow]):
                         self.parts.forget(held.key, place)
 
     def entries(self) -> int:
-        """How many sessions, messages and waiting records are stored."""
+        """The number of stored sessions, messages and waiting records."""
         messages = len(self.parts.messages()) if self.parts.holistic else 0
         return sum(1 for _ in self.store.scan()) + self.held_back() + messages
 
     def held_back(self) -> int:
-        """How many late records wait for their release."""
+        """The number of late records waiting for their release."""
         return sum(1 for _ in self._waiting())
 
     def _accepts_late(self, before: Progress, at: int, key: str | None) -> bool:
@@ -162,11 +162,11 @@ class SessionOperator(FlowOperator[WindowRow]):
         return self._every is not None and kept
 
     def _gap_of(self, key: str | None) -> int:
-        """The distance that parts two records of a key."""
+        """Return the gap of a key."""
         return self._gap if key is None else self._gaps.get(key, self._gap)
 
     def _join(self, key: str | None, at: int, partial: Partial, news: int) -> None:
-        """Merge a record with every session that it touches, and ask for a row of the result."""
+        """Merge a record with every session that it touches, and schedule a row of the result."""
         gap = self._gap_of(key)
         touched = [s for s in self._of(key) if s.start - gap < at < s.end]
         start = min([at, *(s.start for s in touched)])
@@ -177,7 +177,7 @@ class SessionOperator(FlowOperator[WindowRow]):
             self._due_rows.remove(_closing(session))
             merged.content = merge(self._fold, merged.content, session.content)
             same = session.start == start
-            # What an absorbed identity has shown, the surviving one has not.
+            # The surviving session has not shown what the absorbed one had.
             new = session.fresh if same else session.content
             merged.fresh = merge(self._fold, merged.fresh, new)
             merged.news += session.news
@@ -201,7 +201,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         return rows
 
     def _tombstones(self, *, late: bool) -> list[WindowRow]:
-        """Tombstones of the absorbed identities that full and late rows, or only early, showed."""
+        """Yield tombstones of absorbed starts, of full and late rows or only early ones."""
         chosen = [held for held in self._absorbed if (held.revision >= 0) == late]
         self._absorbed = [held for held in self._absorbed if (held.revision >= 0) != late]
         rows: list[WindowRow] = []

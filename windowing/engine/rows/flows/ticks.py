@@ -1,6 +1,6 @@
-"""When a policy of the wall clock is due: once for every period that a call finds begun.
+"""When a wall-clock policy is due: at the first call in each period.
 
-The clock is whatever the caller says; none is read here.
+The caller passes the clock; none is read here.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ _NAME = "ticks"
 
 
 class Ticks:
-    """The last period of every policy.
+    """The last seen period of every policy.
 
     Args:
-        store: where they are kept.
+        store: holds them.
     """
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
 
     def due(self, policy: str, wall: int, periods: Periods) -> bool:
-        """Whether a policy is due now; the first time only takes note of the period.
+        """Return whether a policy is due now; the first call only records the period.
 
         Args:
             policy: its name.
             wall: the caller's clock.
-            periods: of the clock.
+            periods: those of the policy.
         """
         if periods.every_us == 0:
             return True

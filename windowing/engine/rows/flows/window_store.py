@@ -1,6 +1,6 @@
-"""The window store: what is known of each window and key, or of each session.
+"""The window store: the state of each window and key, or of each session.
 
-Windows stand in the order of their starts, which is the order of expiry; sessions by session key.
+Windows are in the order of their starts, which is the order of expiry; sessions by session key.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.model.record import WindowRow
 _PREFIX = "window/"
 
 UNTIL_TICK = -(2**63)
-"""The release of records that wait for the wall clock."""
+"""The release of records that wait for a wall-clock period."""
 
 
 class Held(msgspec.Struct, array_like=True):
@@ -25,14 +25,14 @@ class Held(msgspec.Struct, array_like=True):
 
     Attributes:
         start, end: its bounds on its axis; a session's end is the last record plus the gap.
-        key: of the group.
-        content: all records that have entered it.
-        fresh: those that no row has shown yet.
-        news: how many of those were on time.
+        key: the group's key.
+        content: the partial state of all its records.
+        fresh: that of the records not shown yet.
+        news: how many of these were on time.
         waiting: late records by release.
         revision: of the last full or late row; -1 before the first.
         early: of the last early row; 0 before the first.
-        shown: the last row, where it must be repeated.
+        shown: the last row, if it must be repeated.
         shown_end: the end that the last row showed.
     """
 
@@ -50,12 +50,12 @@ class Held(msgspec.Struct, array_like=True):
 
     @property
     def pending(self) -> int:
-        """How many late records wait for it."""
+        """The number of late records waiting for it."""
         return sum(partial.records for partial in self.waiting.values())
 
     @property
     def order(self) -> tuple[int, int, bytes]:
-        """The sorting key of rows at one instant."""
+        """The sort key of rows at one instant."""
         return self.start, self.end, keys.key(self.key)
 
 
@@ -63,8 +63,8 @@ class WindowStore:
     """Windows by start and key, or sessions by key and start.
 
     Args:
-        store: where they lie.
-        name: the key of a window, from its start and group key.
+        store: where they are kept.
+        name: encodes a window's start and group key.
     """
 
     def __init__(self, store: StateStore, name: Callable[[int, str | None], bytes]) -> None:
@@ -72,20 +72,20 @@ class WindowStore:
         self._decoder = msgspec.msgpack.Decoder(Held)
 
     def get(self, start: int, key: str | None) -> Held | None:
-        """One window, if it is there."""
+        """Return a window, or None."""
         data = self._store.get(self._path(start, key))
         return None if data is None else self._decoder.decode(data)
 
     def put(self, held: Held) -> None:
-        """Keep a window."""
+        """Store a window."""
         self._store.put(self._path(held.start, held.key), msgspec.msgpack.encode(held))
 
     def delete(self, held: Held) -> None:
-        """Forget a window."""
+        """Delete a window."""
         self._store.delete(self._path(held.start, held.key))
 
     def scan(self, prefix: bytes = b"") -> Iterator[Held]:
-        """Windows in the order of their names."""
+        """Yield windows in the order of their names."""
         found = self._store.scan(_PREFIX + prefix.hex())
         return (self._decoder.decode(data) for _, data in found)
 

@@ -1,4 +1,4 @@
-"""Windows that a record finds by itself: time windows and row windows, aligned at their starts.
+"""Windows that follow from a record alone: time and row windows, aligned at their starts.
 
 Source: SAMZA-552, "Window operator: the life of a message"; lateness by lane, and late epochs of
 progress instead of the wall clock, are ours (ADR 1 and 2).
@@ -24,7 +24,7 @@ from windowing.model.windows.window import Window
 
 
 def starts_of(window: Window, at: int) -> range:
-    """The starts of the windows that hold an instant or a rank; none if it lies in a gap."""
+    """Return the starts of the windows that hold an instant or a rank; empty in a gap."""
     first = (at - window.origin - _size(window)) // window.slide + 1
     if window.traits.ends is Ends.ROWS:
         first = max(first, 0)
@@ -39,8 +39,8 @@ def _size(window: Window) -> int:
 
 
 def release_of(before: Progress, every: int) -> int:
-    """The first epoch boundary after a lane's progress."""
-    assert math.isfinite(before)  # noqa: S101 - a lane that has ended gives no more records
+    """Return the first epoch boundary after a lane's progress."""
+    assert math.isfinite(before)  # noqa: S101 - an ended lane has no more records
     return (int(before) // every + 1) * every
 
 
@@ -48,10 +48,10 @@ class WindowOperator(FlowOperator[WindowRow]):
     """Windows per key.
 
     Args:
-        flow: what is computed.
-        store, send, progress: as of `FlowOperator`.
-        late_by: late records are shown by these periods of the clock, not by epochs of progress.
-        past_end: a window of rows is known to be full by the row after it.
+        flow: the flow to compute.
+        store, send, progress: as for `FlowOperator`.
+        late_by: show late records by these periods of the clock, not by epochs of progress.
+        past_end: close a window over rows by the row after its last.
     """
 
     def __init__(
@@ -73,16 +73,16 @@ class WindowOperator(FlowOperator[WindowRow]):
         self._due_rows = DueIndex(store)
 
     def insert(self, row: Arrival, port: int = 0) -> bool:
-        """Put a record into the windows that take it; a gap between windows refuses nothing."""
+        """Add a record to the windows that take it; one in a gap is not refused."""
         record = row.record
         found = self.parts.axis.arrive(record, row.before)
         if found is True:
-            # It has no number yet, but it is there: as a message it stands by its time.
+            # It has no number yet; as a message it is stored by its time.
             self.parts.keep(record, place_of(record.ts, record.lane, record.offset))
         return found if isinstance(found, bool) else self._enter(found)
 
     def _due(self) -> list[WindowRow]:
-        """Number what can be numbered; then the rows that progress has reached."""
+        """Number the rows that can be; then yield the rows that progress has reached."""
         for positioned in self.parts.axis.released(self._progress):
             self._enter(positioned)
         rows: list[WindowRow] = []
@@ -97,7 +97,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         return rows
 
     def _ticked(self, now_us: int) -> list[WindowRow]:
-        """Late rows by the wall clock, then early ones, each by start, end and key."""
+        """Yield late rows by the wall clock, then early ones, each by start, end and key."""
         at, late_by = self.parts.axis.progress(self._progress), self._late_by
         rows: list[WindowRow] = []
         if late_by is not None and self.parts.ticks.due("late", now_us, late_by):
@@ -115,7 +115,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         return rows
 
     def purge(self) -> None:
-        """Forget windows past their retention for which no late record waits."""
+        """Delete windows past their retention without waiting late records."""
         if self._retention is None:
             return
         at = self.parts.axis.progress(self._progress)
@@ -127,12 +127,12 @@ class WindowOperator(FlowOperator[WindowRow]):
                 self._forget_messages(held)
 
     def entries(self) -> int:
-        """How many windows, messages and waiting records are stored."""
+        """The number of stored windows, messages and waiting records."""
         messages = len(self.parts.messages()) if self.parts.holistic else 0
         return sum(1 + held.pending for held in self.store.scan()) + messages
 
     def held_back(self) -> int:
-        """How many records have not entered a result, once for every window."""
+        """The number of records not in a result yet, counted once per window."""
         return self.parts.axis.waiting() + sum(held.pending for held in self.store.scan())
 
     def _enter(self, positioned: Positioned) -> bool:
@@ -168,7 +168,7 @@ class WindowOperator(FlowOperator[WindowRow]):
     def _wait(self, held: Held, partial: Partial, before: Progress) -> None:
         release = UNTIL_TICK
         if self._late_by is None:
-            assert self._every is not None  # noqa: S101 - else no late record is taken
+            assert self._every is not None  # noqa: S101 - otherwise no late record is taken
             release = release_of(before, self._every)
             self._due_rows.add(Due(release, True, held.start, held.end, held.key))
         known = held.waiting.get(release, Partial())
@@ -184,7 +184,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         return held
 
     def _forget_messages(self, gone: Held) -> None:
-        """Forget those records of a purged window that no stored window holds."""
+        """Delete the records of a purged window that no stored window holds."""
         if not self.parts.holistic:
             return
         places = places_of(gone.content)
@@ -196,7 +196,7 @@ class WindowOperator(FlowOperator[WindowRow]):
             self.parts.forget(gone.key, place)
 
     def _neighbours(self, places: Sequence[Place] | set[Place], gone: Held) -> list[int]:
-        """Starts of the other windows that may hold any of these records."""
+        """Return the starts of the other windows that may hold any of these records."""
         if not places:
             return []
         step = self._window.slide
