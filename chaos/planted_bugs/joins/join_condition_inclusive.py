@@ -1,6 +1,6 @@
-"""A join whose `<` lets equal values through.
+"""A join whose `<` accepts equal values.
 
-Defect: `<=` for `<` in a condition.
+Defect: `<=` instead of `<` in a condition.
 How one gets it: one character in a table of operators.
 Expected: pairs that the definition does not have.
 """
@@ -17,7 +17,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 
 def with_less(pipeline: Pipeline, _: Query) -> bool:
-    """A condition compares by `<`."""
+    """Whether a condition compares by `<`."""
     return pipeline.join is not None and any(c.operator == "<" for c in pipeline.join.where)
 
 
