@@ -1,8 +1,8 @@
-"""Records without a key that are grouped with those whose key is the empty text.
+"""Records with a null key that are grouped with those whose key is the empty string.
 
 Defect: null is read as "".
-How one gets it: formats, or languages, that have no null.
-Expected: two groups are one.
+How one gets it: formats or languages without null.
+Expected: two groups are merged.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 
 def by_text(pipeline: Pipeline, query: Query) -> bool:
-    """A text that may be null is a key."""
+    """Whether a string key field may be null."""
     fields = pipeline.source.fields
     return any(f in fields and str(fields[f]) == "string?" for f in query.key)
 
 
 class FillingLane(PlantedLane):
-    """Has no null texts."""
+    """Replaces null by the empty string."""
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
         rows, fields = super()._sorted_out(chunk, ended), self._source.fields
