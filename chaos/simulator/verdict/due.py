@@ -76,7 +76,7 @@ def closing(
 
 
 def closes_at_a_time(pipeline: Pipeline, query: Query) -> bool:
-    """Whether a query's windows end at an event time, by the progress of lanes and not of keys."""
+    """Whether a query's windows end at event times, by progress per lane, not per key."""
     source = pipeline.source
     keyed = source.disorder.progress_attr is not None
     return ends_at_a_time(query.window, source.event_time.field) and not keyed

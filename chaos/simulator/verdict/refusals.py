@@ -59,7 +59,7 @@ def lawful(pipeline: Pipeline, lanes: Lanes, history: SimulationHistory) -> bool
     log = prefix(lanes, history.ends[history.commits])
     if history.error_kind == _FULL:
         limits = [q.entries_max for q in pipeline.queries if q.entries_max is not None]
-        # The definition does not say how large a state is, but it bounds what can be needed.
+        # The definition does not give the size of state, but it bounds the state needed.
         return min(limits) < _ENTRIES_PER_RECORD * len(log)
     before = history.ends[history.commits - 1] if history.commits else [0] * len(lanes)
     here = refused(pipeline, log)
