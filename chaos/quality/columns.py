@@ -1,9 +1,9 @@
-"""The flat columns that a query's rows have for expectations.
+"""The flat columns of a query's rows, for expectations.
 
-First the columns of a row by their names in the table, then the fields of the key, then the
-aggregates. A name that is taken already gets the prefix `key.` or `values.`: an aggregate called
-`records` is the column `values.records`, since `records` is how many records the window holds. The
-offsets per lane are left out: they are lists.
+First come the columns of a row by their names in the table, then the fields of the key, then the
+aggregates. A duplicate name gets the prefix `key.` or `values.`: an aggregate called `records` is
+the column `values.records`, since `records` is the number of records in the window. The offsets per
+lane are omitted because they are lists.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ ROW_COLUMNS: Final = (
 
 
 def key_columns(query: Query) -> dict[str, str]:
-    """The column of each field of the key, PATTR first, then in the order of `group_by`."""
+    """Return the column of each key field, PATTR first, then in the order of `group_by`."""
     return dict(_flat(dict.fromkeys(query.key), "key.", set(ROW_COLUMNS)))
 
 
 def value_columns(query: Query) -> dict[str, str]:
-    """The column of each aggregate, in the order of the file."""
+    """Return the column of each aggregate, in the order of the file."""
     taken = {*ROW_COLUMNS, *key_columns(query).values()}
     return dict(_flat([spec.name for spec in query.aggregates], "values.", taken))
 
 
 def window_columns(query: Query) -> list[str]:
-    """The columns that name a window of one key."""
+    """Return the columns that identify a window of one key."""
     return ["window_id", *key_columns(query).values()]
 
 
 def column_names(query: Query) -> list[str]:
-    """All columns, in their order."""
+    """Return all columns, in order."""
     return [*ROW_COLUMNS, *key_columns(query).values(), *value_columns(query).values()]
 
 
