@@ -87,7 +87,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known about a run.
+    """The facts about a run.
 
     Attributes:
         driver: the driver's state at the master; None: there is no master, since the stack is down.
