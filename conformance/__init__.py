@@ -1,1 +1,1 @@
-"""Conformance: recorded cases of the sources' semantics, judged one by one."""
+"""Conformance: recorded cases of the semantics of published systems, judged one by one."""

@@ -22,14 +22,14 @@ def case_lines(path: Path) -> Iterator[tuple[int, str]]:
     except (OSError, ValueError) as error:
         msg = f"{path} cannot be read: {error}"
         raise CaseError(msg) from None
-    # Not splitlines: a JSON string may hold a line separator of Unicode.
+    # Not splitlines: a JSON string may contain a Unicode line separator.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line
 
 
 def first_of(error: Exception) -> str:
-    """Return the first problem of a line, in a few words."""
+    """Return the first validation problem of a line, as short text."""
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())
     found = error.errors(include_url=False, include_input=False)

@@ -1,1 +1,1 @@
-"""What runs on the platform: programs for Spark, and everything around them."""
+"""Programs for Spark, and the tools to deploy, run and inspect them."""

@@ -1,8 +1,8 @@
 """A pipeline's queries on Spark's own `window()` and watermark, for comparison with our runtime.
 
-Spark drops a row whose window had ended by the watermark, and the watermark moves between batches
-only: whether a row is dropped depends on where the log was cut. This shows it on the same log, in
-the same batches, with the settings that Spark ships.
+Spark drops a row if the watermark has passed its window's end, and the watermark moves only between
+batches: whether a row is dropped depends on where the log was cut. This shows the effect on the
+same log, in the same batches, with Spark's default settings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHIPPED = {
         "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
     ),
     f"{_STATE}.checkpointFormatVersion": "1",
-    # A final batch without data emits what the last rows made due.
+    # A final batch without data emits the windows that the last rows closed.
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
 }
 _TYPES = {"int": "long", "float": "double", "string": "string"}
@@ -59,9 +59,8 @@ def run(
 
     Args:
         pipeline: sliding or tumbling windows over event time, with a slack in time.
-        batches: per partition, rows; each of them one micro-batch. They must not contain records
-            that a pipeline would refuse.
-        spark: a session; its settings stay as they are.
+        batches: one micro-batch each: rows per partition, all of which the pipeline must accept.
+        spark: a session; its settings are kept.
 
     Raises:
         WindowingError: Spark's `window()` cannot express a query.

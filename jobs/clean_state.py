@@ -38,10 +38,10 @@ def run_clean(
 
     Args:
         spark: a session of our settings, with the jars of Spark's Kafka source.
-        pipeline: what to run.
-        bootstrap: of the broker.
+        pipeline: the pipeline.
+        bootstrap: `host:port` of the broker.
         ends: per lane, the first offset to leave out.
-        max_offsets: offsets per batch, at most.
+        max_offsets: maximum number of offsets per batch.
         checkpoint: a folder that does not exist yet.
 
     Raises:

@@ -1,7 +1,7 @@
 """Run a pipeline over a file of events on Spark, in this process, for `run --engine spark`.
 
-The file becomes one Parquet file per batch, and the stream reads one file at a time, so batches are
-as the caller asked.
+The file becomes one Parquet file per batch, and the stream reads one file at a time, so the batches
+are the caller's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Run many small pipelines over their logs as one stream, for `conform --by spark`.
 
-A streaming query costs seconds however little it reads, so pipelines share one. Lanes and shards
+A streaming query takes seconds even for little input, so pipelines share one. Lanes and shards
 of all of them are keys of the same two stateful steps, and each key is processed by the stage of
 its own pipeline, the same as in a single run.
 """

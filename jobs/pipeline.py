@@ -82,9 +82,9 @@ def kafka_rows(
         pipeline: its source is read, from the beginning unless a checkpoint says otherwise.
         bootstrap: of the broker.
         max_offsets: offsets per batch, at most, over all partitions; None: no limit.
-        first: per lane number, where to start; None: at the topic's beginning.
+        first: start offsets by lane number; None: the topic's beginning.
         end: per lane, the first offset to leave out; None: read everything.
-        secrets: a folder that driver and executors can see, with the login's files.
+        secrets: a folder visible to driver and executors, with the login's files.
     """
     client = for_java(settings_for(bootstrap), secrets)
     reader = (
@@ -110,7 +110,7 @@ def kafka_rows(
 
 
 def _starting(source: Source, first: Mapping[int, int] | None) -> str:
-    """Format where to start, as Spark spells it."""
+    """Format the start offsets for Spark."""
     if first is None:
         return "earliest"
     begins: dict[str, dict[str, int]] = {}
@@ -202,7 +202,7 @@ def _run(
     except UndeclaredPartition:
         query.stop()
         if pending(checkpoint) is not None:
-            # So that it is known what was sent before the partition joins.
+            # So that it is known what was emitted before the partition joins.
             _one_batch(stream, sink.write)
         raise
 
@@ -286,7 +286,7 @@ def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
 
 
 def _step_back(args: argparse.Namespace, error: SecondDriver) -> None:
-    """Leave the run to its owner: the run has not failed, so only this driver ends."""
+    """End this driver and leave the run to its owner; the run has not failed."""
     write_whole(args.checkpoint.parent / REFUSED_FILE, {"error": str(error)})
     sys.stderr.write(f"{error}\n")
 

@@ -16,8 +16,8 @@ from windowing.spark.plan import SETTINGS
 ROOT = Path(__file__).resolve().parent.parent
 
 
-# A stateful task costs a tenth of a second whatever it holds, so use as many as can run at once. A
-# checkpoint keeps the number of its first batch; executors may come and go.
+# A stateful task costs a tenth of a second whatever its state, so use as many as can run at once. A
+# checkpoint keeps the number from its first batch; the number of executors may change.
 PARALLELISM = min(4, os.cpu_count() or 1)
 
 
@@ -27,9 +27,9 @@ def session(
     """Start a session with the settings that lanes and shards need.
 
     Args:
-        name: of the application.
-        master: where to run; None leaves it to spark-submit.
-        parallelism: the number of tasks that lanes, and shards, are spread over.
+        name: name of the application.
+        master: where to run; None: decided by spark-submit.
+        parallelism: the number of tasks for lanes, and for shards.
         jars: comma-separated, in addition to those in the cluster's settings.
     """
     # Workers use the interpreter and the modules of this process.
@@ -47,7 +47,7 @@ def session(
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
     for key, value in {**SETTINGS, **_of_workers()}.items():
         builder = builder.config(key, value)
-    # pyspark would handle Ctrl-C in its own way; the program decides what a signal means.
+    # pyspark would install its own Ctrl-C handler; the program handles signals itself.
     answer = signal.getsignal(signal.SIGINT)
     made = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
@@ -56,6 +56,6 @@ def session(
 
 
 def _of_workers() -> dict[str, str]:
-    """Modules and plug-ins of this process, for workers whose environment others have made."""
+    """Return settings that give workers the modules and plug-ins of this process."""
     names = ("PYTHONPATH", PLUGINS_VARIABLE)
     return {f"spark.executorEnv.{name}": os.environ[name] for name in names if os.environ.get(name)}

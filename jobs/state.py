@@ -41,7 +41,7 @@ def read_state(
         spark: a session of our settings.
         checkpoint: Spark's.
         pipeline: what the run runs.
-        batch: as of the end of this batch; None: the newest committed.
+        batch: read the state at the end of this batch; None: the newest committed.
 
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.
@@ -73,7 +73,7 @@ def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[s
 def _stores(
     spark: SparkSession, checkpoint: Path, batch: int | None, *, heads_only: bool = False
 ) -> dict[tuple[str, int], MemoryStore]:
-    """Read what each lane and shard has stored, by kind and number; or only their progress."""
+    """Read the stores of all lanes and shards, by kind and number; or only their progress."""
     stores: dict[tuple[str, int], MemoryStore] = {}
     _ = spark.streams.active  # starts the state store coordinator, which a reader needs too
     for operator in _operators(spark, checkpoint):

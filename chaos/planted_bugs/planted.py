@@ -2,7 +2,7 @@
 
 A defect is a subclass of a part of the engine, or a replacement for one of its functions. Every
 part of a lane or shard that has the subclass's base class becomes an instance of the subclass; a
-function is replaced while the lane or shard works, and at no other time.
+function is replaced only while the lane or shard works.
 """
 
 from __future__ import annotations

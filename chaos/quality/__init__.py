@@ -1,8 +1,8 @@
 """Data quality of window outputs: Great Expectations, and three expectations made for windows.
 
-`run.check` judges one run of a pipeline by the `quality` block of its file; `block` says what may
-stand there. Each expectation of ours has a file of its own and works in any suite on pandas.
-Importing this package is quick: Great Expectations itself, which takes seconds, comes with `check`.
+`run.check` judges one run of a pipeline by the `quality` block of its file; `block` defines the
+syntax. Each expectation of ours has its own file and works in any suite on pandas.
+Importing this package is fast: only `check` imports Great Expectations, which takes seconds.
 """
 
 from chaos.quality.block import Check, read_block

@@ -1,7 +1,7 @@
-"""What a run wrote, as the pandas frames that expectations judge.
+"""The output of a run as pandas frames for expectations.
 
-Frames have flat columns (`columns` says which). Whole numbers stay whole where some are null, and
-instants are microseconds in UTC.
+Frames have the flat columns of `columns`. Integers stay integers where some are null, and instants
+are microseconds in UTC.
 """
 
 from __future__ import annotations
@@ -25,42 +25,42 @@ from windowing.semantics import Outcome
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
 COUNTED: Final = ("read", "applied", "outside", "dropped")
-"""What the metrics of a run count; the dead are counted where they are kept."""
+"""The counts in a run's metrics; dead letters are counted in their own table."""
 
 LATE: Final = ("late", "out_of_retention")
-"""Reasons of dead letters that came too late."""
+"""Dead-letter reasons that mean lateness."""
 
 _KEY_TYPES: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
 
 
 class RunOutput(Protocol):
-    """What a run wrote, wherever it lies."""
+    """The output of a run, from any sink."""
 
     def rows(self, query: Flow) -> pd.DataFrame:
         """All revisions of a query, as flat columns.
 
         Raises:
-            OutputError: they are not there, or not the pipeline's.
+            OutputError: they are missing, or not the pipeline's.
         """
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
-        """What became of the records: one row per query, with read, applied, …, dead.
+        """Return the accounting of records: one row per query, with read, applied, …, dead.
 
         Raises:
-            OutputError: they are not there, or not the pipeline's.
+            OutputError: they are missing, or not the pipeline's.
         """
 
     def size(self) -> int:
-        """How many rows the run has written for all queries, provisional ones too."""
+        """Return the number of rows written for all queries, including provisional ones."""
 
 
 class RunTables:
     """The tables of one run of a pipeline.
 
     Args:
-        table_dir: holds one Delta table per query, `dead_letters` and `metrics`.
-        pipeline: whose tables they are.
-        run: which run.
+        table_dir: folder with one Delta table per query, `dead_letters` and `metrics`.
+        pipeline: the pipeline.
+        run: the run's name.
 
     Raises:
         OutputError: a table is missing, or none of them holds a row of this run.
@@ -93,8 +93,8 @@ class RunTables:
     def rows(self, query: Flow) -> pd.DataFrame:
         """All revisions of a query, as flat columns.
 
-        What is no result is left out: provisional rows, rows that take others back, and the windows
-        that are part of other ones now.
+        Only results are included: no provisional rows, no retractions, and no windows that other
+        windows have absorbed.
 
         Raises:
             OutputError: the table lacks a column, or its key or values are not the pipeline's.
@@ -122,17 +122,17 @@ class RunTables:
         return there_still(rows, table["absorbed_by"].is_valid().to_pandas(), query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
-        """What became of the records: one row per query, with read, applied, …, dead.
+        """Return the accounting of records: one row per query, with read, applied, …, dead.
 
-        All but `dead` are the sums of the run's own metrics; the dead are counted where they are
-        kept, those that concern every query (`query` null) with each.
+        All except `dead` are sums of the run's own metrics. `dead` counts dead letters; those of
+        all queries (`query` null) count for each query.
         """
         metrics = to_pandas(self._arrow("metrics", ["query", *COUNTED]))
         letters = to_pandas(self._arrow("dead_letters", ["query", "reason"]))
         return counted(metrics, letters, queries)
 
     def size(self) -> int:
-        """How many rows the run has written for all queries, provisional ones too."""
+        """Return the number of rows written for all queries, including provisional ones."""
         of_the_run = pc.field("run") == self._run
         tables = [self._tables[query.name] for query in self._pipeline.flows]
         return sum(table.to_pyarrow_dataset().count_rows(filter=of_the_run) for table in tables)
@@ -142,9 +142,9 @@ def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> p
     """Leave out the windows that are part of other ones now.
 
     Args:
-        rows: of a query, as flat columns.
-        absorbed: of each row, whether it says so of its window.
-        query: has the columns that tell windows apart.
+        rows: rows of a query, as flat columns.
+        absorbed: per row, whether it says that its window was absorbed.
+        query: the query, which has the columns that identify windows.
     """
     windows = [rows[column] for column in window_columns(query)]
     gone = absorbed.groupby(windows, dropna=False).transform("any")
@@ -152,15 +152,15 @@ def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> p
 
 
 def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]) -> pd.DataFrame:
-    """One row per query, with read, applied, …, dead; and of those that no result holds, why not.
+    """Return one row per query, with read, applied, …, dead, late, bad.
 
-    `late` came too late for their windows: dropped, or dead letters; `bad` are the other dead
-    letters.
+    `late` counts records too late for their windows: dropped, or dead letters; `bad` counts the
+    other dead letters.
 
     Args:
-        metrics: the run's own, with the columns `query` and `COUNTED`.
-        letters: query and reason of each dead letter; those that concern every query have none.
-        queries: which.
+        metrics: the run's own metrics, with the columns `query` and `COUNTED`.
+        letters: query and reason of each dead letter; the query is null for those of all queries.
+        queries: names of the queries.
     """
     rows = []
     for query in queries:
@@ -182,8 +182,8 @@ def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]
 def final(query: Flow, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the last revision of each window and key, in the order of the rows.
 
-    A last revision that stands twice is kept twice, and a row without revision is kept, so that a
-    check can see them.
+    A duplicate last revision is kept twice, and a row without revision is kept, so that a check can
+    find them.
     """
     last = rows.groupby(window_columns(query), dropna=False)["revision"].transform("max")
     return rows[rows["revision"].eq(last).fillna(value=True)].reset_index(drop=True)
@@ -205,7 +205,7 @@ def defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Tab
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:
-    """Convert without turning whole numbers into floats where some are null."""
+    """Convert to pandas without turning integer columns with nulls into floats."""
     frame: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
     return frame
 

@@ -1,4 +1,4 @@
-"""The `quality` block of a pipeline file: which expectation, on which rows, with which arguments.
+"""The `quality` block of a pipeline file: expectations, their rows, and their arguments.
 
     quality:
       - {query: hourly, expect_column_values_to_be_between: {column: flights, min_value: 1}}
@@ -7,19 +7,18 @@
       - {query: hourly, expect_revisions_to_rise_without_holes: {}}
       - {expect_records_to_be_conserved: {}}
 
-An entry is a mapping with exactly one expectation, by its name in Great Expectations, and that
-one's arguments; beside it stand `query`, whose table is meant, and `revisions`: `final` (the
-default: of each window and key the last revision alone) or `all`. Revisions are always judged with
-all of them, and records per query: `query` may then be left out, for every query.
+An entry is a mapping with exactly one expectation, by its name in Great Expectations, and its
+arguments. It also has `query`, the table to judge, and `revisions`: `final` (the default: only the
+last revision of each window and key) or `all`. Expectations about revisions always see all of them.
+Those about records are judged per query; without `query` they apply to every query.
 
-What our own expectations are compared with comes from the pipeline and its log, so they take no
-arguments here beside the common ones (`severity`, `notes`, `description`). Instants are compared
+Our own expectations are compared with the pipeline and its log, so here they take only the common
+arguments (`severity`, `notes`, `description`). Instants are compared
 as instants: write `min_value: 2013-01-01T00:00:00Z`, without quotes.
 
-Two are expected of every query though they are not written: that few records are bad, and that few
-come too late to count, at most a tenth of what was read. An entry of the same name takes the place
-of that (`{expect_dead_records_to_be_few: {max_share: 0.4}}`); with a share of 1 nothing is
-expected.
+Two expectations apply to every query by default: of the records read, at most a tenth are bad, and
+at most a tenth are too late to count. An entry of the same name replaces the default
+(`{expect_dead_records_to_be_few: {max_share: 0.4}}`); a share of 1 disables it.
 """
 
 from __future__ import annotations
@@ -64,11 +63,11 @@ class Check:
     """One entry of the block.
 
     Attributes:
-        query: whose rows; None: the records of every query.
+        query: the query whose rows are judged; None: the records of every query.
         expectation: its name in Great Expectations.
-        arguments: as they stand in the file; instants with their time zone.
+        arguments: the arguments in the file; instants have a time zone.
         revisions: only the last revision of each window and key, or all of them.
-        line, field: where it stands in the pipeline file.
+        line, field: its position in the pipeline file.
     """
 
     query: str | None
@@ -86,7 +85,7 @@ class _Mistake(ValueError):
 
 
 def read_block(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
-    """Read the block; needs no Great Expectations, so it knows neither their names nor arguments.
+    """Read the block, without Great Expectations and so without checking names and arguments.
 
     Args:
         pipeline: the pipeline.
@@ -110,7 +109,7 @@ def read_block(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
 
 
 def with_defaults(pipeline: Pipeline, checks: list[Check]) -> list[Check]:
-    """The entries, and behind them what is expected of each query that they say nothing else of."""
+    """Return the entries, followed by the defaults that they do not replace."""
     added = []
     for name in (FEW_DEAD, FEW_LATE):
         said = {check.query for check in checks if check.expectation == name}
@@ -181,7 +180,7 @@ def _arguments(name: str, value: object, here: Path) -> dict[str, Any]:
 
 
 def _possible(arguments: dict[str, Any], here: Path) -> None:
-    """See that arguments can be met; Great Expectations finds out when it judges."""
+    """Check that arguments can be met; Great Expectations would only notice while judging."""
     for argument in ("regex", "regex_list"):
         given = arguments.get(argument)
         for pattern in given if isinstance(given, list) else [given]:
@@ -199,7 +198,7 @@ def _possible(arguments: dict[str, Any], here: Path) -> None:
 
 
 def _with_zone(value: Any) -> Any:
-    """Take a date as its first instant, and an instant without a time zone as UTC."""
+    """Convert a date to its first instant; an instant without a time zone is UTC."""
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
     if isinstance(value, date):

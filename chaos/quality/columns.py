@@ -1,9 +1,9 @@
-"""The flat columns that a query's rows have for expectations.
+"""The flat columns of a query's rows, for expectations.
 
-First the columns of a row by their names in the table, then the fields of the key, then the
-aggregates. A name that is taken already gets the prefix `key.` or `values.`: an aggregate called
-`records` is the column `values.records`, since `records` is how many records the window holds. The
-offsets per lane are left out: they are lists.
+First come the columns of a row by their names in the table, then the fields of the key, then the
+aggregates. A duplicate name gets the prefix `key.` or `values.`: an aggregate called `records` is
+the column `values.records`, since `records` is the number of records in the window. The offsets per
+lane are omitted because they are lists.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class RecordCounts(FrameMetric):
 
     @classmethod
     def measure(cls, frame: pd.DataFrame, **values: Any) -> list[dict[str, Any]]:
-        """See `counts`."""
+        """Return `counts` of the batch."""
         return counts(frame)
 
 
@@ -30,12 +30,12 @@ class RecordCounts(FrameMetric):
 class ExpectRecordsToBeConserved(BatchExpectation):  # type: ignore[misc]
     """Expect `read = applied + outside + dropped + dead` in every row of a batch.
 
-    `read` is what an independent reader of the log counted, and the run must have counted as many
-    itself. The batch has the columns `query`, `read`, `applied`, `outside`, `dropped`, `dead`, one
+    `read` is the count of an independent reader of the log, and must equal the run's own. The batch
+    has the columns `query`, `read`, `applied`, `outside`, `dropped`, `dead`, one
     row per query, and at least one row. Runs on pandas batches.
 
     Args:
-        read: how many data records the independent reader saw.
+        read: number of data records that the independent reader saw.
     """
 
     read: int = pydantic.Field(description="Data records that an independent reader saw", ge=0)
@@ -70,7 +70,7 @@ def counts(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the counts of each row as plain numbers.
 
     Raises:
-        KeyError: a column is not there.
+        KeyError: a column is missing.
     """
     columns = ["query", "read", *FATES]
     parts = [frame[name].tolist() for name in columns]

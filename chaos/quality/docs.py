@@ -24,13 +24,13 @@ _VIEW: Final = {"module_name": "chaos.quality.page_view", "class_name": "PageVie
 
 
 class Site:
-    """A file context: suites, validation results, and the pages made of them.
+    """A file context: suites, validation results, and their pages.
 
     Args:
-        folder: the project folder; made where there is none.
+        folder: the project folder; created if missing.
 
     Raises:
-        QualityError: the folder cannot be used; so do all methods.
+        QualityError: the folder cannot be used; all methods raise it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,13 +50,13 @@ class Site:
         """Validate one frame and keep the result.
 
         Args:
-            batch: names the frame, its suite and its pages.
+            batch: name of the frame, its suite and its pages.
             frame: the rows.
             expectations: each with its position in `meta`.
             run: the run's name in the pages.
 
         Returns:
-            by position, whether the expectation was met, and what was observed.
+            by position, whether the expectation was met, and the observed value.
         """
         with _stored_in(self._folder):
             outcome = self._checkpoint(batch, expectations).run(
@@ -70,7 +70,7 @@ class Site:
         }
 
     def publish(self) -> Path:
-        """Write the pages of what was judged; those of earlier results stay.
+        """Write the pages of the results; pages of earlier results are kept.
 
         Returns:
             the first page.
@@ -82,7 +82,7 @@ class Site:
         return Path(unquote(urlsplit(built[_SITE]).path))
 
     def _use_our_pages(self) -> None:
-        """Have pages made by our view, in folders from before there was one, too."""
+        """Render pages with our view, also in folders created before it existed."""
         sites = self._context.variables.data_docs_sites
         site = sites[_SITE]
         site["show_how_to_buttons"] = False
@@ -135,7 +135,7 @@ def _stored_in(folder: Path) -> Iterator[None]:
 
 
 def _detail(result: Any) -> str:
-    """Say in one line what was observed."""
+    """Describe the observed value in one line."""
     exceptions = [
         info["exception_message"]
         for info in _exceptions(result.exception_info or {})
@@ -145,7 +145,7 @@ def _detail(result: Any) -> str:
         return f"could not be evaluated: {exceptions[0]}"
     observed = result.result
     if "unexpected_count" in observed:
-        # Of distinct values, Great Expectations does not say how many there are.
+        # Great Expectations does not count distinct values.
         of_all = f" of {observed['element_count']}" if "element_count" in observed else ""
         text = f"{observed['unexpected_count']}{of_all} unexpected"
         examples = observed.get("partial_unexpected_list") or []
@@ -157,5 +157,5 @@ def _detail(result: Any) -> str:
 
 
 def _exceptions(info: dict[str, Any]) -> list[dict[str, Any]]:
-    """Great Expectations gives one exception, or one for each part that could not be computed."""
+    """Return the exceptions: Great Expectations gives one, or one per part that failed."""
     return [info] if "raised_exception" in info else list(info.values())

@@ -1,6 +1,6 @@
-"""Every expectation that is made for window outputs, ours and those of users' packages.
+"""Registry of expectations for window outputs, ours and those of users' packages.
 
-One that is not here is Great Expectations' own.
+Any other expectation is Great Expectations' own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from windowing.model.registry import PluginError, Registry
 
-if TYPE_CHECKING:  # it takes seconds
+if TYPE_CHECKING:  # importing it takes seconds
     from great_expectations.expectations.expectation import Expectation
 
 EXPECTATIONS: Final = Registry["type[Expectation]"]("expectation", "expectations")
@@ -22,17 +22,17 @@ _Class = TypeVar("_Class", bound="type[Expectation]")
 def expectation(name: str) -> Callable[[_Class], _Class]:
     """Register the decorated class, an `Expectation` of Great Expectations for pandas batches.
 
-    The frames that it judges have a row for each revision, as `chaos.quality.columns` says.
+    The frames that it judges have a row per revision, with the columns of `chaos.quality.columns`.
 
     Raises:
-        PluginError: the class is no expectation, its name is not the class's, or another has it.
+        PluginError: not an expectation, not named after the class, or the name is taken.
     """
 
     def register(class_: _Class) -> _Class:
         origin = f"{class_.__module__}.{class_.__qualname__}"
         own = getattr(class_, "expectation_type", None)
         if own != name:
-            # Suites and pages know it by the name that Great Expectations makes of the class's.
+            # Suites and pages use the name that Great Expectations derives from the class's.
             msg = f"{origin} cannot be the expectation {name!r}: its class's name makes it {own}"
             raise PluginError(msg)
         EXPECTATIONS.add(name, class_, origin)

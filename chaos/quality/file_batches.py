@@ -1,7 +1,7 @@
-"""Lines that a run wrote, as `slackwater run` does, as the frames that expectations judge.
+"""Output lines, such as those of `slackwater run`, as frames for expectations.
 
-The same frames as `RunTables` gives of Delta tables, column by column. Lines have no counts: what
-became of the records it does not hold is the definition's word, and what is dead the lines'.
+The frames have the same columns as those of `RunTables`. Lines contain no counts: `dead` counts the
+dead-letter lines, and the other counts are the definition's.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _INFINITE: Final = {"Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
 class RunLines:
-    """The rows and dead letters of a run, as the lines of their files.
+    """The rows and dead letters of a run, from lines.
 
     Args:
-        found: the lines, as a reader gives them.
-        pipeline: whose output it is.
-        log: what was run.
+        found: the lines, from a reader.
+        pipeline: the pipeline.
+        log: the log of the run.
     """
 
     def __init__(self, found: Output, pipeline: Pipeline, log: Sequence[LogEntry]) -> None:
@@ -67,12 +67,12 @@ class RunLines:
         return there_still(rows, gone, query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
-        """What became of the records: one row per query, with read, applied, …, dead."""
+        """Return the accounting of records: one row per query, with read, applied, …, dead."""
         letters = pd.DataFrame(self._dead, columns=["query", "reason"], dtype=object)
         return counted(self._metrics, letters, queries)
 
     def size(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return len(self._rows)
 
     @cached_property
@@ -86,7 +86,7 @@ class RunLines:
 
 
 def _restored(value: Any, kind: pa.DataType) -> Any:
-    """A value as it was before it was spelled in JSON, which has no infinities."""
+    """Return a value as before its conversion to JSON, which has no infinities."""
     if isinstance(value, list):
         return [_restored(one, kind) for one in value]
     is_spelled = kind == pa.float64() and isinstance(value, str)

@@ -1,4 +1,4 @@
-"""What the metrics of our expectations share: they are functions of a whole pandas batch."""
+"""Base class of our expectations' metrics, which are functions of a whole pandas batch."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 
 
 class FrameMetric(TableMetricProvider):  # type: ignore[misc]
-    """A metric of a batch; a subclass says `metric_name`, `value_keys`, and how it is measured."""
+    """A metric of a batch; a subclass defines `metric_name`, `value_keys` and `measure`."""
 
     @classmethod
     def measure(cls, frame: pd.DataFrame, **values: Any) -> Any:
-        """The metric of one batch.
+        """Compute the metric of one batch.
 
         Args:
             frame: the batch.

@@ -1,4 +1,4 @@
-"""Who gives the frames of a run that expectations judge, by the sink of its pipeline."""
+"""Registry of functions that return a run's frames for expectations, by sink."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Function = TypeVar("_Function", bound=Frames)
 
 
 def frames(key: str) -> Callable[[_Function], _Function]:
-    """Register the decorated function for `sink: {key: NAME}`, whose types it knows."""
+    """Register the decorated function for `sink: {key: NAME}`; it knows the sink's types."""
 
     def register(function: _Function) -> _Function:
         _FRAMES[key] = function
@@ -34,20 +34,20 @@ def frames(key: str) -> Callable[[_Function], _Function]:
 def frames_of(
     pipeline: Pipeline, folder: Path, run: str, log: Iterable[LogEntry]
 ) -> tuple[RunOutput, Iterable[LogEntry]]:
-    """What a run wrote, as frames; of a plug-in's sink, made of the lines that its reader gives.
+    """Return the output of a run as frames; those of a plug-in sink come from its reader's lines.
 
     Args:
-        pipeline: whose run it is.
-        folder: of the run's tables, for a sink that writes files.
-        run: which run.
-        log: all of it; read where nobody else has counted what became of the records.
+        pipeline: the pipeline.
+        folder: folder of the run's tables, for a sink that writes files.
+        run: the run's name.
+        log: the whole log; read only if the sink has no counts of records.
 
     Returns:
-        the frames, and the log to go on with: it can be read only once.
+        the frames, and the log to continue with, since it can be read only once.
 
     Raises:
-        OutputError: something is missing, or no such run.
-        PluginError: no reader for the sink is there.
+        OutputError: something is missing, or there is no such run.
+        PluginError: the sink has no reader.
     """
     for module in ("batches", "postgres_batches"):
         import_module(f"chaos.quality.{module}")

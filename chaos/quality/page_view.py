@@ -1,8 +1,8 @@
-"""Pages of the Data Docs: what Great Expectations has to say, in HTML that is ours.
+"""Pages of the Data Docs: Great Expectations' content in our own HTML.
 
-Great Expectations' own pages take in keys and values unescaped, and load styles and scripts from
-eight foreign hosts. Here every text is escaped, there is no script, and nothing is loaded from
-anywhere. What is said, and in which order, is theirs: documents of sections and blocks.
+Great Expectations' own pages insert keys and values unescaped, and load styles and scripts from
+eight foreign hosts. Here every text is escaped, there is no script, and nothing is loaded. Content
+and order are theirs: documents of sections and blocks.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _BY_RENDERER: Final = {
 
 
 class PageView:
-    """A view as Great Expectations' site builder wants one.
+    """A view with the interface that Great Expectations' site builder expects.
 
     Args:
-        custom_styles_directory: not used; the builder gives it.
-        custom_views_directory: not used, either.
+        custom_styles_directory: not used; passed by the builder.
+        custom_views_directory: not used; passed by the builder.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class PageView:
         del custom_styles_directory, custom_views_directory
 
     def render(self, document: Any, **_: object) -> str:
-        """The page of a document.
+        """Return the page of a document.
 
         Args:
-            document: as Great Expectations' renderers make it.
+            document: a document from Great Expectations' renderers.
         """
         told: Mapping[str, Any] = (
             document if isinstance(document, dict) else document.to_json_dict()
@@ -61,7 +61,7 @@ class PageView:
 
 
 def block(content: object) -> Markup:
-    """A block of a document in HTML; what is no block is text."""
+    """Return a block of a document as HTML; anything that is not a block is text."""
     if content is None:
         return Markup("")
     if isinstance(content, list | tuple):
@@ -86,7 +86,7 @@ def _heading(content: Mapping[str, Any]) -> Markup:
 
 
 def _template(content: Mapping[str, Any]) -> Markup:
-    """A text with parameters, some of which are links or icons."""
+    """Return a text with its parameters inserted, some of which are links or icons."""
     told = content["string_template"]
     if not isinstance(told, Mapping):
         return escape(str(told))
@@ -102,7 +102,7 @@ def _template(content: Mapping[str, Any]) -> Markup:
 
 
 def _parameter(name: str, value: object, style: Mapping[str, Any]) -> Markup:
-    if name == "html_success_icon":  # comes as HTML, and says which icon
+    if name == "html_success_icon":  # is HTML that names the icon
         return next((mark for icon, mark in _MARKS.items() if icon in str(value)), Markup(""))
     for name_of_class in style.get("classes") or ():
         if name_of_class in _MARKS:
@@ -119,7 +119,7 @@ def _linked(text: Markup, tag: object, styling: Mapping[str, Any]) -> Markup:
 
 
 def _link(text: Markup, href: object) -> Markup:
-    """A link to another page of the site; to nowhere else."""
+    """Return a link, which must lead to a page of this site."""
     if not isinstance(href, str) or not _LINK.fullmatch(href):
         return text
     return Markup('<a href="{}">{}</a>').format(href, text)
@@ -130,7 +130,7 @@ def _table(content: Mapping[str, Any]) -> Markup:
 
 
 def _table_of_pages(content: Mapping[str, Any]) -> Markup:
-    """A table whose rows lead to pages, the newest first."""
+    """Return a table whose rows link to pages, newest first."""
     columns = [(column["field"], column["title"]) for column in content["table_columns"]]
     data = sorted(content["table_data"], key=lambda row: -float(row.get("_run_time_sort", 0)))
     rows = []
@@ -188,7 +188,7 @@ def _nothing(_: Mapping[str, Any]) -> Markup:
 
 
 _BLOCKS: Final[dict[str, Callable[[Mapping[str, Any]], Markup]]] = {
-    "header": _nothing,  # it has a heading, and no more
+    "header": _nothing,  # it has only a heading
     "string_template": _template,
     "table": _table,
     "bootstrap_table": _table_of_pages,
@@ -199,6 +199,6 @@ _BLOCKS: Final[dict[str, Callable[[Mapping[str, Any]], Markup]]] = {
     "collapse": _collapse,
     "tabs": _tabs,
     "content_block_container": lambda content: block(content["content_blocks"]),
-    # A chart is drawn by a script; its numbers stand in the tables.
+    # Charts need a script; their numbers are in the tables.
     "graph": _nothing,
 }

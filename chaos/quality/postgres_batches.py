@@ -1,7 +1,7 @@
-"""What a run wrote to PostgreSQL, as the pandas frames that expectations judge.
+"""The output of a run in PostgreSQL as pandas frames for expectations.
 
-The same frames as `RunTables` gives of Delta tables, column by column; the connection is libpq's,
-from the environment.
+The frames have the same columns as those of `RunTables`; libpq takes the connection from the
+environment.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _INSTANT: Final = pa.timestamp("us", tz="UTC")
 
 
 class PostgresRun:
-    """The rows and counts of one run of a pipeline, read when they are asked for.
+    """The rows and counts of one run of a pipeline, read on demand.
 
     Args:
-        pipeline: names schema and queries.
-        run: which run.
+        pipeline: the pipeline, which names schema and queries.
+        run: the run's name.
 
     Raises:
-        OutputError: the pipeline has no such sink, no data base answers, or there is no such run.
+        OutputError: no such sink in the pipeline, no connection to the database, or no such run.
     """
 
     def __init__(self, pipeline: Pipeline, run: str) -> None:
@@ -67,7 +67,7 @@ class PostgresRun:
         return there_still(rows, rows.pop("absorbed_by").notna(), query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
-        """What became of the records: one row per query, with read, applied, …, dead.
+        """Return the accounting of records: one row per query, with read, applied, …, dead.
 
         Raises:
             OutputError: a table or a column is missing.
@@ -77,7 +77,7 @@ class PostgresRun:
         return counted(metrics, letters, queries)
 
     def size(self) -> int:
-        """How many rows the run has written for all queries, provisional ones too."""
+        """Return the number of rows written for all queries, including provisional ones."""
         rows = 0
         with reading(self._pipeline, self._run) as (connection, run):
             for query in self._pipeline.flows:
@@ -90,12 +90,12 @@ class PostgresRun:
     def _frame(
         self, table: str, names: dict[str, str], also: sql.Composable = _ALL
     ) -> pd.DataFrame:
-        """Columns of a table, under the names that expectations know them by.
+        """Return columns of a table under their names for expectations.
 
         Args:
-            table: its name.
-            names: by column, the name there.
-            also: a further condition, with its `and`.
+            table: the table's name.
+            names: by column of the frame, the name in the table.
+            also: a further condition, beginning with `and`.
         """
         with reading(self._pipeline, self._run) as (connection, run):
             found = connection.execute(
@@ -122,10 +122,10 @@ def _spelled(name: str) -> sql.Composed:
 
 
 def _kind(connection: psycopg.Connection, column: psycopg.Column) -> pa.DataType | None:
-    """The type of a column; None leaves it to its values."""
+    """Return the pandas type of a column; None: inferred from its values."""
     known = connection.adapters.types.get(column.type_code)
     kind = _TYPES.get(known.name) if known else None
-    # An array goes by the name of its elements' type.
+    # An array is named after its element type.
     return pa.list_(kind) if kind and known and column.type_code == known.array_oid else kind
 
 

@@ -1,4 +1,4 @@
-"""What the checks of one run came to."""
+"""The results of the checks of one run."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 
 
 class QualityError(RuntimeError):
-    """The checks could not be made: the folder of the Data Docs cannot be used."""
+    """A folder of Data Docs that cannot be used, so that nothing could be checked."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class QualityResult:
-    """What one entry of the block came to.
+    """The result of one entry of the block.
 
     Attributes:
-        query: whose rows were judged; None: the records of every query.
+        query: the query whose rows were judged; None: the records of every query.
         expectation: its name.
-        success: it was met; an expectation that could not be evaluated was not.
-        detail: what was observed, in one line.
+        success: whether it was met; False if it could not be evaluated.
+        detail: the observed value, in one line.
     """
 
     query: str | None
@@ -31,13 +31,13 @@ class QualityResult:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What all entries came to.
+    """The results of all entries.
 
     Attributes:
-        success: every expectation was met.
+        success: whether every expectation was met.
         results: by entry, in the order of the file.
         docs_index: the first page of the Data Docs.
-        rows: how many the run has written for all queries, provisional ones too.
+        rows: number of rows written for all queries, including provisional ones.
     """
 
     success: bool
@@ -47,7 +47,7 @@ class QualityReport:
 
     @property
     def sentence(self) -> str:
-        """All of it in one sentence."""
+        """Return a summary in one sentence."""
         wrong = [f"{one.query or '-'} {one.expectation}" for one in self.results if not one.success]
         holding = f"{len(self.results) - len(wrong)} of {len(self.results)} expectations hold"
         return ", not ".join([holding, *wrong])

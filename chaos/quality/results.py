@@ -1,4 +1,4 @@
-"""What the checks of a run came to, over time: a line of JSON each time, in the run's folder."""
+"""History of the checks of a run: a line of JSON per check, in the run's folder."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _SLACK: Final = 100
 
 
 def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) -> Path:
-    """Append what was found; gives the file.
+    """Append the results; return the file.
 
     A line has `at` (ISO 8601, UTC), `success`, `docs` (the first page of the Data Docs) and
     `results`, each with `query` (null: of every query), `expectation`, `success` and `detail`.
 
     Args:
-        report: what was found.
-        run_folder: of the run that was judged.
-        at: when; None: now.
+        report: the results.
+        run_folder: folder of the judged run.
+        at: time of the check; None: now.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     line = {
         "at": (at or datetime.now(UTC)).isoformat(timespec="seconds"),

@@ -1,4 +1,4 @@
-"""Expectation: the revisions of each window rise by one, and none stands twice."""
+"""Expectation: the revisions of each window rise by one, without duplicates."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _KINDS = {
 
 
 class RevisionFaults(FrameMetric):
-    """What is wrong with the revisions of a batch."""
+    """The errors in the revisions of a batch."""
 
     metric_name = "table.revisions.faults"
     value_keys = ("window_columns",)
 
     @classmethod
     def measure(cls, frame: pd.DataFrame, **values: Any) -> dict[str, Any]:
-        """See `faults`."""
+        """Return `faults` of the batch."""
         return faults(frame, list(values["window_columns"]))
 
 
@@ -37,7 +37,7 @@ class ExpectRevisionsToRiseWithoutHoles(BatchExpectation):  # type: ignore[misc]
     """Expect the revisions of each window to be 0, 1, 2, …, or 1, 2, … where there is no 0.
 
     Also, `pane` is `full` for revision 0 and `late` from 1 on, and no identity (window, key, pane,
-    revision) stands twice. Needs the columns `pane` and `revision`. Runs on pandas batches.
+    revision) occurs twice. Needs the columns `pane` and `revision`. Runs on pandas batches.
 
     Args:
         window_columns: the columns that name a window of one key.
@@ -77,7 +77,7 @@ def faults(frame: pd.DataFrame, window_columns: list[str]) -> dict[str, Any]:
         window_columns: the columns that name a window of one key.
 
     Raises:
-        KeyError: a column is not there.
+        KeyError: a column is missing.
     """
     identity = [*window_columns, "pane", "revision"]
     rows = frame[identity]
@@ -93,7 +93,7 @@ def faults(frame: pd.DataFrame, window_columns: list[str]) -> dict[str, Any]:
     complete = by_window["min"].isin([0, 1]) & (
         by_window["max"] - by_window["min"] + 1 == by_window["nunique"]
     )
-    # A revision that is null is a misfit; a window of nothing else has no rise to judge.
+    # A null revision is a misfit; a window with only null revisions has no sequence to judge.
     holed = by_window[~complete.fillna(value=True).astype(bool)].index.to_frame(index=False)
     kinds = {
         "holes": holed,

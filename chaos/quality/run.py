@@ -1,6 +1,6 @@
-"""Judges one run of a pipeline by the `quality` block of its file, and publishes Data Docs.
+"""Judge one run of a pipeline by the `quality` block of its file, and publish Data Docs.
 
-Great Expectations is imported by `check` and `validate` alone, since that takes seconds.
+Only `check` and `validate` import Great Expectations, since that takes seconds.
 """
 
 from __future__ import annotations
@@ -65,26 +65,26 @@ def check(
     file: str = "<pipeline>",
     written: RunOutput | None = None,
 ) -> QualityReport:
-    """Judge what a run wrote.
+    """Judge the output of a run.
 
-    Results are added to the Data Docs under `docs_dir`; those of earlier runs stay. The log is read
-    only if some expectation compares with it, and the definition evaluated at most once.
+    Results are added to the Data Docs under `docs_dir`; those of earlier runs are kept. The log is
+    read only if some expectation compares with it, and the definition is evaluated at most once.
 
     Args:
-        pipeline: its `quality` block is what is expected, and few bad and late records beside it.
+        pipeline: the pipeline, with its `quality` block; few bad and late records are expected too.
         table_dir: the folder of the run's tables; None: its sink needs none.
-        run: which run.
+        run: the run's name.
         log: the whole log, from an independent reader.
-        docs_dir: a folder of Great Expectations, made where there is none.
-        progress: is told in a few words what is being done.
+        docs_dir: a folder of Great Expectations; created if missing.
+        progress: called with a short description of each step.
         file: the pipeline file's name, for messages.
-        written: what the run wrote, where that is neither of these tables.
+        written: the run's output, if it is not in these tables.
 
     Raises:
-        PipelineError: the `quality` block is wrong.
-        OutputError: a table or the run is not there.
+        PipelineError: the `quality` block is invalid.
+        OutputError: a table or the run is missing.
         BadLogError: not a log of this pipeline.
-        IntSumError: the definition has no answer, since a sum of ints leaves 64 bits.
+        IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
         QualityError: the folder of the Data Docs cannot be used.
     """
     say: Progress = progress or (lambda _: None)
@@ -119,13 +119,13 @@ def check(
 def check_file(
     pipeline: Pipeline, output: str | Path, log: Sequence[LogEntry], docs_dir: str | Path
 ) -> QualityReport:
-    """Judge what `slackwater run` wrote into a file; arguments and errors as of `check`.
+    """Judge a file that `slackwater run` wrote; arguments and errors are those of `check`.
 
     Args:
-        pipeline: as of `check`.
+        pipeline: as in `check`.
         output: OUT.jsonl, with OUT.dead.jsonl beside it.
-        log: the whole log that was run.
-        docs_dir: as of `check`.
+        log: the whole log of the run.
+        docs_dir: as in `check`.
     """
     from chaos.quality.file_batches import RunLines  # noqa: PLC0415 - if wanted
 
@@ -146,7 +146,7 @@ def _evidence(
     windows: dict[str, Path] = {}
     say("evaluating the definition")
     outcome = evaluate(pipeline, entries)
-    # A control record of no known shape is read like a record that is none.
+    # An unrecognized control record counts like an invalid record.
     dead = {(one.source, one.partition, one.offset) for one in outcome.dead if one.query is None}
     read = {(e.source, e.partition, e.offset) for e in entries if e.control is None} | dead
     if WINDOW_SET in names:
@@ -157,7 +157,7 @@ def _evidence(
 
 
 def _keep(table: Any, query: str, folder: Path) -> Path:
-    """Write a table to a file named by its content, so that later runs find theirs unchanged."""
+    """Write a table to a file named after its content, so that later runs do not change it."""
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
     content = buffer.getvalue()
@@ -172,7 +172,7 @@ def _keep(table: Any, query: str, folder: Path) -> Path:
 
 
 def _by_batch(checks: list[Check]) -> dict[str, list[int]]:
-    """The positions of the entries that judge the same rows, by the name of the batch."""
+    """Return the positions of the entries that judge the same rows, by name of the batch."""
     batches: dict[str, list[int]] = {}
     for at, entry in enumerate(checks):
         if entry.expectation in OF_COUNTS:
@@ -185,7 +185,7 @@ def _by_batch(checks: list[Check]) -> dict[str, list[int]]:
 
 
 def _without_dots(name: str) -> str:
-    # In names, Great Expectations takes a dot for the end of a folder.
+    # Great Expectations treats a dot in a name as a folder separator.
     return name.replace(".", "~")
 
 

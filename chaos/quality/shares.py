@@ -1,4 +1,4 @@
-"""Expectations: of the records that were read, few were bad, and few came too late to count."""
+"""Expectations: few of the records read were bad, and few were too late to count."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _COLUMNS: Final = ("query", "read", "bad", "late")
 
 
 class RecordShares(FrameMetric):
-    """What of the records did not come into a result: one row per query."""
+    """The records that are in no result: one row per query."""
 
     metric_name = "table.record_shares"
 
     @classmethod
     def measure(cls, frame: pd.DataFrame, **values: Any) -> list[dict[str, Any]]:
-        """The columns of each row as plain values."""
+        """Return the columns of each row as plain values."""
         parts = [frame[name].tolist() for name in _COLUMNS]
         return [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*parts, strict=True)]
 
 
 @expectation(FEW_DEAD)
 class ExpectDeadRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
-    """Expect no more than a share of the records that were read to be bad values.
+    """Expect at most a share of the records read to be bad values.
 
-    The batch has the columns `query`, `read`, `bad`, `late`, one row per query. Bad are the dead
-    letters of every reason but lateness. Runs on pandas batches.
+    The batch has the columns `query`, `read`, `bad`, `late`, one row per query. Dead letters
+    count as bad unless their reason is lateness. Runs on pandas batches.
 
     Args:
         max_share: of what was read, from 0 to 1.
@@ -57,10 +57,10 @@ class ExpectDeadRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
 
 @expectation(FEW_LATE)
 class ExpectLateRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
-    """Expect no more than a share of the records that were read to have come too late to count.
+    """Expect at most a share of the records read to be too late to count.
 
-    The batch is that of `ExpectDeadRecordsToBeFew`. Late are those that no result holds: dropped,
-    or dead letters for lateness; one that revised a window is none. Runs on pandas batches.
+    The batch is that of `ExpectDeadRecordsToBeFew`. Records count as late if no result holds them:
+    dropped, or dead letters for lateness, but not if they revised a window. Runs on pandas batches.
 
     Args:
         max_share: of what was read, from 0 to 1.
@@ -83,7 +83,7 @@ class ExpectLateRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
 
 
 def _judged(rows: Sequence[dict[str, Any]], what: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What becomes of an expectation on one of the counts."""
+    """Return the result of an expectation on one of the counts."""
     most = float(arguments["max_share"])
     few = [row[what] <= most * row["read"] for row in rows]
     lines = [

@@ -1,7 +1,7 @@
-"""From the entries of a `quality` block to expectations of Great Expectations, or clear errors.
+"""Convert entries of a `quality` block to Great Expectations' expectations, or to clear errors.
 
-Importing this module imports Great Expectations, which takes seconds, and makes our own
-expectations known to it.
+Importing this module imports Great Expectations, which takes seconds, and registers our own
+expectations with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from great_expectations.expectations.registry import (
     list_registered_expectation_implementations,
 )
 
-# Each registers itself.
+# Importing them registers them.
 from chaos.quality import conservation, revisions, shares, window_set  # noqa: F401
 from chaos.quality.block import CONSERVED, OF_COUNTS, REVISIONS, WINDOW_SET, Check
 from chaos.quality.columns import window_columns
@@ -35,11 +35,11 @@ POSITION: Final = "quality_entry"
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the log says, for the expectations that compare with it.
+    """Facts from the log, for the expectations that compare with it.
 
     Attributes:
-        windows: by query, the Parquet file of the windows that the definition gives.
-        read: how many data records an independent reader saw.
+        windows: by query, the Parquet file of the definition's windows.
+        read: number of data records that an independent reader saw.
     """
 
     windows: Mapping[str, Path]
@@ -47,7 +47,7 @@ class Evidence:
 
 
 def validate(pipeline: Pipeline, checks: list[Check], file: str) -> None:
-    """Try every entry without any evidence.
+    """Create the expectation of every entry, without evidence, to find errors.
 
     Raises:
         PipelineError: with every entry whose name or arguments Great Expectations does not know.
@@ -66,17 +66,17 @@ def validate(pipeline: Pipeline, checks: list[Check], file: str) -> None:
 def expectation(
     pipeline: Pipeline, check: Check, at: int, evidence: Evidence, file: str
 ) -> Expectation:
-    """Make one entry's expectation.
+    """Create one entry's expectation.
 
     Args:
-        pipeline: whose entry it is.
+        pipeline: the pipeline.
         check: the entry.
         at: its position in the block, from 0.
-        evidence: what ours compare with.
+        evidence: the facts that our expectations compare with.
         file: the pipeline file's name, for messages.
 
     Raises:
-        PipelineError: no such expectation, or not with these arguments.
+        PipelineError: the expectation does not exist, or does not take these arguments.
     """
     try:
         class_ = _class_of(check.expectation)
@@ -89,17 +89,17 @@ def expectation(
         problem = Problem(file, check.line, check.field, _why(error, check))
         raise PipelineError([problem]) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # Some look into an argument before they know of what type it is.
+        # Some access an argument before checking its type.
         msg = f"{check.expectation} does not take these arguments: {type(error).__name__}: {error}"
         raise PipelineError([Problem(file, check.line, check.field, msg)]) from None
 
 
 def _class_of(name: str) -> type[Expectation]:
-    """The expectation of this name: ours, a plug-in's, or one of Great Expectations.
+    """Return the expectation of this name: ours, a plug-in's, or Great Expectations'.
 
     Raises:
-        PluginError: a plug-in's cannot be imported, or is none.
-        ValueError: there is none.
+        PluginError: a plug-in's cannot be imported, or is not an expectation.
+        ValueError: no such expectation.
     """
     if name in EXPECTATIONS:
         return EXPECTATIONS[name]
@@ -128,11 +128,11 @@ def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str,
 
 
 def _why(error: Any, check: Check) -> str:
-    """Say once per argument what is wrong with it; a type with several forms is one finding."""
+    """Describe each invalid argument once; a type with several forms is one finding."""
     findings: dict[str, str] = {}
     for finding in error.errors():
         findings.setdefault(str(finding["loc"][0]), finding["msg"])
-    if len(findings) > 1:  # a rule over all arguments fails too, once one of them is wrong
+    if len(findings) > 1:  # a rule over all arguments also fails if one is invalid
         findings.pop("__root__", None)
     parts = []
     for name, message in findings.items():

@@ -1,4 +1,4 @@
-"""Expectation: the windows of an output are exactly those that the definition gives."""
+"""Expectation: the windows of an output are exactly the definition's."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Window = tuple[Any, ...]
 
 
 class WindowSetDifference(FrameMetric):
-    """How the windows of a batch differ from those of a Parquet file."""
+    """The differences between the windows of a batch and those of a Parquet file."""
 
     metric_name = "table.window_set.difference"
     value_keys = ("expected",)
 
     @classmethod
     def measure(cls, frame: pd.DataFrame, **values: Any) -> dict[str, Any]:
-        """See `difference`."""
+        """Return `difference` from the expected windows."""
         return difference(frame, pd.read_parquet(values["expected"], dtype_backend="pyarrow"))
 
 
@@ -38,7 +38,7 @@ class ExpectWindowSetToMatchDefinition(BatchExpectation):  # type: ignore[misc]
     batch may hold several rows of it (revisions). Null is equal to null. Runs on pandas batches.
 
     Args:
-        expected: path of the Parquet file, with one row per window that there should be.
+        expected: path of the Parquet file, with one row per expected window.
     """
 
     expected: str = pydantic.Field(description="Parquet file of the windows there should be")
@@ -71,7 +71,7 @@ def difference(frame: pd.DataFrame, expected: pd.DataFrame) -> dict[str, Any]:
 
     Args:
         frame: rows that have at least the columns of `expected`.
-        expected: one row per window; its columns name a window.
+        expected: one row per window; its columns identify a window.
 
     Raises:
         KeyError: `frame` lacks a column.
@@ -95,4 +95,4 @@ def _windows(frame: pd.DataFrame) -> dict[Window, None]:
         [None if null else value for value, null in zip(part.tolist(), part.isna(), strict=True)]
         for _, part in frame.items()
     )
-    return dict.fromkeys(zip(*columns, strict=True))  # a set that keeps the order
+    return dict.fromkeys(zip(*columns, strict=True))  # an ordered set

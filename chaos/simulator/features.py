@@ -1,7 +1,7 @@
-"""Features of a case, derived from its pipeline, log and plan, and not from how it was drawn.
+"""Features of a case, derived from its pipeline, log and plan, not from how it was drawn.
 
-Features meet where they can influence each other: a query's own, with those of its source, of the
-log and of the run around it. What is counted is which pairs have met.
+Two features meet if they can influence each other: a query's own meet those of its source, its log
+and its run. Coverage counts the pairs that have met.
 """
 
 from __future__ import annotations

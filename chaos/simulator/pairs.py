@@ -1,7 +1,7 @@
 """The legal pairs of features, and the number of them that met in some runs.
 
-A pair is legal if some pipeline with both is valid. What is not stands in `ILLEGAL`, with the
-reason; a test holds the list against the validator and against what is drawn.
+A pair is legal if some pipeline with both is valid. `ILLEGAL` lists the other pairs, with reasons;
+a test checks the list against the validator and against drawn cases.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Illegal:
     """Features that cannot meet.
 
     Attributes:
-        one: what it is a feature of, and which.
-        other: the same, of those that each of the first excludes.
+        one: the first features: the kind of feature, and its values.
+        other: the features that each of the first excludes, in the same form.
         why: the rule.
     """
 
@@ -171,7 +171,7 @@ def summary(met: Set[int]) -> Iterator[str]:
     """Describe how many legal pairs were met, and name some that were not.
 
     Args:
-        met: numbers of pairs, as `pair_number` has them.
+        met: numbers of pairs, as returned by `pair_number`.
     """
     missing = sorted(legal() - met)
     share = 1 - len(missing) / len(legal())

@@ -1,4 +1,4 @@
-"""A check and its outcome, and its description, given once, by `@check` on its function."""
+"""A check, its outcome, and its description, declared once by `@check` on its function."""
 
 from __future__ import annotations
 

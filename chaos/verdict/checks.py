@@ -29,7 +29,7 @@ def _deployed(run: FinishedRun) -> bool:
 
 
 def _took_something(run: FinishedRun) -> bool:
-    """Whether a fault took something from the job that it may have to name."""
+    """Whether a fault removed something that the job's error may have to name."""
     return any(run.history.of("named"))
 
 
@@ -76,10 +76,10 @@ def poison(poisoned: Sequence[PoisonedRecord], output: Output) -> Check:
 
 @check("progress", order=4)
 def progress(history: History, lanes: Mapping[str, int | None]) -> Check:
-    """Check that progress and offsets never fall, and no window is sent before all lanes pass it.
+    """Check that progress and offsets never fall and no window is emitted before all lanes pass it.
 
     Args:
-        history: with `progress` of lanes and `emitted` windows, by batch.
+        history: has `progress` of lanes and `emitted` windows, by batch.
         lanes: all lanes of the source, each with the progress at which it joined. None: the lane
             was there from the start, and holds back all windows until it reports progress.
     """
@@ -181,7 +181,7 @@ def one_job(history: History) -> Check:
 
 @check("named", order=7, when=_took_something)
 def named(history: History) -> Check:
-    """Check that the job named what a fault took from it, or went on without losing anything."""
+    """Check that the job named what a fault removed, or continued without losing anything."""
     answers = list(history.of("named"))
     if not answers:
         return Check("named", Outcome.unknown, "nothing was taken from the job: nothing shown")

@@ -1,6 +1,6 @@
-"""Two outputs side by side, window by window: what is the same, and what would change.
+"""Comparison of two outputs, window by window: what is equal, and what changes.
 
-Which of the two is right, if any, is up to `chaos.verdict.verify`.
+`chaos.verdict.verify` says which of the two is right, if any.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _by_place(lines: Lines) -> dict[WindowPlace, list[str]]:
 
 
 def _told(lines: tuple[str, ...]) -> dict[str, object]:
-    """Return what a window's last revision says, by names for readers."""
+    """Return the values of a window's last revision, with names for display."""
     if not lines:
         return {}
     row = json.loads(lines[-1])

@@ -1,4 +1,4 @@
-"""A check behind the rows: is the state the same as after a clean run?"""
+"""Check that the state, not only the rows, equals that of a clean run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class StateError(RuntimeError):
 
 
 def _can_be_compared(run: FinishedRun) -> bool:
-    """Whether the log still has all that a clean run would read."""
+    """Whether the log still has every record that a clean run would read."""
     return run.states is not None or not run.taken
 
 

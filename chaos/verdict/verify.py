@@ -194,7 +194,7 @@ def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdi
 
 
 class _Witness:
-    """Passes a log through, and remembers the positions of its records, redelivered or not."""
+    """A log that passes records through and remembers their positions, redelivered or not."""
 
     def __init__(self, log: Iterable[LogEntry]) -> None:
         self._log = log
@@ -271,7 +271,7 @@ def _disorder(
     expected: list[tuple[Identity, str]],
     found: list[tuple[Identity, str]],
 ) -> list[str]:
-    """Say where the right lines are in the wrong order; wrong lines are counted elsewhere."""
+    """Describe where correct lines are in the wrong order; wrong lines are counted elsewhere."""
     if not output.ordered or sorted(expected) != sorted(found):
         return []
     pairs = enumerate(zip(expected, found, strict=True), 1)
@@ -293,7 +293,7 @@ def _fields(difference: Difference) -> dict[str, Any]:
 
 
 def _size(difference: Difference) -> tuple[object, ...]:
-    """Sort by number of records, as few can be checked by hand; then by window."""
+    """Sort key: number of records (few can be checked by hand), then window."""
     fields = _fields(difference)
     numbers = (_number(fields.get("records")), _number(fields["window_id"]))
     return (*numbers, *(json.dumps(fields[name]) for name in ("query", "key", "revision")))

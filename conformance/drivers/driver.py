@@ -1,6 +1,6 @@
-"""What every driver is: it runs a case in all ways in which it must be the same, or says why not.
+"""Protocol of drivers: run a case in all ways that must agree, or say why it cannot be run.
 
-A driver knows an engine, or the definition; a source's `judge` knows what is expected.
+A driver knows an engine or the definition; the `judge` of each format compares with expectations.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ Case_contra = TypeVar("Case_contra", contravariant=True)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case went.
+    """The result of a case.
 
     Attributes:
-        verdicts: one for each that computed it, or for each profile under which it holds.
+        verdicts: one per engine that computed it, or per profile under which it holds.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -26,25 +26,25 @@ class Outcome:
 
 @dataclass(frozen=True)
 class NotExpressible:
-    """That a driver cannot ask what a case asks.
+    """The answer of a driver that cannot express a case.
 
     Attributes:
-        why: in a few words.
+        why: the reason, as short text.
     """
 
     why: str
 
     def line(self, case: str, driver: str) -> str:
-        """One line of a report."""
+        """The answer as one line of a report."""
         return f"{case}: not expressible: {self.why} (by {driver})"
 
 
 class Driver(Protocol[Case_contra]):
-    """Somebody who can compute a case."""
+    """An engine, or the definition, that can compute a case."""
 
     @property
     def name(self) -> str:
-        """Who that is, in words."""
+        """The engine's name in reports."""
 
     def run(self, case: Case_contra, /) -> Outcome | NotExpressible:
-        """Compute a case, and compare it with what is expected."""
+        """Compute a case and compare the result with the expected one."""

@@ -1,7 +1,7 @@
-"""Scenarios of the window operator, evaluated by the definition as far as the log decides them.
+"""Evaluate scenarios of the window operator by the definition, as far as the log determines them.
 
-The definition is given the whole log at once: it takes no calls, so it judges the rows of all steps
-in their order and the records that nothing took, and leaves stores and progress to the operators.
+The definition reads the whole log at once, not call by call. So it judges the rows of all steps, in
+order, and the rejected records; stores and progress are left to the operators.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Definition:
     name = "definition"
 
     def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
-        """Compare the rows and the refused records of a log."""
+        """Compare the rows and the rejected records of a log."""
         if not scenario.of_the_log:
             return NotExpressible("it depends on calls or a clock, not on the log alone")
         return Outcome((Verdict(scenario.id, self.name, _difference(scenario)),))
@@ -53,6 +53,6 @@ def _difference(scenario: Scenario) -> str | None:
 
 
 def _log(scenario: Scenario) -> list[Record | Bound]:
-    """Each record once, however often calls brought it."""
+    """Return each record once, however often it was delivered."""
     known = {(record.lane, record.offset): record for record in reversed(scenario.records())}
     return list(reversed(known.values()))

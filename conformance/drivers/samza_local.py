@@ -1,7 +1,7 @@
-"""Scenarios of the window operator run as pipelines, by the engine here and on Spark.
+"""Run scenarios of the window operator as pipelines, on the local engine and on Spark.
 
-A scenario's final rows and dead letters are those of its steps together, since neither depends on
-the cut into calls.
+The expected rows and dead letters are those of all steps together, since neither depends on the
+division into calls.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _ON_SPARK = 3
 
 
 class Local:
-    """The local engine, which is asked by pipelines.
+    """The local engine, running pipelines.
 
     Args:
-        interleavings: how many other orders of arrival must give the same.
+        interleavings: number of other orders of arrival that must give the same result.
     """
 
     name = "engine"
@@ -43,7 +43,7 @@ class Local:
         self._interleavings = interleavings
 
     def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
-        """Run a scenario as a pipeline, in several cuts and orders of arrival."""
+        """Run a scenario as a pipeline, in several batch cuts and orders of arrival."""
         question = as_pipeline(scenario)
         if isinstance(question, NotExpressible):
             return question
@@ -51,11 +51,11 @@ class Local:
 
 
 class OnSpark:
-    """The engine on Spark, which runs all scenarios in one stream when the first is asked for.
+    """The engine on Spark, which runs all scenarios in one stream at the first request.
 
     Args:
-        scenarios: all that will be asked for.
-        interleavings: as of `Local`.
+        scenarios: all scenarios that will be requested.
+        interleavings: as in `Local`.
         run_all: runs many pipelines on Spark.
     """
 
@@ -66,7 +66,7 @@ class OnSpark:
         self._interleavings, self._run_all = interleavings, run_all
 
     def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
-        """Give the verdict of a scenario's part of the stream."""
+        """Return the verdict on a scenario's part of the stream."""
         question = self._pipelines[scenario.id]
         if isinstance(question, NotExpressible):
             return question
@@ -80,7 +80,7 @@ class OnSpark:
 
 
 def judge(question: AsPipeline, interleavings: int) -> Verdict:
-    """Run a scenario on the local engine, in several cuts and orders of arrival."""
+    """Run a scenario on the local engine, in several batch cuts and orders of arrival."""
     outputs = (
         local.run(order.pipeline, batches(order.log, rows, order.pipeline))
         for order in _orders(question, interleavings)
@@ -92,7 +92,7 @@ def judge(question: AsPipeline, interleavings: int) -> Verdict:
 def judge_on_spark(
     questions: Sequence[AsPipeline], interleavings: int, run_all: RunAll
 ) -> list[Verdict]:
-    """Run scenarios on Spark, all in one stream; gives the verdicts in their order."""
+    """Run scenarios on Spark, all in one stream; return the verdicts in their order."""
     runs = []
     for question in questions:
         for order in _orders(question.once(), interleavings):
@@ -110,7 +110,7 @@ def _orders(question: AsPipeline, interleavings: int) -> list[AsPipeline]:
 
 
 def _verdict(question: AsPipeline, outputs: Iterable[local.Output], by: str) -> Verdict:
-    """The first difference between any output and what the scenario expects."""
+    """Return the first difference between any output and the scenario's expectation."""
     wanted = _expected(question.scenario)
     for number, output in enumerate(outputs):
         found = _found(question, output)
@@ -124,14 +124,14 @@ def _verdict(question: AsPipeline, outputs: Iterable[local.Output], by: str) -> 
 
 
 def _expected(scenario: Scenario) -> dict[str, list[str]]:
-    """Final rows and dead letters of all steps, spelled and sorted; early rows are left out."""
+    """Return final rows and dead letters of all steps, formatted and sorted, without early rows."""
     rows = [row for row in rows_of(scenario.expected) if row.get("pane") != "early"]
     dead = [letter for step in scenario.expected["steps"] for letter in step.get("dead", [])]
     return {"rows": sorted(map(spelled, rows)), "dead": sorted(map(spelled, dead))}
 
 
 def _found(question: AsPipeline, output: local.Output) -> dict[str, list[str]]:
-    """An engine's output in the shape of the scenarios."""
+    """Convert an engine's output to the format of the scenarios."""
     spell = _pair if is_join(question.scenario) else _row
     dead = [
         {
@@ -148,7 +148,7 @@ def _found(question: AsPipeline, output: local.Output) -> dict[str, list[str]]:
 def _row(question: AsPipeline, row: Row) -> dict[str, Any]:
     value = row.values["value"]
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # a median: the scenarios show a half as a half, a whole as a whole
+        value = int(value)  # a median: the scenarios write whole numbers as ints
     spelling: dict[str, Any] = {
         "window": [row.window_start_us, row.window_end_us],
         "key": row.key[0] if row.key else None,

@@ -1,7 +1,7 @@
-"""Scenarios of the window operator as pipelines, where a pipeline file can ask the same.
+"""Convert scenarios of the window operator to pipelines, where a pipeline file can express them.
 
-The log of a scenario is all that its accepted calls brought. What only an operator has is left to
-it: wall clocks, refusing consumers, crashes, calls between, joins of row numbers.
+The log of a scenario consists of the records of its accepted calls. Only an operator has wall
+clocks, refusing consumers, crashes, calls in between, and joins over row numbers.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class AsPipeline:
     """A scenario as a pipeline and its log.
 
     Attributes:
-        scenario: what is asked.
-        pipeline: the question, as a pipeline file has it.
+        scenario: the scenario.
+        pipeline: the equivalent pipeline.
         lanes: the scenario's name of each lane, by the lane's name in the pipeline.
-        log: in the order of the steps.
+        log: the records, in the order of the steps.
     """
 
     scenario: Scenario
@@ -42,12 +42,12 @@ class AsPipeline:
     log: tuple[LogEntry, ...]
 
     def once(self) -> AsPipeline:
-        """The same log without redeliveries, which Spark's source never makes."""
+        """Return the log without redeliveries, which Spark's source never makes."""
         kept = {(entry.source, entry.partition, entry.offset): entry for entry in self.log}
         return replace(self, log=tuple(kept.values()))
 
     def shuffled(self, seed: int) -> AsPipeline:
-        """The same log in another order of arrival, the same inside each lane."""
+        """Return the log in another order of arrival that keeps the order of each lane."""
         turns = [(entry.source, entry.partition) for entry in self.log]
         random.Random(seed).shuffle(turns)
         waiting = {
@@ -58,7 +58,7 @@ class AsPipeline:
 
 
 def as_pipeline(scenario: Scenario) -> AsPipeline | NotExpressible:
-    """The scenario as a pipeline, or what of it only an operator has."""
+    """Convert a scenario to a pipeline, or return the feature that only an operator has."""
     why = _only_operator(scenario)
     if why is not None:
         return NotExpressible(why)
@@ -67,14 +67,14 @@ def as_pipeline(scenario: Scenario) -> AsPipeline | NotExpressible:
     try:
         pipeline = parse_pipeline(yaml.safe_dump(document, sort_keys=False), scenario.id)
     except PipelineError as error:
-        # An operator may be asked for more, as a length of no time.
+        # An operator accepts more than a pipeline file, such as a length of zero.
         return NotExpressible(f"a pipeline file refuses it: {error.problems[0].message}")
     lanes = {f"{topic}/{partition}": lane for lane, (topic, partition) in places.items()}
     return AsPipeline(scenario, pipeline, lanes, tuple(_entries(scenario, places)))
 
 
 def _only_operator(scenario: Scenario) -> str | None:
-    """What of a scenario only an operator has; None: nothing."""
+    """Return the feature of a scenario that only an operator has; None: there is none."""
     config = scenario.config
     clocks = (config.get("late", {}).get("clock"), config.get("emit", {}).get("clock"))
     return next(
@@ -94,7 +94,7 @@ def _only_operator(scenario: Scenario) -> str | None:
                 ),
                 ("it joins by row numbers", config.get("axis") == "rows"),
                 (
-                    # What is new since an early row is a matter of the wall clock.
+                    # The content since the last early row depends on the wall clock.
                     "accumulation counts from early rows",
                     config.get("early") is not None and "accumulation" in config,
                 ),
@@ -110,19 +110,19 @@ def _only_operator(scenario: Scenario) -> str | None:
 
 
 def is_join(scenario: Scenario) -> bool:
-    """Whether it is one of a join."""
+    """Whether the scenario is one of a join."""
     return scenario.operator == "join"
 
 
 def _by_row_order(scenario: Scenario) -> bool:
-    """Whether a value shows how records arrived: first and last of a pipeline go by event time."""
+    """Whether a value depends on arrival order; a pipeline's first and last go by event time."""
     window = scenario.config.get("window", {})
     in_log_order = window.get("unit") == "rows" and window.get("order", "log") == "log"
     return in_log_order and scenario.config["aggregate"] in ("first", "last", "collect")
 
 
 def _places(scenario: Scenario) -> dict[str, tuple[str, int]]:
-    """Topic and partition of each lane: those of several sources in canonical order."""
+    """Return topic and partition of each lane; several sources are in canonical order."""
     sides: dict[str, list[tuple[str, int]]] = {}
     for lane in scenario.config["lanes"]:
         source, _, partition = lane["lane"].rpartition("/")
@@ -147,7 +147,7 @@ def _source(scenario: Scenario, topic: str) -> dict[str, Any]:
 
 
 def _late(scenario: Scenario) -> dict[str, Any]:
-    """`late` and `retention` of a pipeline file."""
+    """Return `late` and `retention` for a pipeline file."""
     late = scenario.config.get("late", {})
     given = scenario.config.get("retention") or {}
     if late.get("policy", "update") != "update":
@@ -160,7 +160,7 @@ def _late(scenario: Scenario) -> dict[str, Any]:
 
 
 def _query(scenario: Scenario) -> dict[str, Any]:
-    """A pipeline of one query."""
+    """Return a pipeline with one query."""
     config, window = scenario.config, scenario.config["window"]
     by_row = window["unit"] == "rows"
     late = _late(scenario)
@@ -199,7 +199,7 @@ def _session(window: Mapping[str, Any]) -> str | dict[str, Any]:
 
 
 def _join(scenario: Scenario) -> dict[str, Any]:
-    """A pipeline that joins; its rows show both records whole."""
+    """Return a pipeline with a join whose rows show both records in full."""
     sides = {}
     for side in ("left", "right"):
         window = scenario.config[side].get("window")
@@ -213,7 +213,7 @@ def _join(scenario: Scenario) -> dict[str, Any]:
 
 
 def _entries(scenario: Scenario, places: Mapping[str, tuple[str, int]]) -> Iterator[LogEntry]:
-    """The records of all calls that were not refused; a replay stands where it came."""
+    """Return the records of all accepted calls, with replays where they occurred."""
     counts_rows = scenario.config.get("window", {}).get("unit") == "rows"
     for step, found in zip(scenario.steps, scenario.expected["steps"], strict=True):
         if "error" in found:
@@ -235,10 +235,10 @@ def _entries(scenario: Scenario, places: Mapping[str, tuple[str, int]]) -> Itera
 
 
 def _control(bound: int | str, *, counts_rows: bool) -> dict[str, Any]:
-    """A control record as a topic carries it.
+    """Convert a control record to the format of a topic.
 
-    The end of all lanes closes windows of rows that are not full, in a pipeline; in a scenario it
-    is progress alone.
+    In a pipeline, the end of all lanes closes windows of rows that are not full; in a scenario it
+    only advances progress.
     """
     if bound != "inf":
         return {"bound": bound}

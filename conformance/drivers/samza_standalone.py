@@ -1,7 +1,7 @@
-"""Scenarios of the window operator, run by our operators.
+"""Run scenarios of the window operator on our operators.
 
-Every scenario is run as it stands, and again with the operator rebuilt between any two steps from
-its store and snapshot. One whose rows are a function of the log is also cut into other calls.
+Every scenario is run as given, and again with the operator rebuilt from its store and snapshot
+between any two steps. If its rows depend on the log only, it is also divided into other calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Standalone:
     """Our operators.
 
     Args:
-        scenarios: all of a file, by their ids.
+        scenarios: all scenarios of a file, by id.
     """
 
     name = "operators"
@@ -36,7 +36,7 @@ class Standalone:
         self._scenarios = scenarios
 
     def run(self, scenario: Scenario, /) -> Outcome:
-        """Run a scenario in every way in which it must be the same."""
+        """Run a scenario in every way that must give the same result."""
         return Outcome((judge(scenario, self._scenarios),))
 
 

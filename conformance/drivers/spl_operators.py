@@ -1,4 +1,4 @@
-"""Scenarios of Aggregate, Join and Sort, and of what they accept, run by our operators."""
+"""Run scenarios of Aggregate, Join and Sort, and of their configurations, on our operators."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Operators:
 
 
 class Models:
-    """What Aggregate, Join and Sort accept."""
+    """The configurations that Aggregate, Join and Sort accept."""
 
     name = "operators"
 
     def run(self, case: ValidationCase, /) -> Outcome:
-        """See whether a configuration is accepted, under each profile of its row."""
+        """Check whether a configuration is accepted under each profile of its row."""
         return Outcome(tuple(judge_validation(case)))
 
 
@@ -256,7 +256,7 @@ def _check_join(config: Mapping[str, Any], profile: Profile) -> None:
     _check_schemas(kind, schemas)
     by = [config.get(name) for name in ("partitionByLHS", "partitionByRHS")]
     if profile is Profile.paper and all(isinstance(names, list) for names in by):
-        # The one type that differs in the scenarios' stream is that of `ts`.
+        # In the scenarios' stream, only `ts` has another type.
         types = [["timestamp" if name == "ts" else "int" for name in names or []] for names in by]
         if types[0] != types[1]:
             msg = "partition types of the two ports differ"

@@ -1,7 +1,7 @@
 """Run scenarios of policy windows with our windows.
 
-Every scenario is run as it stands, and again with the window rebuilt from a snapshot between any
-two steps: nothing may change.
+Every scenario is run as given, and again with the window rebuilt from a snapshot between any two
+steps: nothing may change.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ class Drive:
 
     Args:
         case: the scenario.
-        profile: whose rules hold.
-        rebuild: make a new window from a snapshot before every step.
-        storage: what tuples are kept in.
+        profile: the profile whose rules hold.
+        rebuild: whether to make a new window from a snapshot before every step.
+        storage: the container of the tuples.
 
     Attributes:
-        muted: a window is being rebuilt, which is no event.
+        muted: whether a window is being rebuilt, which logs no events.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Drive:
             case "advance" if not isinstance(window, policies.IntervalWindow):
                 window.advance(round(operation["to"] * _SECOND_US))
             case "checkpoint":
-                # Through JSON: a snapshot is plain values.
+                # Through JSON: a snapshot consists of plain values.
                 self._snapshots[operation["name"]] = json.dumps(window.snapshot())
             case "restore":
                 window.restore(json.loads(self._snapshots[operation["name"]]))

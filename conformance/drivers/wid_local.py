@@ -1,8 +1,8 @@
 """Run cases of the window language on the local engine, as far as it supports them.
 
-A case becomes a pipeline and its input a log, whose lanes stand in canonical order. The engine
-gives rows without their epoch, and of late records those that no window took. That much of
-`expected` is compared with it; the definition judges the whole besides.
+A case becomes a pipeline, and its input a log with lanes in canonical order. The engine returns
+rows without their epoch, and only those late records that no window accepted; this part of
+`expected` is compared with its output. The definition judges the whole case as well.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class LogEntry:
 
 
 class Local:
-    """The local engine, and the definition for what the engine leaves out.
+    """The local engine, with the definition for what the engine leaves out.
 
     Args:
-        interleavings: how many other orders of arrival must give the same.
+        interleavings: number of other orders of arrival that must give the same result.
     """
 
     name = "engine"
@@ -58,7 +58,7 @@ class Local:
         self._interleavings = interleavings
 
     def run(self, case: Case, /) -> Outcome:
-        """Run a case in several cuts and orders of arrival."""
+        """Run a case in several batch cuts and orders of arrival."""
         return Outcome(tuple(judge(case, self._interleavings)))
 
 
@@ -66,7 +66,7 @@ class Definition:
     """The definition of the window language.
 
     Args:
-        interleavings: as of `Local`.
+        interleavings: as in `Local`.
     """
 
     name = "definition"
@@ -85,7 +85,7 @@ def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
     try:
         question_of(case)
     except WindowError as error:
-        # What is refused when it is read is run by nobody.
+        # A case that is rejected when it is read is not run.
         code = error.code
         return [wid.judge(case, lambda _: {"error": code}, "specification", 0)]
     part = engine_part(case)
@@ -105,7 +105,7 @@ def by_engine(case: Case, batch_rows: int) -> wid.Expected:
     try:
         output = local.run(pipeline, batches(entries_of(case), batch_rows))
     except ArrivalOrder as error:
-        # A broken log comes first, whichever of the two was met first.
+        # An error in the log takes precedence, whichever of the two came first.
         return {"error": "E_AFTER_END" if _after_end(case, "data", "control") else error.code}
     return expected_of(case, output)
 
@@ -140,7 +140,7 @@ def pipeline_of(case: Case) -> Pipeline:
             },
             "disorder": _spelled(question.disorder, _names(case)),
         },
-        # A dropped record leaves no trace; a dead letter says that it was late.
+        # A dropped record leaves no trace; a dead letter shows that it was late.
         "late": {"mode": late.mode, "policy": "dead_letter"}
         if late.policy == "drop"
         else {"mode": late.mode, "policy": late.policy, "every": f"{late.every_us} us"},
@@ -222,7 +222,7 @@ def _row(case: Case, window: Window, row: Row) -> list[Any]:
 
 
 def _spelled(disorder: spec.Disorder, here: Mapping[str, str]) -> Any:
-    """Return a generator in the syntax of pipeline files, with their names of lanes."""
+    """Return a generator in the syntax of pipeline files, with the pipeline's lane names."""
     match disorder:
         case spec.Slack(slack_us):
             return {"slack": f"{slack_us} us"}

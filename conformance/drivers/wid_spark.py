@@ -1,7 +1,7 @@
 """Run all cases of the window language on Spark in one stream.
 
-A case that must be refused, before or while its input is read, is judged on the local engine: there
-an error ends one case, on Spark it would end the stream of all.
+A case that must be rejected, before or while its input is read, is judged on the local engine: on
+Spark the error would end the stream of all cases.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _BATCHES = 3
 
 
 class OnSpark:
-    """The engine on Spark, which runs all cases in one stream when the first is asked for.
+    """The engine on Spark, which runs all cases in one stream at the first request.
 
     Args:
-        cases: all that will be asked for.
-        interleavings: how many other orders of arrival must give the same.
+        cases: all cases that will be requested.
+        interleavings: number of other orders of arrival that must give the same result.
         run_all: runs many pipelines on Spark.
     """
 
@@ -42,7 +42,7 @@ class OnSpark:
         self._cases, self._interleavings, self._run_all = cases, interleavings, run_all
 
     def run(self, case: Case, /) -> Outcome:
-        """Give the verdicts of a case's part of the stream, and of the definition."""
+        """Return the verdicts on a case's part of the stream, and the definition's."""
         return Outcome(tuple(self._verdicts[case.id]))
 
     @cached_property
@@ -58,7 +58,7 @@ def judge(
 
     Args:
         cases: the cases.
-        interleavings: how many other orders of arrival must give the same.
+        interleavings: number of other orders of arrival that must give the same result.
         run_all: runs many pipelines on Spark.
     """
     refused = {case.id: "error" in wid.by_definition(case) for case in cases}
@@ -76,7 +76,7 @@ def _on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> lis
     parts = [wid_local.engine_part(case) for case in cases]
     runs = []
     for part in parts:
-        # The orders in which `wid.judge` asks for an evaluation.
+        # The same orders of arrival as in `wid.judge`.
         for order in (part, *(wid.shuffled(part, seed) for seed in range(interleavings))):
             log = list(wid_local.entries_of(order))
             rows = max(1, -(-len(log) // _BATCHES))

@@ -1,1 +1,1 @@
-"""The window operator."""
+"""Scenarios of the window operator: format and judgement."""

@@ -31,11 +31,11 @@ class Scenario(BaseModel):
 
     Attributes:
         id: a unique name.
-        operator: what is driven; `keys` encodes keys and drives nothing.
+        operator: the operator to run; `keys` only encodes keys.
         tags, notes: for people.
-        config: of the operator.
-        steps: calls, in order.
-        expected: `steps`, one entry for each, and the `final` state.
+        config: the operator's configuration.
+        steps: the calls, in order.
+        expected: `steps`, with one entry per step, and the `final` state.
         same_rows_as: a scenario with the same log and therefore the same rows.
     """
 
@@ -78,7 +78,7 @@ def read_scenarios(path: Path) -> Iterator[Scenario]:
     """Read a file of scenarios.
 
     Raises:
-        CaseError: a line is no scenario, with its number.
+        CaseError: a line is not a scenario; with its number.
     """
     for number, line in case_lines(path):
         try:
@@ -99,13 +99,13 @@ def records_of(step: dict[str, Any]) -> list[Record | Bound]:
 
 @dataclass(frozen=True)
 class Setup:
-    """Translate a scenario to our model.
+    """A scenario translated to our model.
 
     Attributes:
         flow: what is computed.
-        lanes: of the log.
-        disorder: what its records promise.
-        options: what only an operator can do, by the name of its parameter.
+        lanes: lanes of the log.
+        disorder: the generator of bounds.
+        options: options that only an operator has, by the name of its parameter.
     """
 
     flow: StreamFlow | JoinFlow
@@ -115,7 +115,7 @@ class Setup:
 
 
 def setup_of(scenario: Scenario) -> Setup:
-    """Make the operator of a scenario."""
+    """Translate a scenario to our model."""
     config = scenario.config
     lanes = tuple(_lane(lane) for lane in config["lanes"])
     slack = config.get("slack", 0)
@@ -167,7 +167,7 @@ def _window(scenario: Scenario) -> Window:
     by_rows = window["unit"] == "rows"
     if scenario.operator == "session":
         gaps = tuple(window.get("gap_by_key", {}).items())
-        # N rows of other keys part two records, which are then N + 1 rows apart.
+        # Two records separated by N rows of other keys are N + 1 rows apart.
         gap, attribute = (window["gap"] + 1, ROW_NUM) if by_rows else (window["gap"], "ts")
         return Session(gap, attribute, gaps=gaps)
     size, step = window["size"], window["step"]

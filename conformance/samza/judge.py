@@ -1,8 +1,8 @@
-"""Conformance to the window operator: scenarios of calls, and what each call must do.
+"""Conformance to the window operator: scenarios of calls, and the expected effect of each.
 
-A driver runs a scenario and says what every step did, in the shape of the file; here it is compared
-with what is expected, and the first difference is named by step and field. Who computed it – the
-operators, or the definition – is the caller's affair.
+A driver runs a scenario and returns the effect of every step in the format of the file. The judge
+compares it with the expectation and names the first difference by step and field. Whether operators
+or the definition computed it is up to the caller.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def judge(
     """Compare a driver's result with the expectation, step by step.
 
     Args:
-        scenario: what is run.
-        drive: who runs it.
-        judged_by: who that is, in words.
-        same_as: the scenario whose rows must be the same.
+        scenario: the scenario.
+        drive: runs it.
+        judged_by: name of the driver in reports.
+        same_as: the scenario that must give the same rows.
     """
     found = drive(scenario)
     difference = _first_difference(scenario, found)
@@ -102,7 +102,7 @@ def _first_difference(scenario: Scenario, found: Outcome) -> str | None:
 
 def _difference(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> str | None:
     for name in sorted({*wanted, *got}):
-        # A field that is absent is empty or zero; a result that is null is there.
+        # An absent field is empty or zero; a null result is present.
         one, other = wanted.get(name), got.get(name)
         if name != "result":
             one, other = one or None, other or None

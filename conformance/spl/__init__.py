@@ -1,1 +1,1 @@
-"""Windows by policies, and the operators over them."""
+"""Scenarios of policy windows and of operators over them: format and judgement."""

@@ -90,7 +90,7 @@ class PortCase(BaseModel):
 
 
 class OperatorCase(_Line):
-    """A scenario of one operator, with all that it must emit."""
+    """A scenario of one operator, with its complete expected output."""
 
     operator: Literal["Aggregate", "Join", "Sort"]
     windows: list[PortCase]
@@ -116,7 +116,7 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
     """Read a file of scenarios.
 
     Raises:
-        CaseError: the file cannot be read, or a line is no scenario of this kind; with its number.
+        CaseError: the file cannot be read, or a line, given by number, is not such a scenario.
     """
     for number, line in case_lines(path):
         try:

@@ -1,7 +1,7 @@
 """Conformance to policy windows: compare a driver's log with the recorded one.
 
-A row holds under one profile or both; each is judged apart. What a row leaves open – the order
-between partitions – is compared within each partition.
+A row holds under one profile or both; each profile is judged separately. Where a row leaves the
+order between partitions open, only the order within each partition is compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def judge_window(case: WindowCase, drive: DriveWindow, judged_by: str) -> list[V
     Args:
         case: the scenario.
         drive: runs it under a profile; gives the events, and the tuples that are stored at the end.
-        judged_by: who that is, in words.
+        judged_by: name of the driver in reports.
     """
     verdicts = []
     for profile in case.profiles:
@@ -70,7 +70,7 @@ def _first(
     *,
     as_sets: bool = False,
 ) -> str | None:
-    """Return the first difference, in words; None: there is none."""
+    """Describe the first difference; None: there is none."""
     wanted, got = _grouped(expected, group), _grouped(found, group)
     for place in sorted({*wanted, *got}, key=lambda place: (place[0], str(place[1:]))):
         left, right = wanted.get(place, []), got.get(place, [])

@@ -1,1 +1,1 @@
-"""The window language."""
+"""Cases of the window language: format and judgement."""

@@ -1,7 +1,7 @@
 """Conformance to the window language: cases of inputs and their exact outputs.
 
-A case is judged by the definition, or by rows that somebody else computed for it; both are compared
-in full, and a difference is named by its kind, its row, and the shortest input that shows it.
+A case is judged by the definition or by rows computed elsewhere. Both are compared in full; a
+difference is described by its kind, its row, and the shortest input that shows it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Verdict:
     Attributes:
         case: its id.
         judged_by: what computed the output.
-        difference: the first one, in words; None: there is none.
+        difference: description of the first difference; None: there is none.
     """
 
     case: str
@@ -54,7 +54,7 @@ def read_cases(path: Path) -> Iterator[Case]:
     """Read a file of cases.
 
     Raises:
-        CaseError: a line is no case, with its number.
+        CaseError: a line is not a case; with its number.
     """
     for number, line in case_lines(path):
         try:
@@ -85,8 +85,8 @@ def judge(case: Case, evaluate: Evaluate, judged_by: str, interleavings: int = 0
     Args:
         case: the case.
         evaluate: computes the output; parts of `expected` that it leaves out are not compared.
-        judged_by: who that is, in words.
-        interleavings: how many other orders of arrival must give the same.
+        judged_by: name of the driver in reports.
+        interleavings: number of other orders of arrival that must give the same result.
     """
     orders = [case, *(shuffled(case, seed) for seed in range(interleavings))]
     for number, order in enumerate(orders):
@@ -135,7 +135,7 @@ def _first_difference(part: str, expected: Sequence[Any], found: Sequence[Any]) 
         if _spelled(got[name]) != _spelled(row):
             return f"{part}: expected {_spelled(row)}, got {_spelled(got[name])}"
     extra = next((row for name, row in got.items() if name not in wanted), None)
-    # What is left is a row given twice, or another order.
+    # The remaining possibilities are a duplicate row or another order.
     return f"{part}: {'extra ' + _spelled(extra) if extra is not None else 'wrong order'}"
 
 

@@ -1,1 +1,1 @@
-"""Kafka: our clients, topics, and sending to them."""
+"""Kafka: clients, topics, and producing."""

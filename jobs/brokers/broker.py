@@ -1,6 +1,6 @@
 """Our Kafka clients, created in one place: login, TLS, and failures as one sentence.
 
-Kafka's own errors seldom say who was refused what; these do, and say what to do.
+Kafka's own errors seldom say which user lacks which right; these do, with the remedy.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _IDEMPOTENT = re.compile(r"InitProducerId.*ClusterAuthorizationFailed")
 
 
 class BrokerError(RuntimeError):
-    """No broker answers, or it refuses."""
+    """A broker that does not answer, or rejects the request."""
 
     exit_code = 1
 
 
 class AddressError(BrokerError):
-    """An address that no broker can have."""
+    """An invalid broker address."""
 
     exit_code = 2
 
 
 class Refused(BrokerError):
-    """It refuses, and will refuse again: a login, a certificate, a missing right."""
+    """A permanent rejection: a login, a certificate, a missing right."""
 
 
 def consumer(bootstrap: str, **options: Any) -> Any:
@@ -61,7 +61,7 @@ def consumer(bootstrap: str, **options: Any) -> Any:
 
     Args:
         bootstrap: `host:port` of brokers.
-        options: of kafka-python, beside those.
+        options: further options of kafka-python.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
@@ -124,13 +124,13 @@ def _client(kind: Any, bootstrap: str, options: dict[str, Any]) -> Any:
 def await_broker(bootstrap: str) -> str:
     """Return `bootstrap` as soon as one of its addresses takes a connection, and TLS if wanted.
 
-    To be called before a client is made: when its constructor fails, a client of kafka-python
-    leaves behind a thread that retries forever, and it does not distinguish a wrong certificate
-    from silence.
+    Call it before creating a client: when its constructor fails, a client of kafka-python leaves a
+    thread behind that retries forever, and it does not distinguish a wrong certificate from
+    silence.
 
     Raises:
-        BrokerError: it is no list of `host:port`, nothing answers for `BOOTSTRAP_S`, or we and the
-            broker do not believe each other's certificates.
+        BrokerError: not a list of `host:port`, no answer within `BOOTSTRAP_S`, or one side does not
+            trust the other's certificate.
     """
     until_s = time.monotonic() + BOOTSTRAP_S
     addresses = [_address(bootstrap, one) for one in bootstrap.split(",")]
@@ -174,13 +174,13 @@ def _context(tls: Tls) -> ssl.SSLContext:
     """Build the TLS context of a connection as kafka-python does.
 
     Raises:
-        BrokerError: a file is no certificate, or its key cannot be opened.
+        BrokerError: a file is not a certificate, or its key cannot be opened.
     """
     try:
         context = ssl.create_default_context(cafile=str(tls.ca) if tls.ca else None)
         context.check_hostname = tls.check_hostname
         if tls.certificate is not None:
-            # OpenSSL would ask for the password on a terminal, and a tool without one would wait
+            # OpenSSL would ask for the password on a terminal; a tool without one would wait
             # forever.
             context.load_cert_chain(str(tls.certificate), password=tls.secret() or "")
     except (ssl.SSLError, OSError, ValueError) as error:
@@ -222,12 +222,12 @@ def _tls_refusal(settings: KafkaSettings, address: tuple[str, int], error: ssl.S
 
 @contextmanager
 def refusals(bootstrap: str, doing: str, topic: str = "") -> Iterator[None]:
-    """Turn a client's exceptions into one sentence that says who was refused what.
+    """Convert a client's exceptions to one sentence that names user, right and topic.
 
     Args:
-        bootstrap: of the broker.
-        doing: what is tried, as ACLs call it: `describe`, `read`, `write`, `create`, `alter`.
-        topic: on which topic.
+        bootstrap: `host:port` of the broker.
+        doing: the operation, as named in ACLs: `describe`, `read`, `write`, `create`, `alter`.
+        topic: the topic.
     """
     try:
         yield
@@ -236,13 +236,13 @@ def refusals(bootstrap: str, doing: str, topic: str = "") -> Iterator[None]:
 
 
 def broker_error(bootstrap: str, error: Exception, doing: str = "", topic: str = "") -> BrokerError:
-    """Return one sentence for what a Kafka client raised, with a hint.
+    """Convert a Kafka client's exception to one sentence with a hint.
 
     Args:
-        bootstrap: of the broker.
-        error: what was raised.
-        doing: what was tried, as ACLs call it.
-        topic: on which topic.
+        bootstrap: `host:port` of the broker.
+        error: the exception.
+        doing: the operation, as named in ACLs.
+        topic: the topic.
     """
     settings = settings_for(bootstrap)
     if isinstance(error, SaslAuthenticationFailedError):

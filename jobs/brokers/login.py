@@ -1,6 +1,6 @@
-"""A single login on a separate connection, so that a refusal is noticed.
+"""A single login on a separate connection, so that a rejection is noticed.
 
-kafka-python treats a refused login as a lost connection, and retries until its time is up. The
+kafka-python treats a rejected login as a lost connection, and retries until its time-out. The
 requests are those of Kafka's protocol (ApiVersions 18, SaslHandshake 17, SaslAuthenticate 36) in
 their oldest versions, which every broker of the last ten years answers.
 """
@@ -25,14 +25,14 @@ def log_in(connection: socket.socket, host: str, settings: KafkaSettings) -> Non
     """Log in on a fresh connection, or, without a login, just wait for the broker to answer.
 
     Args:
-        connection: to a broker, through TLS where that is wanted; not usable afterwards.
+        connection: to a broker, with TLS if configured; not usable afterwards.
         host: the broker's name.
-        settings: of the cluster.
+        settings: the cluster's login settings.
 
     Raises:
-        SaslAuthenticationFailedError: the broker does not accept it.
-        UnsupportedSaslMechanismError: nor the way to prove it.
-        OSError: the connection is lost, or the broker says nothing for the socket's time-out.
+        SaslAuthenticationFailedError: the broker rejects the login.
+        UnsupportedSaslMechanismError: the broker does not support the mechanism.
+        OSError: the connection is lost, or the broker does not answer within the socket's time-out.
         InfraError: the password cannot be read.
     """
     if settings.sasl is None:

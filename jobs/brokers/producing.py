@@ -20,11 +20,11 @@ _SETTLED_S = 90
 
 @contextmanager
 def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
-    """Return a producer whose retries neither repeat nor reorder; closing it settles what was sent.
+    """Return a producer whose retries neither repeat nor reorder; closing it flushes all records.
 
     Args:
         bootstrap: `host:port` of a broker.
-        topic: where to, for the words of an error.
+        topic: the topic, for error messages.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
@@ -69,8 +69,8 @@ def send_all(
     Args:
         bootstrap: `host:port` of a broker.
         topic: an existing topic.
-        messages: what to append.
-        told: called from time to time, and at the end, with how many were sent.
+        messages: the messages.
+        told: called periodically, and at the end, with the number sent.
 
     Raises:
         BrokerError: no broker answers, or it refuses.

@@ -20,12 +20,12 @@ _GONE_S = 30.0
 
 @contextlib.contextmanager
 def asking(bootstrap: str, doing: str, topic: str) -> Iterator[Any]:
-    """Provide a client for a block, and one sentence for what it raises.
+    """Provide an admin client for a block, and convert its exceptions to one sentence.
 
     Args:
-        bootstrap: of the broker.
-        doing: what is asked, as ACLs call it.
-        topic: of which topic.
+        bootstrap: `host:port` of the broker.
+        doing: the operation, as named in ACLs.
+        topic: the topic.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
@@ -39,7 +39,7 @@ def ids_of(admin: Any, names: list[str]) -> dict[str, str]:
 
     Raises:
         TopicError: a topic does not exist.
-        TopicAuthorizationFailedError: we may not ask.
+        TopicAuthorizationFailedError: we lack the right to describe it.
     """
     found = described(admin, names)
     for name in names:
@@ -65,7 +65,7 @@ def compacted(admin: Any, names: list[str]) -> dict[str, bool | None]:
 
 
 def topic_id(bootstrap: str, name: str) -> str:
-    """The id of a topic.
+    """Return the id of a topic.
 
     Raises:
         BrokerError: no broker answers.
@@ -92,7 +92,7 @@ def delete_topic(bootstrap: str, name: str) -> None:
 
 
 def clean_by(bootstrap: str, name: str, policy: str) -> None:
-    """Set a topic's `cleanup.policy`, and wait until the broker says so.
+    """Set a topic's `cleanup.policy`, and wait until the broker reports it.
 
     Raises:
         BrokerError: no broker answers, or it keeps the policy.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TopicError(RuntimeError):
-    """A topic does not match the pipeline."""
+    """A topic that does not match the pipeline."""
 
     exit_code = 1
 
@@ -29,8 +29,8 @@ class Topic:
 
     Attributes:
         name: its name.
-        partitions: how many it has.
-        created: True if this call made it.
+        partitions: number of partitions.
+        created: whether this call created it.
     """
 
     name: str
@@ -42,7 +42,7 @@ def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
     """Create the source topic of a pipeline, or the two of a join, unless they exist as declared.
 
     Args:
-        pipeline: whose `source` names the topic and the number of its partitions.
+        pipeline: its `source` names the topic and the number of partitions.
         bootstrap: `host:port` of a broker.
 
     Returns:

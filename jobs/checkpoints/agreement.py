@@ -40,11 +40,10 @@ class Agreement:
     """The result of a comparison.
 
     Attributes:
-        mismatches: what does not belong together, each with both sides and the remedies; the job
-            must not run.
-        again: tokens of batches that the tables have and the checkpoint lacks: they must be run
-            again exactly as recorded, and the tables will skip them.
-        untold: the tables hold batches of the run that are older than tokens.
+        mismatches: each mismatch, with both sides and the remedies; the job must not run.
+        again: tokens of batches that the tables have and the checkpoint lacks: they must be rerun
+            exactly as recorded, and the tables will skip them.
+        untold: whether the tables hold batches from before tokens existed.
     """
 
     mismatches: tuple[str, ...] = ()
@@ -65,12 +64,12 @@ def compare(
     """Compare a run's checkpoint, tables and topics.
 
     Args:
-        checkpoint: the run's.
-        tables: what the sink holds for the run.
-        topics: the pipeline's, by name.
+        checkpoint: the run's checkpoint.
+        tables: the sink's content for the run.
+        topics: the pipeline's topics, by name.
         known: by name, the ids of the topics that the run was started with, as recorded.
         may_be_compacted: the names of topics that the pipeline accepts as compacted.
-        fingerprint: of the pipeline that is to run.
+        fingerprint: fingerprint of the pipeline to run.
         is_ours: whether another fingerprint is that pipeline's in an older format; None: there is
             no older format.
     """

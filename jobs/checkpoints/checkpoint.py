@@ -1,4 +1,4 @@
-"""Checks a checkpoint before Spark opens it: is what a restart needs present and readable?
+"""Check a checkpoint before Spark opens it: are the entries that a restart needs readable?
 
 Spark resumes from the newest plan that it finds. If the plan of a committed batch is lost, it would
 plan another batch under the same number, and the tables, which already have that number, would skip
@@ -18,10 +18,10 @@ def examine(checkpoint: Path) -> None:
     """Check that the newest entries of the offset log exist and are readable.
 
     Args:
-        checkpoint: of a job that is not running; may not exist yet.
+        checkpoint: the checkpoint of a job that is not running; may not exist yet.
 
     Raises:
-        CheckpointDamaged: one is not; says which one, and what to do.
+        CheckpointDamaged: one is not; names it and the remedy.
     """
     committed, planned = newest(checkpoint / "commits"), newest(checkpoint / "offsets")
     for batch in sorted({committed, max(committed, planned)} - {-1}):

@@ -31,11 +31,11 @@ class Identity:
     """The identity of a run, for the driver that runs it.
 
     Args:
-        pipeline: what it runs.
-        run: its name.
-        checkpoint: its checkpoint; the folder above is the run's.
+        pipeline: the pipeline.
+        run: the run's name.
+        checkpoint: its checkpoint; the parent folder is the run's.
         tables: the folder of the tables, if the sink has one.
-        bootstrap: of the broker.
+        bootstrap: `host:port` of the broker.
         owner: the driver's claim on the run.
     """
 
@@ -58,7 +58,7 @@ class Identity:
         """Compare checkpoint, tables and topics; return the batches that must be run again.
 
         Raises:
-            TokenMismatch: they do not belong together; says what, and what to do.
+            TokenMismatch: they do not belong together; names the mismatch and the remedies.
             BrokerError: no broker answers.
             TopicError: a topic does not exist.
         """
@@ -102,7 +102,7 @@ class Identity:
         """
         self._owner.check()
         lanes = lanes_of(self._checkpoint, batch_id)
-        # After reading everything, so that a topic recreated meanwhile is noticed.
+        # After everything was read, so that a topic recreated meanwhile is detected.
         return Token(batch_id, lanes, self._topic_ids(), self._pipeline.fingerprint)
 
     def plan_again(self, run_one: RunOne) -> None:
@@ -115,8 +115,7 @@ class Identity:
             TokenMismatch: the checkpoint begins elsewhere.
         """
         if read_checkpoint(self._checkpoint).planned < 0:
-            # Only Spark knows the format of its plans: let it make one, and edit that as the tables
-            # say.
+            # Only Spark knows the format of its plans: let it make one, and edit it by the tokens.
             self._let_spark_plan(run_one)
         again = self.compare()
         if again:

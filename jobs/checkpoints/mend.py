@@ -1,10 +1,10 @@
-"""Repairs a checkpoint whose commit log lost its last entry while the next batch was planned.
+"""Repair a checkpoint whose commit log lost its last entry while the next batch was planned.
 
 Spark writes `offsets/N` when it plans batch N and `commits/N` when N is done, and on a restart
 resumes from the newest planned batch. If the commit of the previous batch is lost, Spark cannot
 find that batch's state, and the job fails again and again. The plan of the later batch must not be
 lost either, since the tables may hold its rows under its number. So the plan is set aside, the
-previous batch is run again alone, and the plan is restored.
+previous batch is rerun alone, and the plan is restored.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def mend(checkpoint: Path, run_one: Callable[[], None]) -> list[int]:
     The next call continues an interrupted one.
 
     Args:
-        checkpoint: of a job that does not run.
-        run_one: runs the newest planned batch, which is not committed, and nothing more.
+        checkpoint: the checkpoint of a job that is not running.
+        run_one: runs only the newest planned batch, which is not committed.
 
     Raises:
         RuntimeError: `run_one` committed nothing.

@@ -1,10 +1,10 @@
 """Partitions added to a topic while a run reads it: detecting, naming and accepting them.
 
-The lanes of a run are fixed, so a job ends at the first batch with records of another one, or as
-soon as Spark reports it. Accepting the partition records, in the run's own copy of the file, the
-progress at which it joins (ADR 13). That must be at least the progress at which any row was sent.
-The batch at which the job ended is therefore a question: it counts as never sent only if it cannot
-be sent without the new partition. The driver tries, and records when it cannot.
+The lanes of a run are fixed, so a job ends at the first batch with records of another partition, or
+as soon as Spark reports one. Accepting the partition records, in the run's own copy of the file,
+the progress at which it joins (ADR 13), which must be at least that at which any row was emitted.
+The batch at which the job ended counts as never emitted only if it cannot run without the new
+partition. The driver tries to run it, and records if it cannot.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class PartitionsError(RuntimeError):
 
 @dataclass(frozen=True)
 class Accepted:
-    """What was accepted.
+    """The result of accepting partitions.
 
     Attributes:
-        pipeline: the run's from now on.
-        lanes: those that are new.
+        pipeline: the run's pipeline from now on.
+        lanes: the new lanes.
     """
 
     pipeline: Pipeline
@@ -54,8 +54,8 @@ def look(progress: Any, source: Source) -> None:
     """Check whether Spark has found partitions that the pipeline does not declare.
 
     Args:
-        progress: of the query, as Spark reports it; None: it has reported nothing yet.
-        source: of the pipeline.
+        progress: Spark's report on the query; None: nothing reported yet.
+        source: the pipeline's source.
 
     Raises:
         UndeclaredPartition: it has.
@@ -77,25 +77,25 @@ def _undeclared(offsets: str | None, source: Source) -> str | None:
 
 
 def pending(checkpoint: Path) -> int | None:
-    """Return the number of the batch that was planned and is not done; None: there is none."""
+    """Return the number of the batch that is planned but not committed; None: there is none."""
     planned = newest(checkpoint / "offsets")
     return planned if planned > newest(checkpoint / "commits") else None
 
 
 def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
-    """Let partitions that a run does not know join it, and record that in its own file.
+    """Let undeclared partitions join a run, and record them in the run's own file.
 
     Args:
-        run: must have no running job.
-        pipeline: the file as the user has it. Where its generators name lanes it declares the new
-            partitions already, and says what holds for them.
-        bootstrap: of the broker.
+        run: a run without a running job.
+        pipeline: the user's file. If its generators name lanes, it must already declare the new
+            partitions and their settings.
+        bootstrap: `host:port` of the broker.
 
     Raises:
-        PartitionsError: there is none, a job is alive, or it is not known what was sent.
+        PartitionsError: no new partition, a live job, or it is unknown what was emitted.
         PipelineError: with the new lanes, the file breaks a rule.
         CheckpointMismatch: the run's state is not that of the run's file.
-        BrokerError, TopicError: the broker does not say which partitions there are.
+        BrokerError, TopicError: the broker does not list the partitions.
     """
     own = load_pipeline(run.file)
     names = _new(own.source, bootstrap)
@@ -131,7 +131,7 @@ def _new(source: Source, bootstrap: str) -> list[tuple[Source, int]]:
 
 
 def _refuse_open_batch(run: Run) -> None:
-    """Refuse if nobody knows whether a batch was sent, since no job has tried to finish it."""
+    """Raise if an open batch may have been emitted, because no job has tried to finish it."""
     batch, failure = pending(run.checkpoint), run.folder / FAILURE_FILE
     if batch is None:
         return

@@ -1,4 +1,4 @@
-"""The part of the log that each batch of a checkpoint is: reads and writes Spark's own files.
+"""The part of the log in each batch of a checkpoint: reads and writes Spark's own files.
 
 Spark's Kafka source writes the start of a query to `sources/0/0`, and the end of batch N to
 `offsets/N` before running it. Ends are exclusive there; a token's are inclusive.
@@ -22,14 +22,13 @@ Ends = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a checkpoint says about the log.
+    """A checkpoint's plans and commits.
 
     Attributes:
         place: its folder.
-        committed: the newest batch that is done; -1: none.
-        planned: the newest batch that was begun; -1: none.
-        ends: by batch, where it ends; under -1, where the first one begins. Spark deletes the plans
-            of old batches.
+        committed: the newest committed batch; -1: none.
+        planned: the newest planned batch; -1: none.
+        ends: by batch, its end; under -1, the start of the first one. Spark deletes old plans.
     """
 
     place: str
@@ -75,11 +74,12 @@ def lanes_of(checkpoint: Path, batch: int) -> dict[str, Stretch]:
 
 
 def rewrite(checkpoint: Path, tokens: list[Token]) -> None:
-    """Plan exactly the batches after the newest committed one that the tokens name.
+    """Rewrite the plans after the newest committed batch to be exactly those of the tokens.
 
     Args:
-        checkpoint: of a job that is not running; it has at least one plan, whose settings are kept.
-        tokens: of the batches to be run, in order.
+        checkpoint: the checkpoint of a job that is not running, with at least one plan, whose
+            settings are kept.
+        tokens: tokens of the batches to run, in order.
 
     Raises:
         CheckpointDamaged: a plan cannot be read.
@@ -100,7 +100,7 @@ def rewrite(checkpoint: Path, tokens: list[Token]) -> None:
         written.replace(path)
     for path in plans.glob("[0-9]*"):
         if path.name.isdigit() and int(path.name) > tokens[-1].batch_id:
-            # Planned after a batch that has changed, and never carried out.
+            # Planned after a batch that has changed, and never executed.
             path.unlink()
             path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 

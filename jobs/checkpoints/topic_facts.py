@@ -1,4 +1,4 @@
-"""What the broker says about a run's topics: ids, ends and cleanup policies."""
+"""Facts from the broker about a run's topics: ids, ends and cleanup policies."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class TopicIds:
     """Looks up the ids of topics repeatedly, over one connection.
 
     Args:
-        bootstrap: of the broker.
-        source: whose topics.
+        bootstrap: `host:port` of the broker.
+        source: the source whose topics to look up.
     """
 
     def __init__(self, bootstrap: str, source: Source) -> None:
@@ -49,10 +49,10 @@ class TopicIds:
         self._client: Any = None
 
     def __call__(self) -> dict[str, str]:
-        """Return the current ids by name; wait for a broker that is away.
+        """Return the current ids by name; wait for an unavailable broker.
 
         Raises:
-            BrokerError: no broker answers for long, or it refuses.
+            BrokerError: no broker answers for a long time, or it rejects the request.
             TopicError: a topic does not exist.
         """
         until_s = time.monotonic() + _PATIENCE_S

@@ -62,7 +62,7 @@ def flight_table() -> pl.DataFrame:
     """Return the flights like `departures`, with `tailnum` and `hour_us`, the scheduled hour.
 
     Raises:
-        FlightsError: as of `departures`.
+        FlightsError: as for `departures`.
     """
     numbers = dict.fromkeys(("dep_delay", "arr_delay", "minute"), pl.Int64)
     table = pl.read_csv(
@@ -132,7 +132,7 @@ def flights(first: int | None = None) -> pl.DataFrame:
 
 
 def _json() -> pl.Expr:
-    """Spell each flight as JSON, without spaces, in the order of the pipeline's fields."""
+    """Format each flight as JSON, without spaces, in the order of the pipeline's fields."""
     delays = [pl.col(name).cast(pl.String).fill_null("null") for name in ("dep_delay", "arr_delay")]
     return pl.format(
         '{{"sched_us":{},"origin":"{}","carrier":"{}",'
@@ -177,7 +177,7 @@ def _end_rows(flown: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _csv() -> bytes:
-    """Take the table out of the installed package, without importing it (its import fails)."""
+    """Read the table from the installed package without importing it (its import fails)."""
     hint = f"run `{PACKAGES}`"
     try:
         files = importlib.metadata.files(_PACKAGE) or []
@@ -200,7 +200,7 @@ def events_jsonl(path: str | Path, log: pl.DataFrame | None = None) -> int:
     """Write the log as EVENTS.jsonl, for runs without a broker; return the number of records.
 
     The same partitions, offsets and values as on the topic. `append_us` is given, so that the
-    record from 2099 is refused here too. The file appears complete or not at all.
+    record from 2099 is rejected here too. The file is written completely or not at all.
 
     Args:
         path: the file.
@@ -243,12 +243,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Published:
-    """What `publish` did.
+    """The result of `publish`.
 
     Attributes:
-        records: how many records the topic holds now, the poison and the ends among them.
-        appended: how many of them were appended by this call.
-        seconds: how long it took.
+        records: number of records in the topic now, including poison and ends.
+        appended: number of records appended by this call.
+        seconds: duration of the call.
     """
 
     records: int

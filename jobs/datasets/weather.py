@@ -56,10 +56,10 @@ def weather(until_us: int | None = None) -> pl.DataFrame:
     """Return the log of the weather, with an end per partition.
 
     Args:
-        until_us: take only what was observed before.
+        until_us: take only observations before this time.
 
     Returns:
-        26,118 rows, as of `departures`.
+        26,118 rows, with the columns of `departures`.
 
     Raises:
         FlightsError: the package with the data is not installed, or holds something else.
@@ -86,7 +86,7 @@ def logs(first: int | None = None) -> dict[str, pl.DataFrame]:
     """Return both logs by topic; with fewer flights, the weather up to the last of them.
 
     Raises:
-        FlightsError: as of the two.
+        FlightsError: as for the two.
     """
     flown = departures(first)
     until_us = None if first is None else flown["append_us"].max()
@@ -124,7 +124,7 @@ def _log(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def _csv() -> bytes:
-    """Take the weather out of the installed package, without importing it (its import fails)."""
+    """Read the weather from the installed package without importing it (its import fails)."""
     try:
         files: Iterator[importlib.metadata.PackagePath] = iter(
             file for file in importlib.metadata.files(_PACKAGE) or [] if file.name == "weather.csv"

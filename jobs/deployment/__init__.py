@@ -1,1 +1,1 @@
-"""From a pipeline file to a running job: what changed, what to do about it, and doing it."""
+"""Deployment of a pipeline file: compare with existing runs, decide, and carry out."""

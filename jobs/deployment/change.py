@@ -1,7 +1,7 @@
-"""What a changed pipeline file means for a run that was started with another version of it.
+"""The effect of a changed pipeline file on a run that was started with another version of it.
 
-A pure comparison of two files. The fingerprint decides whether a run may continue, since it digests
-everything that decides the result: a checkpoint fits only one meaning. Other changes (where rows
+A pure comparison of two files. The fingerprint decides whether a run may continue, since it covers
+everything that affects the result: a checkpoint fits only one meaning. Other changes (where rows
 go, what is checked, when increments run) let the run continue, and are explained.
 """
 
@@ -26,12 +26,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """What a file means for a run.
+    """The effect of a file on a run.
 
     Attributes:
         kind: whether the run can continue with it.
-        sentences: each difference by its path in the file; of the same meaning, other spellings.
-        effects: of a compatible change, how the run continues.
+        sentences: each difference by its path in the file, including mere spellings.
+        effects: for a compatible change, how the run continues.
     """
 
     kind: Kind
@@ -48,8 +48,8 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
     """Compare a run's own copy of its file with the file as it is now.
 
     Args:
-        old: the run's.
-        new: the user's, with the lanes that have joined the run.
+        old: the run's copy.
+        new: the user's file, with the lanes that have joined the run.
         begun_with: the fingerprint that the run was started with; None: not recorded. It includes
             the code of a user's aggregate, of which no copy is kept.
 
@@ -70,7 +70,7 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
 
 
 def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:
-    """Say how a run continues whose file differs only outside its meaning."""
+    """Describe how a run continues after a change that keeps the meaning."""
     if not is_version_of(old, new):
         yield (
             f"sink: the rows of this run stay in {_place(old)}, where the others of its batches "

@@ -1,8 +1,8 @@
-"""What `submit` will do with a file, decided before anything is touched.
+"""The decision on what `submit` does with a file, made before any change.
 
 A pure function of the request and the existing runs: it attaches to a running run, resumes one from
 its checkpoint, starts a new one, or refuses and lists the alternatives as commands. It never stops
-a running job unless the user has said so.
+a running job without the user's permission.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _NUMBERED = "r"
 
 
 class Refused(RuntimeError):
-    """The request would stop or mix something without permission; nothing was done."""
+    """A request that would stop or mix runs without permission; nothing was done."""
 
     exit_code = 2
 
 
 class Step(StrEnum):
-    """What to do with a run."""
+    """The action on a run."""
 
     attach = "attach"
     go_on = "go on"
@@ -38,9 +38,9 @@ class Known:
     """An existing run of the pipeline.
 
     Attributes:
-        change: what the file means for it.
-        alive: it has a job that is running or starting.
-        beside: it runs beside the live one.
+        change: the effect of the file on it.
+        alive: whether it has a job that is running or starting.
+        beside: whether it runs beside the live one.
     """
 
     change: Change
@@ -57,8 +57,8 @@ class Wish:
         pipeline: its name.
         run: the run's name; None: the one that fits the file.
         origin: where a new run starts, as given; None: at the beginning of the log.
-        beside: a new run is to run beside the live one.
-        replace: the jobs of other runs may be stopped.
+        beside: whether to run a new run beside the live one.
+        replace: whether the jobs of other runs may be stopped.
     """
 
     file: Path
@@ -75,14 +75,14 @@ class Wish:
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be done.
+    """The decision.
 
     Attributes:
-        step: what to do with the run.
+        step: the action on the run.
         run: its name.
         ends: the runs whose jobs are stopped first.
-        beside: the live run stays what it is.
-        takes_file: an existing run takes the file as its copy, since the meaning is the same.
+        beside: whether the live run stays live.
+        takes_file: whether an existing run takes the file as its copy; the meaning is the same.
         said: all of this in sentences.
     """
 
@@ -98,7 +98,7 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
     """Decide what to do.
 
     Args:
-        wish: what was asked for.
+        wish: the request.
         known: the pipeline's runs, by name.
         live: the one that commands take by default; None: there is none.
 
@@ -144,7 +144,7 @@ def _meant(wish: Wish, known: Mapping[str, Known], live: str | None) -> str:
         return live
     if wish.beside or wish.replace:
         return fresh_name(known)
-    return live  # which is then refused, with the alternatives
+    return live  # which is then rejected, with the alternatives
 
 
 def fresh_name(known: Mapping[str, Known]) -> str:
@@ -172,7 +172,7 @@ def _ends(wish: Wish, run: str, known: Mapping[str, Known], *, beside: bool) -> 
     """Return the runs whose jobs are stopped for this one.
 
     Raises:
-        Refused: the user did not say that they may be.
+        Refused: the user has not allowed it.
     """
     living = tuple(sorted(name for name, one in known.items() if one.alive and name != run))
     if not living or beside:
@@ -191,7 +191,7 @@ def _ends(wish: Wish, run: str, known: Mapping[str, Known], *, beside: bool) -> 
 
 
 def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
-    """Format the refusal of a file whose meaning differs from the run's."""
+    """Format the rejection of a file whose meaning differs from the run's."""
     new, change = fresh_name(known), known[run].change
     living = [name for name, one in known.items() if one.alive]
     replace = ["--replace"] if living else []

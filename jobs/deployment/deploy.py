@@ -1,4 +1,4 @@
-"""Deploys a pipeline file: gathers the facts, and carries out what `decision` decides."""
+"""Deployment of a pipeline file: gather the facts, and carry out the result of `decision`."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _ON_THE_WAY_OUT = frozenset({State.failed, State.stopping})
 
 
 class OriginError(ValueError):
-    """Not a place in the log where a run can start."""
+    """An invalid start position of a run in the log."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """What will be done, and with what.
+    """A planned deployment.
 
     Attributes:
-        plan: what to do with which run.
-        pipeline: what the run will run: the file, with its rows where the run's are.
+        plan: the action and the run.
+        pipeline: the pipeline to run: the file, with the run's place for rows.
         file: the pipeline file.
         first: per lane, where a new run starts; None: at the beginning.
         said: all of it in sentences.
@@ -54,12 +54,12 @@ class Deployment:
 
 
 def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
-    """Decide what to do, without touching anything.
+    """Decide what to do, without changing anything.
 
     Args:
         endpoints: of the running stack.
-        pipeline: as the user has it.
-        wish: what was asked for.
+        pipeline: the user's pipeline.
+        wish: the request.
 
     Raises:
         Refused: the file and the existing runs do not allow it.
@@ -92,8 +92,8 @@ def carry_out(
     Args:
         endpoints: of the running stack.
         deployment: from `prepare`.
-        max_offsets: offsets per batch at the most; None: as the run has it, else no limit.
-        available_now: read what is there, then end.
+        max_offsets: maximum offsets per batch; None: the run's limit if it has one.
+        available_now: whether to end after reading the existing records.
 
     Raises:
         RunError: another job was started meanwhile.
@@ -124,7 +124,7 @@ def carry_out(
 
 
 def known_runs(endpoints: Endpoints, pipeline: Pipeline) -> dict[str, Known]:
-    """Return the runs of a pipeline, each with what the file means for it.
+    """Return the runs of a pipeline, each with the effect of the file on it.
 
     Raises:
         InfraError: the master does not answer.
@@ -154,8 +154,8 @@ def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[in
     Args:
         endpoints: of the stack.
         pipeline: of the run.
-        origin: another run, to start where that one is; a time, to start with what was appended
-            then or later; or offsets by lane, as JSON.
+        origin: another run, to start at its position; a time, to start with records appended then
+            or later; or offsets by lane, as JSON.
 
     Raises:
         OriginError: it is none of these.
@@ -217,7 +217,7 @@ def _beginning(pipeline: Pipeline, first: dict[int, int] | None) -> Iterator[str
 
 
 def _placed(endpoints: Endpoints, pipeline: Pipeline) -> tuple[Placement, list[str]]:
-    """Decide where the rows of a new run go, and what the tables gain for it."""
+    """Decide where the rows of a new run go, and which columns the tables gain for it."""
     sink = sink_of(pipeline)
 
     def folder_of(name: str) -> Path:

@@ -1,1 +1,1 @@
-"""What a driver reports about its own end, and when it ends by itself."""
+"""A driver's own end: its causes, their report, and when it ends by itself."""

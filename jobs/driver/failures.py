@@ -22,7 +22,7 @@ _SCHEMA = re.compile(r"SchemaMismatchError: (.+)")
 _ERROR = re.compile(r"(?!(?:org|java|javax|py4j|scala)\.)(?:\w+\.)*\w*(?:Error|Exception)\b: .+")
 _TERMINATED = re.compile(r"^.*terminated with exception: |,? SQLSTATE: \w+$")
 _WORDS_MAX = 500
-# Processes that were killed, from outside or for lack of memory: they cannot say which.
+# Processes that were killed, from outside or for lack of memory; the two look the same.
 _KILLED = (
     "Py4JNetworkError",
     "Answer from Java side is empty",
@@ -31,7 +31,7 @@ _KILLED = (
     "Python worker exited unexpectedly",
     "Python worker failed to connect back",
 )
-# Outages that end by themselves, even after hours. Permanent refusals by Kafka come first.
+# Outages that end by themselves, even after hours. Kafka's permanent rejections come first.
 _AWAY = (
     "BrokerError",
     "ExecutorsLost",
@@ -56,7 +56,7 @@ _GONE = re.compile(r"Could not read records in offset \[(\d+), (\d+)\) for topic
 def windowing_error(text: str) -> errors.WindowingError | UserAggregateError | None:
     """Return the error of the runtime, or of a user's class, in the message of a failed query.
 
-    None if it died of something else. Either would recur at every restart.
+    None: it died of something else. Both kinds would recur at every restart.
     """
     for name, message in reversed(_RAISED.findall(text)):
         if name == UserAggregateError.__name__:
@@ -105,14 +105,14 @@ def last_words(text: str) -> str:
     """
     told = text.partition("=== Streaming Query ===")[0]
     lines = [line.strip() for line in told.splitlines() if line.strip()]
-    # The last of Python's errors is the innermost; Java's message about it follows.
+    # The last Python error is the innermost; Java's message about it follows.
     raised = [line for line in lines if _ERROR.match(line)]
     said = _TERMINATED.sub("", lines[0]) if lines else "it says no more"
     return (raised[-1] if raised else said)[:_WORDS_MAX]
 
 
 def final_reason(text: str, places: Iterable[Path] = ()) -> str | None:
-    """Say why a restart would fail in the same way; None: it is worth a try.
+    """Say why a restart would fail in the same way; None: it may succeed.
 
     Args:
         text: the message of the failed query.

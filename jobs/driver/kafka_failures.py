@@ -22,12 +22,12 @@ _GROUP = re.compile(r"Not authorized to access group: (\S+)")
 
 
 def refusal(text: str, settings: KafkaSettings, topics: Sequence[str]) -> str | None:
-    """Return a sentence for a refusal by a broker; None if the text contains none.
+    """Return a sentence for a broker's rejection; None: the text contains none.
 
     Args:
         text: the message of the failed query, with its causes.
-        settings: the job's, for this broker.
-        topics: those that the job reads; the broker does not always name one.
+        settings: the job's settings for this broker.
+        topics: the job's topics; the broker does not always name one.
     """
     mark = _MARKS.search(text)
     if mark is None:

@@ -1,6 +1,6 @@
-"""Drivers that their cluster has forgotten: Spark's would wait forever; ours ends.
+"""Drivers that their cluster has forgotten: Spark's would wait forever; ours exits.
 
-A standalone master forgets the application of a driver that it has not heard from for a while, for
+A standalone master forgets the application of a driver that has been silent for a while, for
 instance because its machine was off the network. The executors end, no others are started, and the
 driver waits for the master to reconnect, which happens only if the master itself has recovered. A
 supervised driver that ends with an error is restarted, and registers again. Found by the chaos plan
@@ -19,16 +19,16 @@ LOST_S = 60.0
 
 
 class ExecutorsLost(RuntimeError):
-    """All executors are gone, and no new ones have come."""
+    """The loss of all executors without replacement."""
 
 
 class Orphan:
-    """Notices that all executors have been gone for too long.
+    """A detector of a driver that has had no executors for too long.
 
-    A driver that never had one is left alone: it waits its turn on a busy cluster.
+    A driver that never had one is ignored: it waits its turn on a busy cluster.
 
     Args:
-        count: how many executors there are.
+        count: returns the current number of executors.
         now_s: a clock, in seconds.
     """
 
@@ -39,7 +39,7 @@ class Orphan:
         self._seen_s: float | None = None
 
     def look(self) -> None:
-        """Count them.
+        """Count the executors.
 
         Raises:
             ExecutorsLost: there were some, and there have been none for `LOST_S`.

@@ -1,8 +1,8 @@
-"""What the drivers of a submission record: that they started, are healthy, or have died.
+"""Records by the drivers of a submission: that they started, are healthy, or have died.
 
 The master restarts a dead driver indefinitely and reports it as RUNNING throughout. So each driver,
 once it owns the run, records that it has started; that it is healthy, when a batch is done or there
-is nothing to do; and what it dies of. If it had no time for that, the next driver notices.
+is nothing to do; and the cause of its death. If it dies without a record, the next driver notices.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Attempts:
     """The recorded facts.
 
     Attributes:
-        begun: how many drivers of the submission have reached our program.
-        well: the last of them has committed a batch, or has found nothing to do.
-        deaths: since a driver was last healthy.
+        begun: number of drivers of the submission that have reached our program.
+        well: whether the last of them has committed a batch, or has found nothing to do.
+        deaths: deaths since a driver was last healthy.
         living: the driver that has not reported its death; None: there is none.
     """
 
@@ -67,12 +67,12 @@ class Attempt:
         self._folder, self._name, self._well = folder, uuid.uuid4().hex, False
 
     def begin(self) -> None:
-        """Record that this driver has started; a predecessor that left no word died silently.
+        """Record that this driver has started; a predecessor without a record died silently.
 
         To be called by the driver that owns the run.
 
         Raises:
-            TooManyDeaths: that was one too many.
+            TooManyDeaths: that was one death too many.
         """
         before = read_attempts(self._folder) or Attempts()
         deaths = Deaths() if before.well else before.deaths
@@ -118,7 +118,7 @@ class Attempt:
 
 
 def _wrote(folder: Path, attempts: Attempts) -> bool:
-    """Write if possible: a failed write must neither kill a job nor hide why it dies."""
+    """Write if possible: a failed write must neither kill a job nor hide its cause of death."""
     try:
         _write(folder, attempts)
     except OSError as error:

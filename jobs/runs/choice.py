@@ -1,6 +1,6 @@
 """The run that a command works on: the named one, else the live one, else the newest.
 
-A run uses its own copy of the file. From the user's file only the name is taken: it may have been
+A run uses its own copy of the file. Only the name comes from the user's file, which may have been
 edited since the run was submitted, and may be invalid now.
 """
 

@@ -25,29 +25,29 @@ NOTE_FILE = "run.json"
 
 
 class RunError(RuntimeError):
-    """A run does not exist, or does not allow the request."""
+    """A run that does not exist, or does not allow the request."""
 
     exit_code = 1
 
 
 class RunNameError(RunError):
-    """A name that no run can have."""
+    """An invalid name of a run."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a run was submitted with besides its file; `start` uses the same again.
+    """The options of a run's submission; `start` uses them again.
 
     Attributes:
-        max_offsets: offsets per batch, at most; None: no limit.
-        available_now: read what is there, then end.
-        parallelism: how many tasks run the lanes, and the shards; None: as the job has it.
+        max_offsets: maximum offsets per batch; None: no limit.
+        available_now: whether to end after reading the existing records.
+        parallelism: number of tasks for lanes, and for shards; None: the job's default.
         conf: Spark settings in addition to the cluster's.
         first: per partition, where a new checkpoint starts; None: at the beginning.
         end: per partition, the first offset to leave out; None: read everything.
-        beside: another run of the pipeline may be running meanwhile.
+        beside: whether another run of the pipeline may run at the same time.
     """
 
     max_offsets: int | None = None
@@ -60,7 +60,7 @@ class Options:
 
     @classmethod
     def of(cls, noted: Mapping[str, Any]) -> Options:
-        """Read them from a note, where partition numbers are strings."""
+        """Read the options from a note, in which partition numbers are strings."""
         first, end = (
             None if noted[name] is None else {int(lane): at for lane, at in noted[name].items()}
             for name in ("first", "end")
@@ -99,7 +99,7 @@ class Run:
     fingerprint: str | None = None
 
     def told(self) -> dict[str, str]:
-        """Describe it for programs that have submitted it."""
+        """Describe the run for programs that have submitted it."""
         names = ("pipeline", "run", "submission_id", "folder", "checkpoint", "table", "file")
         return {name: str(getattr(self, name)) for name in names}
 
@@ -184,7 +184,7 @@ def read_run(folder: Path) -> Run:
     note = json.loads(file.read_text(encoding="utf-8"))
     if "submitted_at" in note:
         submitted_at = datetime.fromisoformat(note["submitted_at"])
-    else:  # of an older version
+    else:  # written by an older version
         submitted_at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     return Run(
         pipeline=note["pipeline"],

@@ -44,13 +44,13 @@ _ENDED = frozenset({State.failed, State.stopped, State.superseded, State.finishe
 
 @dataclass(frozen=True)
 class Deaths:
-    """How often the drivers of a submission have died since one of them was last healthy.
+    """Deaths of the drivers of a submission since one of them was last healthy.
 
     Attributes:
-        error: of one of the job's own errors, which it could report.
-        silent: without a message: it was killed, or the machine was out of memory.
-        outage: because something such as a broker was away: restarts are unlimited.
-        last: what the last one died of; None: it left no message.
+        error: deaths from one of the job's own errors, with a report.
+        silent: deaths without a message: killed, or out of memory.
+        outage: deaths from an outage, such as of a broker; restarts are unlimited.
+        last: the cause of the last death; None: it left no message.
     """
 
     error: int = 0
@@ -60,7 +60,7 @@ class Deaths:
 
     @property
     def number(self) -> int:
-        """All of them."""
+        """Total number of deaths."""
         return self.error + self.silent + self.outage
 
     @property
@@ -87,20 +87,20 @@ class Order:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known about a run.
+    """The facts about a run.
 
     Attributes:
         driver: the driver's state at the master; None: there is no master, since the stack is down.
         failure: why the job gave up, in its own words; None: it did not.
-        order: to stop, if given since it was submitted.
-        available_now: it takes what is there, then ends.
-        begun: how often a driver of this submission has reached our program; None: unknown, because
-            an older version submitted it.
-        well: the current driver has committed a batch, or has found nothing to do.
-        deaths: of its drivers.
-        launches: how often the cluster has started a driver that never reached our program.
+        order: the order to stop, if given since it was submitted.
+        available_now: whether it ends after reading the existing records.
+        begun: number of drivers of this submission that have reached our program; None: unknown,
+            because an older version submitted it.
+        well: whether the current driver has committed a batch, or has found nothing to do.
+        deaths: deaths of its drivers.
+        launches: number of drivers started by the cluster that never reached our program.
         last_words: the last error in such a driver's output; None: there is none.
-        lacks: what it waits for, and what has it; None: it waits for nothing.
+        lacks: the resource that it waits for, and its holder; None: it waits for nothing.
     """
 
     driver: str | None
@@ -120,7 +120,7 @@ class Life:
     """The state of a run.
 
     Attributes:
-        state: which one.
+        state: the state.
         why: a sentence; for a waiting run, what it waits for; for a failed one, the reason.
     """
 

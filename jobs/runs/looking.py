@@ -1,4 +1,4 @@
-"""Observes a run: gathers the facts about its life, from its folder and from the master."""
+"""Observation of a run: gather the facts about its life from its folder and from the master."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Look:
 
     Attributes:
         life: its state and the reason.
-        deaths: of its drivers, since one was last healthy.
+        deaths: deaths of its drivers since one was last healthy.
         log: the folder of the driver's output, if it is on this machine.
     """
 
@@ -45,7 +45,7 @@ class Look:
 
 
 def life_of(endpoints: Endpoints, run: Run) -> Life:
-    """The state of a run.
+    """Return the state of a run.
 
     Raises:
         InfraError: the master does not answer.
@@ -75,7 +75,7 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
         last_words=(_refused(run) if driver == "FINISHED" else None) or words,
         lacks=lacks(endpoints, run, driver) if not noted.well else None,
     )
-    # One that was told to stop died of that, which does not count.
+    # A driver that was told to stop died of that; such deaths do not count.
     deaths = noted.deaths if facts.order is None else Deaths()
     return Look(life(facts), deaths, log)
 
@@ -113,24 +113,24 @@ def _text(file: Path) -> str:
 
 
 def _refused(run: Run) -> str | None:
-    """Return the message of a driver that left the run to another one."""
+    """Return the message of a driver that ended because another one owns the run."""
     file = run.folder / REFUSED_FILE
     return json.loads(file.read_text(encoding="utf-8"))["error"] if file.exists() else None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
-        state: of the run.
-        batches: how many batches are committed.
+        state: the state of the run.
+        batches: number of committed batches.
         committed: per partition, the next offset after the last committed batch.
         behind: offsets up to the target that are not committed yet.
         error: why the job gave up, else None.
         log: folder of the driver's output, where it is on this machine.
         why: a sentence on the state, if there is more to say.
-        restarts: how often its driver has died since a batch was last committed.
+        restarts: number of driver deaths since the last committed batch.
     """
 
     state: State
@@ -151,12 +151,12 @@ class Progress:
 def progress(
     endpoints: Endpoints, run: Run, until: Mapping[int, int], source: Source | None = None
 ) -> Progress:
-    """Return how far a run is from the offsets `until` (per lane, exclusive).
+    """Return the progress of a run towards the offsets `until` (per lane, exclusive).
 
     Args:
         endpoints: of the stack.
         run: the run.
-        until: by the numbers of the lanes.
+        until: the target, by lane number.
         source: numbers the lanes; None: one topic, whose partitions they are.
     """
     seen = look_at(endpoints, run)  # first: a finished run then shows its last offsets

@@ -1,4 +1,4 @@
-"""How far a checkpoint is, from Spark's own files, the only place that keeps offsets."""
+"""Offsets of a checkpoint, from Spark's own files, the only place that keeps them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from windowing.model.source import Source
 
 
 def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[int, dict[int, int]]:
-    """Return what the checkpoint has completed: the number of batches, the next offset per lane.
+    """Return the committed part of a checkpoint: number of batches, and next offset per lane.
 
     Args:
-        checkpoint: the run's.
+        checkpoint: the run's checkpoint.
         source: numbers the lanes; None: one topic, whose partitions they are.
     """
     return _newest(checkpoint, "commits", source)
 
 
 def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int, int]:
-    """Return the next offset per lane after the newest planned batch: what may be written.
+    """Return the next offset per lane after the newest planned batch, which may be written already.
 
-    Args: as of `committed_offsets`.
+    Args: as for `committed_offsets`.
     """
     return _newest(checkpoint, "offsets", source)[1]
 

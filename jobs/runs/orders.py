@@ -1,7 +1,7 @@
-"""Orders for a pipeline's runs: which one is live, and which ones are to stop.
+"""Orders for a pipeline's runs: which one is live, and which ones must stop.
 
-The live run is the one that commands take unless another is named. Submitting a run makes it live;
-a run that works beside it becomes live when it takes over.
+The live run is the default of commands. Submitting a run makes it live; a run beside it becomes
+live when it takes over.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def live_run(endpoints: Endpoints, pipeline: str) -> Run | None:
 
 
 def give_order(folder: Path, order: Order) -> None:
-    """Record that a run is to stop, before telling it."""
+    """Record that a run must stop, before stopping it."""
     write_whole(folder / ORDER_FILE, asdict(order))
 
 
@@ -64,7 +64,7 @@ def withdraw_order(folder: Path) -> None:
 
 @contextmanager
 def one_at_a_time(endpoints: Endpoints, pipeline: str) -> Iterator[None]:
-    """Lock out other starts and stops of a pipeline's runs: two could create two drivers."""
+    """Lock starts and stops of a pipeline's runs; two at once could create two drivers."""
     folder = runs_folder(endpoints, pipeline)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK_FILE).open("a") as lock:

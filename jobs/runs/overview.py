@@ -27,16 +27,16 @@ from windowing.model.source import Source
 
 @dataclass(frozen=True)
 class Overview:
-    """What is known about a run.
+    """The facts about a run.
 
     Attributes:
         run: the run.
         life: its state and the reason.
         live: whether commands take it by default.
-        restarts: how often its driver has died since a batch was last committed.
+        restarts: number of driver deaths since the last committed batch.
         file_differs: how the file that it was submitted with differs now; None: it does not.
-        batches: how many are committed.
-        behind: offsets up to the topic's end that are not committed; None: the broker does not say.
+        batches: number of committed batches.
+        behind: uncommitted offsets up to the topic's end; None: the broker does not answer.
         last_verify: the last verdict of `verify`; None: there is none.
         last_quality: the same for `quality`.
         ui: the page of its job, else of the cluster; None: there is no cluster.
@@ -138,7 +138,7 @@ def _room(endpoints: Endpoints) -> Room | None:
 
 
 class _Ends:
-    """The ends of topics: each is looked up once, and none after the first failure."""
+    """The ends of topics, each looked up once; after the first failure, no more lookups."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._bootstrap = endpoints.kafka_bootstrap
@@ -174,7 +174,7 @@ class _Ends:
 
 
 def _how_far(run: Run, ends: _Ends) -> tuple[int, int | None]:
-    """Return how many batches are committed, and how many offsets are not."""
+    """Return the number of committed batches and of uncommitted offsets."""
     if ends.are_unknown:
         return committed_offsets(run.checkpoint)[0], None
     try:

@@ -1,10 +1,10 @@
 """One driver per run: the one that has claimed its folder.
 
 A second driver of a run would read the same log into the same tables. The tables would stay right,
-since they accept a batch once; but the two would fight over one checkpoint, and each would keep
-dying of the other's files. So a driver first claims the run, then shows by counting that it is
-alive, and checks before each batch that it still owns the run. Nothing here compares the clocks of
-two machines.
+since they accept a batch once; but the two would share one checkpoint, and each would keep failing
+on the other's files. So a driver first claims the run, then increments a counter to show that it is
+alive, and checks before each batch that it still owns the run. Clocks of different machines are
+never compared.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Owner:
     Args:
         folder: the run's.
         beat_s: how often to show that it is alive, in seconds.
-        silent_s: how long to wait for a sign of another machine's driver, and for one on this
-            machine to end, in seconds.
+        silent_s: how long to wait for a beat from another machine's driver, or for one on this machine
+            to end, in seconds.
     """
 
     def __init__(self, folder: Path, beat_s: float = BEAT_S, silent_s: float = SILENT_S) -> None:

@@ -1,4 +1,4 @@
-"""Where the rows of a new run go: the sink's tables, or another version of them.
+"""The place for the rows of a new run: the sink's tables, or another version of them.
 
 Tables grow with a pipeline. If they cannot, because a column's type or the key's fields differ, the
 run gets its own tables, `NAME_v2`, and records them in its own copy of the file, which every reader
@@ -23,18 +23,18 @@ Clashes = Callable[[str], list[str]]
 
 @dataclass(frozen=True)
 class Placement:
-    """Where rows go.
+    """A place for rows.
 
     Attributes:
-        name: of the folder or schema.
-        clashes: by name, why earlier versions could not hold them.
+        name: name of the folder or schema.
+        clashes: by name, why earlier versions cannot hold the rows.
     """
 
     name: str
     clashes: Mapping[str, list[str]]
 
     def sentences(self) -> list[str]:
-        """Sentences about it; none if the tables are those that the file names."""
+        """Describe the place; no sentences if the tables are those that the file names."""
         told = [f"{name} cannot take its rows: {'; '.join(c)}" for name, c in self.clashes.items()]
         return [*told, f"its rows go to {self.name}"] if told else []
 
@@ -43,7 +43,7 @@ def place(pipeline: Pipeline, clashes: Clashes) -> Placement:
     """Find the first version of a sink's tables that can hold the rows of a pipeline.
 
     Args:
-        pipeline: the one to run.
+        pipeline: the pipeline to run.
         clashes: checks tables; tables that do not exist have no clashes.
     """
     base, passed, number = pipeline.output, dict[str, list[str]](), 1
@@ -69,9 +69,9 @@ def with_place(pipeline: Pipeline, name: str, *, like: Pipeline | None = None) -
     """Return the pipeline unchanged, except that its rows go to this folder or schema.
 
     Args:
-        pipeline: as the user has it.
-        name: of the folder or schema.
-        like: the pipeline whose kind of sink it gets; None: its own.
+        pipeline: the user's pipeline.
+        name: name of the folder or schema.
+        like: the pipeline whose kind of sink to use; None: its own.
 
     Raises:
         PipelineError: no folder or schema can have the name, for example because it is too long.

@@ -1,4 +1,4 @@
-"""Starts and stops runs: submit, start again, stop. One running job per pipeline by default."""
+"""Submitting, resuming and stopping runs; by default one running job per pipeline."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ def submit(
         run: the run's name.
         beside: keep the pipeline's other jobs running, and the live run as it is.
         may_end: the runs whose jobs may be stopped for it; None: any.
-        max_offsets: offsets per batch, at most; None: no limit.
-        available_now: read what is there, then end.
-        parallelism: how many tasks run the lanes, and the shards; None: as the job has it.
+        max_offsets: maximum offsets per batch; None: no limit.
+        available_now: whether to end after reading the existing records.
+        parallelism: number of tasks for lanes, and for shards; None: the job's default.
         conf: Spark settings in addition to the cluster's.
         first: per partition, where a new checkpoint starts; None: at the beginning.
         end: per partition, the first offset to leave out; None: read everything.
 
     Raises:
-        RunError: a job would have to be stopped that may not be.
+        RunError: a job is in the way that may not be stopped.
     """
     options = Options(max_offsets, available_now, parallelism, conf, first, end, beside)
     # Lanes that have joined the run stay with it, whether or not the user's file has them.
@@ -117,14 +117,14 @@ def take_file(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> None:
 
 
 def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
-    """Make a run that works beside the live one live, in one write; then stop the old one.
+    """Make a run beside the live one live, in one write; then stop the old one.
 
-    After an interruption, call it again: finished steps stay done.
+    After an interruption, call it again: completed steps are kept.
 
     Args:
         endpoints: of the stack.
-        run: the one that takes over.
-        before: the one that it takes over from.
+        run: the run that takes over.
+        before: the run that it replaces.
 
     Returns:
         The runs whose jobs were stopped.
@@ -166,10 +166,10 @@ def stop(
 
     Args:
         endpoints: of the running stack.
-        pipeline: whose runs.
-        keep: a run to leave alone.
+        pipeline: the pipeline.
+        keep: a run to keep running.
         only: the run to stop; None: all of them.
-        by: the run that takes their place; None: they are stopped.
+        by: the run that supersedes them; None: they are only stopped.
     """
     with one_at_a_time(endpoints, pipeline.name):
         return _stop(endpoints, pipeline.name, keep=keep, only=only, by=by)
@@ -248,7 +248,7 @@ def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
 def _begun_with(folder: Path, pipeline: Pipeline) -> str:
     """Return the fingerprint that a run was started with: the pipeline's, unless noted otherwise.
 
-    The pipeline's fingerprint in an older format is rewritten in today's.
+    A fingerprint in an older format is converted to the current one.
     """
     noted = read_run(folder).fingerprint if (folder / NOTE_FILE).exists() else None
     return pipeline.fingerprint if noted is None or pipeline.wrote(noted) else noted

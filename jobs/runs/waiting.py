@@ -1,4 +1,4 @@
-"""What a run waits for: which job has the cores that it needs, and what would free them."""
+"""Why a run waits: which job has the cores that it needs, and how to free them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DRIVER_MIB = 1024  # from the cluster's settings
 
 
 def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
-    """Say what a run waits for, and which job has it; None: for nothing, or unknown.
+    """Say what a run waits for, and which job has it; None: nothing, or unknown.
 
     Args:
         endpoints: of the stack.
@@ -37,7 +37,7 @@ def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
     if driver == "RUNNING" and (own is None or not own.waits):
         return None
     drivers = {one.submission_id: one.name for one in spark_rest.list_drivers(endpoints)}
-    # Every driver is without a worker for a moment; it waits only if none has room.
+    # Every driver briefly has no worker; it waits only if no worker has room.
     if driver == "SUBMITTED" and _fits_a_driver(room):
         return None
     what = "executors" if driver == "RUNNING" else "driver"
@@ -59,12 +59,12 @@ def _file_of(endpoints: Endpoints, pipeline: str, run: str) -> Path:
 
 
 def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: FileOf) -> str:
-    """Say which jobs a job waits for, and what would free their cores.
+    """Say which jobs a job waits for, and how to free their cores.
 
     Args:
-        name: of the job.
+        name: the job's name.
         what: `driver` or `executors`.
-        room: of the cluster.
+        room: the cluster's free and used resources.
         drivers: the names of jobs by the ids of their drivers.
         file_of: returns the file by which commands find a run.
     """

@@ -1,7 +1,7 @@
 """Dead letters for the person who has to fix a producer: by reason, with examples.
 
-They come from a run's tables, or from the files that `run` wrote; for the latter, the refused field
-is found by judging the record again.
+They come from a run's tables, or from the files that `run` wrote; for files, the rejected field is
+found by judging the record again.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ _WAYS_OUT = {
 
 
 class DeadLettersError(RuntimeError):
-    """Dead letters that cannot be read."""
+    """Unreadable dead letters."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
 class Letter:
-    """A dead letter, with the refused field.
+    """A dead letter, with the rejected field.
 
     Attributes:
         source, partition, offset: the record's position.
-        query: the one that refused it; None: no query could use it.
-        reason: of the contract.
-        field, value, rule: as of `windowing.engine.input.refusals.Detail`; None for letters older
+        query: the query that rejected it; None: no query could use it.
+        reason: the reason, as in the contract.
+        field, value, rule: as in `windowing.engine.input.refusals.Detail`; None for letters older
             than these columns.
     """
 
@@ -79,12 +79,12 @@ class Letter:
 
 @dataclass(frozen=True)
 class Reason:
-    """The letters with one reason.
+    """All letters with the same reason.
 
     Attributes:
         reason: the reason.
-        letters: how many there are; a record that two queries refuse has two.
-        records: how many records they are about.
+        letters: number of letters; a record rejected by two queries has two.
+        records: number of distinct records.
         share: of all records read; None: unknown.
         do: what to do about it.
         examples: some of them, spread over the refused fields.
@@ -106,8 +106,8 @@ def by_reason(letters: Iterable[Letter], read: int | None, examples: int) -> lis
     """Summarize letters, the most frequent reason first.
 
     Args:
-        letters: all of a run.
-        read: number of records it has read; None: unknown.
+        letters: all letters of a run.
+        read: number of records read by the run; None: unknown.
         examples: number of examples per reason.
     """
     found: dict[str, list[Letter]] = {}
@@ -136,7 +136,7 @@ def _way_out(reason: str) -> str:
 
 
 def _spread(letters: list[Letter], most: int) -> Iterator[Letter]:
-    """Order letters: the first one about each field, then the others, in the order of the log."""
+    """Order letters: first one per rejected field, then the others, in the order of the log."""
     ordered = sorted(letters, key=lambda one: (one.source, one.partition, one.offset))
     turns: dict[str | None, int] = {}
     ranked = []
@@ -228,7 +228,7 @@ def in_files(
     """Read the dead letters that `run` wrote, each judged again for its details.
 
     Args:
-        pipeline: the one that refused them.
+        pipeline: the pipeline that rejected them.
         file: OUT.dead.jsonl.
         log: the input of that run.
 
@@ -250,7 +250,7 @@ def in_files(
 
 
 class _Judge:
-    """Judges refused records again, for what was wrong with them."""
+    """Judges rejected records again, to find the rejected field and rule."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._source, self._rules = pipeline.source, dict[str, ValueRules]()
@@ -258,10 +258,10 @@ class _Judge:
         self._queries = {query.name: query for query in pipeline.flows}
 
     def again(self, letter: Letter, entry: Entry) -> Detail:
-        """Return what a letter's record was refused for.
+        """Return field, value and rule of the rejection of a letter's record.
 
         Raises:
-            DeadLettersError: this query could not have refused the record.
+            DeadLettersError: this query could not have rejected the record.
         """
         if entry.source not in self._rules:
             number = self._source.number(entry.source, entry.partition) or 0
@@ -285,7 +285,7 @@ def of_lines(lines: Iterable[str], place: str) -> list[Letter]:
     """Read letters from lines of JSON.
 
     Args:
-        lines: a letter each.
+        lines: one letter per line.
         place: their file, for messages.
 
     Raises:

@@ -1,9 +1,9 @@
 """Heartbeats: bounds for silent (idle) partitions, written into those partitions.
 
-A silent partition holds the whole stream back. The known delays of its records – they travel for
-between l and L, and their source's clock is off by up to s – limit how old a record can be that
-still arrives. The emitter watches all partitions and writes what it knows into the silent ones, as
-control records, so that what a job derives from silence is a fact of the log too.
+A silent partition holds the whole stream back. The known delays of its records – transit takes
+between l and L, and the source's clock is off by up to s – limit the age of records that may still
+arrive. The emitter watches all partitions and writes the resulting bounds into the silent ones as
+control records, so that conclusions from silence are facts of the log too.
 
 Source: Srivastava and Widom, "Flexible Time Management in Data Stream Systems", PODS 2004.
 """
@@ -37,7 +37,7 @@ _STALL_S = 30.0
 
 
 class HeartbeatError(ValueError):
-    """A partition's delays are unknown."""
+    """Unknown or contradictory delays of a partition."""
 
     exit_code = 2
 
@@ -47,9 +47,9 @@ class Beat:
     """A bound for one silent partition.
 
     Attributes:
-        partition: which.
+        partition: the partition.
         silent_us: how long it has been silent; None: always.
-        bound_us: no record below this follows.
+        bound_us: lower bound for all following records.
         control: the control record that states it, as JSON.
     """
 
@@ -61,7 +61,7 @@ class Beat:
 
 @dataclass
 class Seen:
-    """What is known about a topic's partitions.
+    """The observed facts about a topic's partitions.
 
     Attributes:
         newest_us: per partition, the largest event time of its valid records.
@@ -75,7 +75,7 @@ class Seen:
 
 
 def clock_us() -> int:
-    """Return microseconds since 1970 by this machine's clock."""
+    """Return this machine's time in microseconds since 1970."""
     return time.time_ns() // 1_000
 
 
@@ -121,7 +121,7 @@ def beats(
     """
     source = pipeline.source
     newest = {source.lane(partition): ts_us for partition, ts_us in seen.newest_us.items()}
-    # A clock beyond all valid times says no more than that: larger bounds would be refused.
+    # Cap at the largest valid time: larger bounds would be rejected.
     until_us = min(now_us, source.event_time.end_us)
     known = Control(now_us=until_us if by_clock else None, seen_us=newest)
     reached_us = known.reached_us(delays)
@@ -215,7 +215,7 @@ def _ends(control: bytes) -> bool:
     try:
         return read_control(control).end
     except ControlError:
-        return False  # To a job it is a dead letter.
+        return False  # For a job it is a dead letter.
 
 
 @contextmanager

@@ -13,7 +13,7 @@ FORMATS = (".png", ".svg")
 
 
 class PictureError(ValueError):
-    """A picture cannot be written to this file."""
+    """A file to which a picture cannot be written."""
 
     exit_code = 2
 
@@ -22,7 +22,7 @@ def format_of(path: Path) -> str:
     """Return the format of a file's suffix.
 
     Raises:
-        PictureError: we do not write it.
+        PictureError: the format is not supported.
     """
     ending = path.suffix.lower()
     if ending not in FORMATS:

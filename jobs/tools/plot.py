@@ -24,19 +24,19 @@ _COLUMNS = ["window_start", "window_end", "key", "revision", "values"]
 
 
 class PlotError(RuntimeError):
-    """There is nothing to draw."""
+    """An output without anything to draw."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class Plotted:
-    """What the picture shows.
+    """A summary of the picture.
 
     Attributes:
         start: first instant of the week, UTC.
-        windows: how many windows are drawn.
-        revised: how many of them were changed by late records.
+        windows: number of windows drawn.
+        revised: number of them that late records changed.
     """
 
     start: datetime

@@ -31,7 +31,7 @@ _END = b'{"end":true}'
 
 
 class PunctuateError(ValueError):
-    """The request cannot be punctuated."""
+    """A log or pipeline for which there are no punctuations."""
 
     exit_code = 2
 
@@ -39,7 +39,7 @@ class PunctuateError(ValueError):
 def step_of(pipeline: Pipeline) -> int:
     """Find the largest step, in microseconds, of which every window end is a multiple.
 
-    For windows that records define, which close right after a record, it is a microsecond.
+    For windows defined by records, which close right after a record, it is a microsecond.
 
     Raises:
         PunctuateError: no window depends on event time.
@@ -78,10 +78,10 @@ def tightest_bounds(ts_us: Ints, every_us: int) -> Ints:
 def punctuations(
     pipeline: Pipeline, recording: Recording, every_us: int, per: str | None = None
 ) -> Stops:
-    """Decide where bounds go.
+    """Determine the positions of bounds.
 
     Args:
-        pipeline: reads the log.
+        pipeline: the pipeline that reads the log.
         recording: the whole log.
         every_us: the step.
         per: a field; bounds for each of its values are added where they exceed the lane's own.

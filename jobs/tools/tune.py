@@ -1,9 +1,9 @@
-"""Choosing the slack: what each costs in late records, wrong rows and waiting, on a recorded log.
+"""Choice of the slack: its cost in late records, wrong rows and latency, on a recorded log.
 
 A slack of K makes a record late for a window iff some earlier record of its lane was K or more
-beyond the window's end; a slack of n rows, iff more than n earlier ones lay at or beyond it. So no
-run is needed: progress under each slack tells which records the first row of each window would
-miss, and which record would close it.
+beyond the window's end; a slack of n rows, iff more than n earlier ones were at or beyond it. So no
+run is needed: progress under each slack determines the records that the first row of each window
+would miss, and the record that would close it.
 
 Source: the measures are those of Li et al., SIGMOD 2005, section 6, with the number of records as
 the aggregate; punctuation, which knows the log, is the reference.
@@ -41,7 +41,7 @@ _GRID = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 
 class TuneError(ValueError):
-    """The log or the pipeline offers no choice."""
+    """A log or pipeline without a choice of slack."""
 
     exit_code = 1
 
@@ -56,7 +56,7 @@ class Cost:
         late: share of records that at least one window would miss.
         wrong: share of rows that would miss a record at first.
         missing: mean share of its records that a row would miss at first.
-        latency_us: mean time from a window's end to the record that closes it; None: none closes.
+        latency_us: mean time from a window's end to the record that closes it; None: none is closed.
         closed: share of the windows that close within the log.
     """
 
@@ -80,8 +80,8 @@ class Tuning:
         costs: of several settings, time first, then rows, each rising, then punctuation.
         slack_us, slack_rows: the smallest that keep the late share within the target, the first
             rounded up to two digits.
-        knee_us, knee_rows: the knee of the curve up to there, beyond which more slack buys little
-            for the wait; None: it has none.
+        knee_us, knee_rows: the knee of the curve up to there, beyond which more slack gains little
+            for its latency; None: there is no knee.
         silent: lanes without a record, which hold every window open.
     """
 
@@ -235,7 +235,7 @@ class Scale:
         return (len(self.needed_us) - in_time) / self.records
 
     def least_share(self, target: Fraction) -> float:
-        """The smallest share distinguished from zero: the target, or half a record."""
+        """Return the smallest share distinguished from zero: the target, or half a record."""
         return max(float(target), 0.5 / self.records)
 
     def least_rows(self, target: Fraction) -> int:
@@ -336,7 +336,7 @@ def _before(after: Ints) -> Ints:
 
 
 def _compared(query: Query, truth: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """Say for each true row whether the first one found is `wrong`, and the share `missing`."""
+    """Compare each true row with the first one: whether it is `wrong`, and the share `missing`."""
     on = ["wid", *key_columns(query)]
     joined = truth.join(found, on=on, how="left", nulls_equal=True, suffix="_found")
     held, ids = pl.col("n_found").fill_null(0), pl.col("ids_found").fill_null(-1)

@@ -1,4 +1,4 @@
-"""The picture of a tuning: how late records are, and what each slack buys for the wait."""
+"""The picture of a tuning: lateness of records, and the benefit and latency of each slack."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The rows that windows show at first, of every class, if lanes' progress had gone so or so.
+"""First rows of windows of every class, for any given progress of the lanes.
 
-Nothing is run: progress before each record says which windows it is late for, and what is left of a
-window is counted. The windows of a class are found as its source says: by the grid of slides, at
-the records that define them, or by the numbers of rows.
+Nothing is run: progress before each record determines the windows for which it is late, and the
+remaining records of each window are counted. The windows of a class are found as its source says:
+by the grid of slides, at the records that define them, or by row numbers.
 
 Source: Li et al., SIGMOD 2005, section 4 (classes), 6 (measures).
 """
@@ -28,23 +28,23 @@ _NO_WINDOWS: Ints = np.empty(0, dtype=np.int64)
 
 
 class UnitError(ValueError):
-    """Rows are counted as they arrive, and a unit arrives in two lanes."""
+    """A unit in two lanes, for windows that count rows in order of arrival."""
 
     exit_code = 1
 
 
 def grid_of(query: Query) -> Grid:
-    """The windows by which a record is late or not: its own, or what closes right behind it."""
+    """Return the windows that decide lateness: the query's own, or ones that end at each record."""
     window = query.window
     if window.traits.ends is Ends.ROWS or window.traits.merging:
-        # A row has its number when progress has passed it, and none if that was before it came; a
-        # record is late for its session if progress had passed it.
+        # Rows are numbered when progress passes them, so a row that comes later is late; a record is
+        # late for its session if progress had passed it.
         return Grid(range_=1, slide=1, origin=0)
     return wids.grid(window)
 
 
 def spans(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:
-    """First and last window of each record; the last one is smaller where it is in none."""
+    """Return first and last window of each record; last < first if the record is in no window."""
     grid = grid_of(query)
     first, last = wids.slide_of(grid, ts_us), wids.last_window(grid, ts_us)
     gridded = query.window.traits.ends is Ends.SLIDES
@@ -52,18 +52,18 @@ def spans(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:
 
 
 def late_for_some(query: Query, ts_us: Ints, before_us: Ints) -> Flags:
-    """Which records are late for a window, given the progress before each."""
+    """Return which records are late for some window, given the progress before each."""
     first, last = spans(query, ts_us)
     late: Flags = (first <= last) & (wids.slide_of(grid_of(query), before_us) > first)
     return late
 
 
 def first_rows(query: Query, records: pl.DataFrame, before_us: Ints | None) -> pl.DataFrame:
-    """Per window and key, what revision 0 would hold.
+    """Return the content of revision 0, per window and key.
 
     Args:
-        query: its window, keys, and mode of lateness.
-        records: good records with `ts_us`, `partition`, `offset`, `place` and the fields.
+        query: the query, with its window, keys, and mode of lateness.
+        records: valid records with `ts_us`, `partition`, `offset`, `place` and the fields.
         before_us: the progress before each record; None: nothing is late.
 
     Returns:
@@ -94,12 +94,12 @@ def first_rows(query: Query, records: pl.DataFrame, before_us: Ints | None) -> p
 
 
 def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[Ints, Ints]:
-    """The end of each window, and the progress that closes it (ENDED: nothing but the end).
+    """Return the end of each window, and the progress that closes it (ENDED: only a lane's end).
 
     Args:
         query: the query.
-        records: as of `first_rows`.
-        truth: its rows if nothing is late.
+        records: as for `first_rows`.
+        truth: the first rows if nothing is late.
     """
     if query.window.traits.merging:
         ends = _sessions(query, records)["end"].to_numpy()
@@ -124,7 +124,7 @@ def _closings_of_unit(window: Window, unit: pl.DataFrame) -> tuple[Ints, Ints]:
 
 
 def _units(query: Query, records: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The records of each unit, in canonical order."""
+    """Return the records of each unit, in canonical order."""
     unit = unit_columns(query)
     ordered = records.sort("ts_us", "partition", "offset")
     parts = ordered.partition_by(unit, maintain_order=True) if unit else []
@@ -132,7 +132,7 @@ def _units(query: Query, records: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _sessions(query: Query, records: pl.DataFrame) -> pl.DataFrame:
-    """The sessions of some records: as the rows of `first_rows`, and where each `end`s."""
+    """Return the sessions of some records: the rows of `first_rows`, with each one's `end`."""
     keys, at = key_columns(query), pl.col("ts_us")
     pieces = records.select(
         *keys, at.alias(AT_FIRST), at.alias(AT_LAST), ids=pl.col("place").cast(int)
@@ -147,14 +147,14 @@ def _sessions(query: Query, records: pl.DataFrame) -> pl.DataFrame:
 
 
 def _intervals(query: Query, records: pl.DataFrame, first: Ints, last: Ints) -> pl.DataFrame:
-    """Each record's windows, `first` to `last`, with its key and place; none: left out."""
+    """Return each record's windows, `first` to `last`, with key and place, if it has any."""
     keys = records.select(*key_columns(query), ids=pl.col("place").cast(pl.Int64))
     frame = keys.with_columns(first=pl.Series(first), last=pl.Series(last))
     return frame.filter(pl.col("first") <= pl.col("last"))
 
 
 def _spread(query: Query, intervals: pl.DataFrame) -> pl.DataFrame:
-    """Rows of windows that every record has few of: slices, then their windows one by one."""
+    """Return rows where each record is in few windows: slices, expanded to their windows."""
     keys = key_columns(query)
     slices = intervals.group_by(*keys, "first", "last").agg(
         n=pl.len().cast(pl.Int64), ids=pl.col("ids").sum()
@@ -169,13 +169,13 @@ def _covered(
     newest: int,
     windows: dict[object, Ints] | None,
 ) -> pl.DataFrame:
-    """Rows of windows by what begins before and ends after them.
+    """Return rows of windows from the intervals that cover them.
 
     Args:
         query: the query.
-        intervals: of the records.
-        newest: the last window there is, where windows follow each other without end.
-        windows: per value of PATTR, the windows that there are, rising; None: all up to `newest`.
+        intervals: the records' intervals of windows.
+        newest: the last window to list, where windows continue without end.
+        windows: per value of PATTR, the existing windows, rising; None: all up to `newest`.
     """
     keys, unit = key_columns(query), unit_columns(query)
     groups = intervals.partition_by(keys, maintain_order=True) if keys else []
@@ -198,7 +198,7 @@ def _covered(
 
 
 def _rows_of_numbers(query: Query, records: pl.DataFrame) -> pl.DataFrame:
-    """Rows of windows over the numbers that records have in canonical order."""
+    """Return rows of windows over the records' numbers in canonical order."""
     parts, newest = [], 0
     for unit in _units(query, records):
         numbers = np.arange(len(unit), dtype=np.int64)
@@ -215,7 +215,7 @@ def _rows_of_numbers(query: Query, records: pl.DataFrame) -> pl.DataFrame:
 
 
 def _definers(query: Query, records: pl.DataFrame, on_time: Flags) -> dict[object, Ints]:
-    """Per value of PATTR (None without), the windows that records on time define."""
+    """Return, per value of PATTR (None without), the windows that on-time records define."""
     unit, slide = unit_columns(query), query.window.slide
     by_rank = query.window.traits.order is Order.CANONICAL
     records = records.with_columns(on_time=pl.Series(on_time))

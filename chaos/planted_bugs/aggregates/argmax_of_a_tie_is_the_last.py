@@ -1,8 +1,8 @@
-"""`argmax` that takes, of equal values, the last in canonical order.
+"""`argmax` that picks the last of equal values in canonical order.
 
-Defect: the order of ties falls with the value.
-How one gets it: a sort that is reversed as a whole.
-Expected: values differ where the largest stands twice.
+Defect: ties are sorted in descending order, like the values.
+How one gets it: the whole sort is reversed.
+Expected: values differ where the largest occurs twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from windowing.model.fields import Aggregate
 
 
 def reversed_as_a_whole(aggregate: Aggregate, order: str) -> Bag | None:
-    """The bag of an aggregate, in which the place falls with the value."""
+    """Return the bag of an aggregate with value and position both descending."""
     bag = bag_of(aggregate, order)
     falls = bag is not None and aggregate.function == "argmax"
     return replace(bag, falling=4) if bag is not None and falls else bag

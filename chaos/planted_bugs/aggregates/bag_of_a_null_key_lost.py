@@ -1,4 +1,4 @@
-"""Aggregates that keep values, but none for the null key.
+"""Aggregates that keep values, except for the null key.
 
 Defect: merged values are joined to their keys by equality.
 How one gets it: SQL's `NULL = NULL`.

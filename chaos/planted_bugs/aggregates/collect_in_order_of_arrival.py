@@ -1,7 +1,7 @@
-"""Lists in the order in which records came, not in canonical order.
+"""Lists in order of arrival, not in canonical order.
 
 Defect: `collect` is ordered by offset.
-How one gets it: a list that is appended to.
+How one gets it: appending to a list.
 Expected: lists differ.
 """
 
@@ -17,7 +17,7 @@ from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state, listed
 
 
 def appended(bag: Bag, partials: pl.DataFrame, most: int | None = None) -> pl.Series:
-    """The values of each bag in the order of their offsets."""
+    """Return the values of each bag in the order of their offsets."""
     entries = bag.entries(partials)
     if "#offset" not in entries.columns:
         return listed(bag, partials, most)

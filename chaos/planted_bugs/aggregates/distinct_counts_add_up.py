@@ -1,7 +1,7 @@
-"""Distinct values that are counted in each part and added up.
+"""Distinct values that are counted in each partial state and added up.
 
-Defect: a value that is in two parts counts twice.
-How one gets it: merging counts where sets have to be merged.
+Defect: a value in two partial states counts twice.
+How one gets it: merging counts instead of sets.
 Expected: values differ.
 """
 
@@ -17,7 +17,7 @@ from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state
 
 
 def added_up(bag: Bag, partials: pl.DataFrame) -> list[int | None]:
-    """How many entries each bag has had."""
+    """Return the total number of entries of each bag."""
     counts = bag.entries(partials).group_by(_ROW).agg(pl.col(COUNT).sum().alias(VALUE))
     return _per_state(partials, counts).to_list()
 

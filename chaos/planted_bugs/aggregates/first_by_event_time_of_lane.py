@@ -1,7 +1,7 @@
 """`first` that is the first record of the first lane.
 
 Defect: times are not compared across lanes.
-How one gets it: each lane knows its first, and the merge takes the one of the smallest partition.
+How one gets it: each lane keeps its first record; the merge takes that of the lowest partition.
 Expected: values differ.
 """
 
@@ -18,7 +18,7 @@ from windowing.model.fields import Aggregate
 
 
 def by_lane(aggregate: Aggregate, order: str) -> Bag | None:
-    """The bag of an aggregate, of which the lane decides before the time."""
+    """Return the bag of an aggregate, ordered by lane before time."""
     bag = bag_of(aggregate, order)
     if bag is None or aggregate.function != "first":
         return bag

@@ -1,8 +1,8 @@
 """Floating-point sums added up in the order of arrival.
 
 Defect: addition of doubles is not associative, so a sum depends on chunks, lanes and merges.
-How one gets it: `sum` of every engine that we know.
-Expected: a sum or mean differs in its last bits; a batch that is run again differs from itself.
+How one gets it: `sum` in every engine that we know.
+Expected: a sum or mean differs in its last bits; a rerun of a batch gives another result.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Approximate numbers of distinct values whose hash has another seed in every batch.
+"""Approximate distinct counts whose hash has another seed in every batch.
 
-Defect: a value that comes in two batches is two values.
+Defect: a value in two batches counts as two values.
 How one gets it: `hash()`, whose seed is drawn when a process starts.
 Expected: values differ.
 """
@@ -16,7 +16,7 @@ from windowing.engine.aggregates.sketches import hashes
 
 
 def seeded(values: pl.Series) -> pl.Series:
-    """A hash of each value, by a seed that is the batch's size."""
+    """Return the hash of each value, seeded with the batch's size."""
     return hashes(values) ^ len(values)
 
 

@@ -1,6 +1,6 @@
 """Sums of integers that are added up as doubles.
 
-Defect: what is beyond 2^53 loses its last digits.
+Defect: sums beyond 2^53 lose their last digits.
 How one gets it: one numeric type for all aggregates.
 Expected: sums differ.
 """
@@ -18,7 +18,7 @@ from windowing.model.fields import Aggregate
 
 
 class DoubleAccumulators(Accumulators):
-    """Has doubles only."""
+    """Sums in doubles."""
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         values = super()._result(aggregate, partials)

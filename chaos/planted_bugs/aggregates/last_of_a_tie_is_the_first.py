@@ -1,7 +1,7 @@
-"""`last` that takes, of records at the same time, the first in canonical order.
+"""`last` that picks the first of simultaneous records in canonical order.
 
 Defect: a tie is broken as for `first`.
-How one gets it: `>` where `>=` is meant, in a loop over records in order.
+How one gets it: `>` instead of `>=` in a loop over ordered records.
 Expected: values differ where times are equal.
 """
 
@@ -18,7 +18,7 @@ from windowing.model.fields import Aggregate
 
 
 def first_of_ties(aggregate: Aggregate, order: str) -> Bag | None:
-    """The bag of an aggregate, in which the place falls with the time only."""
+    """Return the bag of an aggregate with time descending and ties ascending."""
     bag = bag_of(aggregate, order)
     return replace(bag, falling=1) if bag is not None and aggregate.function == "last" else bag
 

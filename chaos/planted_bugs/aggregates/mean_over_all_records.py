@@ -1,6 +1,6 @@
-"""Means that divide by the number of records, null ones among them.
+"""Means that divide by the number of records, including nulls.
 
-Defect: sum / count(*) for sum / count(field).
+Defect: sum / count(*) instead of sum / count(field).
 How one gets it: one counter for all aggregates of a window.
 Expected: means differ where a value is null.
 """
@@ -19,7 +19,7 @@ from windowing.model.fields import Aggregate
 
 
 class CountingAccumulators(Accumulators):
-    """Counts records."""
+    """Counts records, including those whose value is null."""
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         if aggregate.field is not None and aggregate.function == "mean":

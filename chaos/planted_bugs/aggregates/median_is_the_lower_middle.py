@@ -1,6 +1,6 @@
-"""Medians of an even number of values that are the lower of the two in the middle.
+"""Medians of an even number of values that are the lower of the two middle ones.
 
-Defect: the upper one is not looked at.
+Defect: the upper one is ignored.
 How one gets it: `sorted(values)[n // 2]`, or the quantile of one half.
 Expected: values differ.
 """
@@ -17,7 +17,7 @@ from windowing.engine.aggregates.ranks import _ranked
 
 
 def lower(bag: Bag, partials: pl.DataFrame) -> list[float | None]:
-    """The middle value, or the lower of two."""
+    """Return the middle value of each bag, or the lower of two."""
     found = _ranked(bag, partials, lambda count: (count + 1) // 2).to_list()
     return [None if value is None else float(value) for value in found]
 

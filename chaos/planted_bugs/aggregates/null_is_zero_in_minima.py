@@ -1,7 +1,7 @@
-"""Minima and maxima that take null for zero.
+"""Minima and maxima that treat null as zero.
 
 Defect: a null counts as 0 in `min` and `max`.
-How one gets it: columns that cannot be null, filled before they are aggregated.
+How one gets it: non-nullable columns, filled before aggregation.
 Expected: values differ.
 """
 
@@ -19,7 +19,7 @@ _EXTREMES = (Role.MIN, Role.MAX)
 
 
 class FillingAccumulators(Accumulators):
-    """Fills what is missing."""
+    """Replaces null by 0."""
 
     def _lift_field(self, field: str, values: pl.Series) -> list[pl.Series]:
         return [

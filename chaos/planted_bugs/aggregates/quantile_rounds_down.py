@@ -1,6 +1,6 @@
 """Quantiles whose rank is rounded down.
 
-Defect: the value at floor(q n) for that at ceil(q n).
+Defect: the value at floor(q n) instead of ceil(q n).
 How one gets it: `int(q * n)` as an index.
 Expected: values differ.
 """
@@ -19,7 +19,7 @@ from windowing.engine.aggregates.ranks import _ranked
 
 
 def rounded_down(bag: Bag, partials: pl.DataFrame, share: Fraction) -> pl.Series:
-    """The quantile of each bag, by a rank that is rounded down."""
+    """Return the quantile of each bag, with its rank rounded down."""
 
     def rank(count: pl.Expr) -> pl.Expr:
         below = count * share.numerator // share.denominator

@@ -1,4 +1,4 @@
-"""Variances of a sample that divide by n, not by n - 1.
+"""Sample variances that divide by n, not by n - 1.
 
 Defect: the population's formula under the sample's name.
 How one gets it: `numpy.var`, whose default is the population's.
@@ -14,7 +14,7 @@ from windowing.engine.aggregates.sums import SAMPLE, Sums
 
 
 class PopulationSums(Sums):
-    """Knows the population only."""
+    """Uses the population's formula for both variances."""
 
     def spread(self, function: str) -> list[float | None]:  # noqa: D102
         return super().spread(f"{function}_pop" if function in SAMPLE else function)

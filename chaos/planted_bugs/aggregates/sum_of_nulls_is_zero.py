@@ -1,6 +1,6 @@
-"""Sums over nothing but nulls that are 0, not null.
+"""Sums of nulls only that are 0, not null.
 
-Defect: the neutral element is taken for a result.
+Defect: the neutral element is returned as a result.
 How one gets it: a fold that starts at 0.
 Expected: values differ.
 """

@@ -1,6 +1,6 @@
-"""`top_k` in which equal values stand once.
+"""`top_k` without repeated values.
 
-Defect: a set for a bag.
+Defect: a set in place of a bag.
 How one gets it: a sorted set as the state.
 Expected: values differ where a large one occurs twice.
 """
@@ -18,7 +18,7 @@ from windowing.model.fields import Aggregate
 
 
 def as_a_set(aggregate: Aggregate, order: str) -> Bag | None:
-    """The bag of an aggregate, without how often a value occurs."""
+    """Return the bag of an aggregate with every value once."""
     bag = bag_of(aggregate, order)
     return replace(bag, counted=False) if bag is not None and aggregate.function == "top_k" else bag
 

@@ -1,6 +1,6 @@
-"""Users' aggregates whose last state is left out of a merge of several.
+"""User aggregates whose merge omits the last of several states.
 
-Defect: a merge of three or more states forgets one.
+Defect: a merge of three or more states omits one.
 How one gets it: pairwise merging of an odd number.
 Expected: values differ.
 """
@@ -16,7 +16,7 @@ from windowing.engine.aggregates.user import UserState
 
 
 class PairwiseState(UserState):
-    """Merges in pairs, and leaves what has none."""
+    """Merges in pairs and drops an unpaired state."""
 
     def _merged(self, states: Sequence[bytes]) -> bytes:
         even = states if len(states) == 1 else states[: len(states) - len(states) % 2]

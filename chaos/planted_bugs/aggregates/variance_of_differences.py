@@ -1,7 +1,7 @@
-"""Variances as the mean of squares less the square of the mean, in doubles.
+"""Variances computed in doubles as the mean of squares minus the square of the mean.
 
-Defect: two large numbers are subtracted that agree in all but their last digits.
-How one gets it: the formula as it stands in a textbook.
+Defect: it subtracts two large numbers that agree in all but their last digits.
+How one gets it: the textbook formula.
 Expected: values differ, and may be below zero.
 """
 
@@ -14,7 +14,7 @@ from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
 
 
 class TextbookSums(Sums):
-    """Subtracts in doubles."""
+    """Computes the textbook formula in doubles."""
 
     def spread(self, function: str) -> list[float | None]:  # noqa: D102
         less, unit = (1 if function in SAMPLE else 0), 1 << self.shift

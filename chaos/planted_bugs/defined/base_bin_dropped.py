@@ -1,7 +1,7 @@
-"""Windows that records define, whose base is lost at a punctuation.
+"""Windows defined by records that lose their base at a punctuation.
 
-Defect: what counted before the punctuation is dropped, and not carried into what comes behind it.
-How one gets it: the punctuation step as it is printed in Li et al., section 4.4.
+Defect: partials from before the punctuation are dropped instead of carried past it.
+How one gets it: the punctuation step as printed in Li et al., section 4.4.
 Expected: windows after a punctuation hold too little.
 """
 

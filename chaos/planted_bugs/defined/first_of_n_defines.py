@@ -1,6 +1,6 @@
 """Slide by n tuples where the first of n records defines a window, not the n-th.
 
-Defect: `i mod n = 0` for `(i + 1) mod n = 0`.
+Defect: `i mod n = 0` instead of `(i + 1) mod n = 0`.
 How one gets it: counting from 1 on one side, from 0 on the other.
 Expected: other windows.
 """
@@ -18,7 +18,7 @@ from windowing.engine.windows.part import Scan
 
 
 class FirstLanePart(AtRecordsLanePart):
-    """Sees each record with the number of the one before it."""
+    """Gives each record the number of the previous one."""
 
     def _definers(self, scan: Scan) -> Flags:
         if scan.numbers is None:

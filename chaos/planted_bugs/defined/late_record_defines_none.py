@@ -1,7 +1,7 @@
-"""Windows that records define, except for late records, which define none.
+"""Windows that only on-time records define.
 
-Defect: a late record counts where there is a window, and makes none.
-How one gets it: windows are made in the path of what is on time.
+Defect: a late record enters existing windows but defines no new one.
+How one gets it: windows are created on the on-time path only.
 Expected: late revisions are missing.
 """
 
@@ -18,7 +18,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class PunctualLanePart(AtRecordsLanePart):
-    """Has definers on time alone."""
+    """Lets only on-time records define windows."""
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
         return super()._tables(scan, spans) | {DEFINERS: super()._tables(scan, spans[:1])[DEFINERS]}

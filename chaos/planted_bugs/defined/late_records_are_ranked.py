@@ -1,7 +1,7 @@
-"""Slide by n in rank order, where late records have a rank as well.
+"""Slide by n in rank order that also ranks late records.
 
-Defect: a record that came after its position had closed is counted there.
-How one gets it: ranks over all that is stored.
+Defect: a record that came after its position had closed still counts there.
+How one gets it: ranks computed over everything stored.
 Expected: other windows.
 """
 
@@ -19,7 +19,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class RankingLanePart(AtRecordsLanePart):
-    """Ranks all that counts anywhere."""
+    """Ranks every record that enters any window."""
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
         all_ = [replace(span, first=scan.values) for span in spans]

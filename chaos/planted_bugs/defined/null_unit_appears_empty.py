@@ -1,7 +1,7 @@
-"""Windows that a late record defines, and that hold nothing on time where PATTR is null.
+"""Windows defined by a late record that omit on-time records where PATTR is null.
 
-Defect: what is on time is joined to the windows that appear by PATTR, and null equals nothing.
-How one gets it: a join that follows SQL.
+Defect: on-time records are joined to new windows by PATTR, and null equals nothing.
+How one gets it: a join with SQL's null semantics.
 Expected: late rows of the null unit hold too little.
 """
 
@@ -18,7 +18,7 @@ from windowing.engine.windows.part import Tables
 
 
 class SqlShardPart(AtRecordsShardPart):
-    """Knows no unit without a name."""
+    """Joins on-time records by SQL equality of PATTR."""
 
     def _appearing(
         self, tables: Tables, windows: pl.DataFrame, before: Progress, after: Progress

@@ -1,7 +1,7 @@
-"""Slide by n in rank order that forgets, at compaction, how many records it has passed.
+"""Slide by n in rank order whose compaction loses the number of passed records.
 
-Defect: positions behind progress are dropped, and no longer counted.
-How one gets it: purging by time what is a counter.
+Defect: positions behind progress are dropped from the count as well.
+How one gets it: purging a counter by time.
 Expected: other windows after a compaction.
 """
 
@@ -20,7 +20,7 @@ from windowing.model.lengths import INT64_MIN
 
 
 class ForgetfulShardPart(AtRecordsShardPart):
-    """Lets the count go with the positions."""
+    """Drops the count together with the positions."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         kept = super().retained(tables, after)

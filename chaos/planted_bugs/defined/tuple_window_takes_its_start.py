@@ -1,7 +1,7 @@
-"""Windows that records define and that hold what lies exactly at their start.
+"""Windows defined by records that include their start.
 
-Defect: `w - R <= a` for `w - R < a`.
-How one gets it: the half-open windows of other classes, which are open at the other end.
+Defect: `w - R <= a` instead of `w - R < a`.
+How one gets it: other classes have half-open windows, but open at the other end.
 Expected: windows hold more than the definition's.
 """
 
@@ -19,7 +19,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class ClosedLanePart(AtRecordsLanePart):
-    """Counts a record one position longer."""
+    """Keeps a record for one position too long."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         outside, (on_time, *late) = super()._spans(scan)

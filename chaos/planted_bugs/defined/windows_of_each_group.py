@@ -1,8 +1,8 @@
-"""Windows that records define, made for each group instead of for the stream.
+"""Windows defined by records per group instead of per stream.
 
 Defect: GROUP BY is read as PATTR: a group has rows only where its own records define windows.
-How one gets it: keyed state, in which a key sees nothing of the others.
-Expected: rows of groups at the windows of others are missing.
+How one gets it: keyed state, in which a key cannot see the others.
+Expected: a group's rows at other groups' windows are missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class KeyedLanePart(AtRecordsLanePart):
-    """Makes windows by key."""
+    """Defines windows per key."""
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
         self._unit = self._keys
@@ -29,7 +29,7 @@ class KeyedLanePart(AtRecordsLanePart):
 
 
 class KeyedShardPart(AtRecordsShardPart):
-    """Shows them by key."""
+    """Emits a key's own windows only."""
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
         self._unit = self._keys

@@ -1,6 +1,6 @@
-"""A join whose `<` lets equal values through.
+"""A join whose `<` accepts equal values.
 
-Defect: `<=` for `<` in a condition.
+Defect: `<=` instead of `<` in a condition.
 How one gets it: one character in a table of operators.
 Expected: pairs that the definition does not have.
 """

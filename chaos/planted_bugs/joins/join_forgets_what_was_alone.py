@@ -1,8 +1,8 @@
-"""A join that keeps records for one reach, as if nothing that comes later could ask for them.
+"""A join that keeps records for the window only, ignoring late partners.
 
 Defect: a late record comes after its partner was dropped.
-How one gets it: the watermark, less the window, is all that state is kept for.
-Expected: late pairs are missing, or rows are not taken back.
+How one gets it: state is purged at the watermark minus the window.
+Expected: late pairs are missing, or rows are not retracted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.engine.windows.part import Tables
 
 
 class TidyShardPart(JoinShardPart):
-    """Keeps what a record on time may still find."""
+    """Keeps only records that on-time records can still match."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         kept, until = super().retained(tables, after), int(after.of(tables["left"])[0])

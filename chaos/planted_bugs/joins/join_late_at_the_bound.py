@@ -1,8 +1,8 @@
 """A record exactly at its lane's progress is late for a join.
 
-Defect: `P >= ts` for `P > ts`.
-How one gets it: a bound that is read as "up to and with".
-Expected: records on time are late: other revisions, or dead letters.
+Defect: `P >= ts` instead of `P > ts`.
+How one gets it: a bound read as inclusive.
+Expected: on-time records are treated as late: other revisions, or dead letters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.engine.windows.part import Assigned, Scan
 
 
 class StrictLanePart(JoinLanePart):
-    """Sees such a record with a progress that is one too far."""
+    """Judges such a record by a progress that is one too high."""
 
     def assign(self, scan: Scan) -> Assigned:  # noqa: D102
         late = scan.progress_us == scan.values

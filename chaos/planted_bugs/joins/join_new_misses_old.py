@@ -1,8 +1,8 @@
 """A join that looks for partners among the records of the same batch only.
 
-Defect: what came in earlier batches is not probed by what is new on the left.
+Defect: new left records do not probe records of earlier batches.
 How one gets it: a stream-stream join as a join of two micro-batches.
-Expected: pairs are missing, other ones with other cuts.
+Expected: pairs are missing; which ones depends on the cuts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from windowing.engine.windows.join import JoinShardPart, _Moved
 
 
 class BatchShardPart(JoinShardPart):
-    """Probes the new ones."""
+    """Probes only new records."""
 
     def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
         return self._match(moved.new("left"), moved.new("right"))

@@ -1,6 +1,6 @@
-"""A join in which a null key equals a null key.
+"""A join in which null keys are equal.
 
-Defect: records without a key find each other.
+Defect: records without a key match each other.
 How one gets it: a hash join over columns in which null is a value.
 Expected: pairs with null keys, which the definition does not have.
 """
@@ -25,7 +25,7 @@ def of_equal_keys(_: Pipeline, join: JoinQuery) -> bool:
 
 
 class NullShardPart(JoinShardPart):
-    """Gives null a name while it looks for partners."""
+    """Replaces null by a value while it looks for partners."""
 
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
         text = [name for name in self._equal if left.schema[name] == pl.String]

@@ -1,8 +1,9 @@
 """A join that finds the pairs of two new records from both sides.
 
-Defect: new left against all right, and all left against new right: what is new on both is twice.
+Defect: new left against all right, and all left against new right: pairs of two new
+records come out twice.
 How one gets it: symmetric hash joins that insert both sides before they probe.
-Expected: an identity stands twice.
+Expected: an identity occurs twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A join that looks back on each side as far as the other side's window says.
+"""A join that uses the other side's window on each side.
 
-Defect: the windows of left and right are taken for each other.
-How one gets it: "the left window" is on left records, or what these look into: both are said.
+Defect: the windows of left and right are swapped.
+How one gets it: "the left window" can mean the window over left records, or the one they look into.
 Expected: pairs are missing or too many where the windows differ.
 """
 
@@ -24,7 +24,7 @@ def of_two_lengths(_: Pipeline, join: JoinQuery) -> bool:
 
 
 class CrossedShardPart(JoinShardPart):
-    """Takes left for right."""
+    """Swaps left and right."""
 
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
         true = self._reach

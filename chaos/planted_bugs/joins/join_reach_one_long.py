@@ -1,6 +1,6 @@
-"""A join whose windows end one instant behind the distance that they allow, looking ahead.
+"""A join whose windows reach one instant too far ahead.
 
-Defect: a right record one instant beyond the left one's window is a partner.
+Defect: a right record one instant beyond the left record's window matches.
 How one gets it: `window + 1`, as for the instant at which a record is alone.
 Expected: pairs that the definition does not have.
 """

@@ -1,7 +1,7 @@
-"""A join whose windows end one instant before the distance that they allow, looking back.
+"""A join whose windows reach back one instant too little.
 
-Defect: `<` for `<=`: a right record exactly a window before a left one is not a partner.
-How one gets it: half-open windows everywhere else.
+Defect: `<` instead of `<=`: a right record exactly a window before a left one does not match.
+How one gets it: windows are half-open everywhere else.
 Expected: pairs are missing.
 """
 
@@ -16,7 +16,7 @@ from windowing.engine.windows.join import JoinShardPart
 
 
 class ShortShardPart(JoinShardPart):
-    """Looks one microsecond less far back."""
+    """Looks back one microsecond less."""
 
     def _bounds(self) -> list[pl.Expr]:
         true = self._reach

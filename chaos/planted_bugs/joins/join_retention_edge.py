@@ -1,6 +1,6 @@
-"""A join that refuses a late record exactly a retention behind its lane's progress.
+"""A join that rejects a late record exactly a retention behind its lane's progress.
 
-Defect: `ts <= P - retention` for `ts < P - retention`.
+Defect: `ts <= P - retention` instead of `ts < P - retention`.
 How one gets it: one character.
 Expected: a dead letter in place of pairs.
 """
@@ -17,7 +17,7 @@ from windowing.engine.windows.part import Assigned, Scan
 
 
 class ShortLanePart(JoinLanePart):
-    """Sees a record at the edge as one behind it."""
+    """Treats a record at the edge as one behind it."""
 
     def assign(self, scan: Scan) -> Assigned:  # noqa: D102
         behind = scan.progress_us - scan.values == (self._query.retention_us or 0)

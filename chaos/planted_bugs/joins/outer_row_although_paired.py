@@ -1,8 +1,8 @@
-"""An outer join that asks only the newest batch whether a record had a partner.
+"""An outer join that looks only in the newest batch for a record's partner.
 
-Defect: a record that was paired in an earlier batch is sent alone when its time is up.
+Defect: a record matched in an earlier batch is emitted alone when it is due.
 How one gets it: "unmatched" is a flag of the batch, not of the state.
-Expected: rows of records alone that have a partner.
+Expected: unmatched rows of records that have a partner.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.model.join import Side
 
 
 class ForgetfulShardPart(JoinShardPart):
-    """Knows the new pairs only."""
+    """Knows only the new pairs."""
 
     def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
         place = [f"{side}:partition", f"{side}:offset"]

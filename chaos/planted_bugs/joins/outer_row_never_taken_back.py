@@ -1,7 +1,7 @@
-"""An outer join that leaves the row of a record alone when a late partner comes.
+"""An outer join that keeps an unmatched row when a late partner comes.
 
-Defect: no row is taken back.
-How one gets it: outer rows are final once the watermark has passed them; late pairs come anyway.
+Defect: no row is retracted.
+How one gets it: outer rows are final once the watermark has passed, but late pairs are emitted.
 Expected: rows with `op: retract` are missing.
 """
 
@@ -19,7 +19,7 @@ from windowing.model.join import Side
 
 
 class StubbornShardPart(JoinShardPart):
-    """Takes nothing back."""
+    """Retracts nothing."""
 
     def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
         sent: Sequence[pl.DataFrame] = super()._alone(side, moved, pairs)

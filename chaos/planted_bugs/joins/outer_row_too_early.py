@@ -1,8 +1,8 @@
-"""An outer join that sends a record alone while a partner on time may still come.
+"""An outer join that emits an unmatched row while an on-time partner may still come.
 
-Defect: a record waits for its window, and not for what lies exactly at its end.
-How one gets it: `ts + window` for the instant after it.
-Expected: rows of records alone that the definition does not have, taken back at once.
+Defect: a record waits until its window's end, but not for records exactly at that end.
+How one gets it: `ts + window` instead of the instant after it.
+Expected: unmatched rows that the definition does not have, retracted at once.
 """
 
 from __future__ import annotations

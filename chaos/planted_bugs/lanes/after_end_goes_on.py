@@ -1,8 +1,8 @@
-"""A lane that goes on after it has ended.
+"""A lane that continues after it has ended.
 
-Defect: what comes in a later batch than the `end` record is taken like anything else.
-How one gets it: the end is an event of the batch, and no state.
-Expected: records in place of dead letters.
+Defect: records in batches after the `end` record are applied as usual.
+How one gets it: the end is an event of the batch, not part of the state.
+Expected: applied records in place of dead letters.
 """
 
 from __future__ import annotations

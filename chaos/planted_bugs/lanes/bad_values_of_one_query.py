@@ -1,7 +1,7 @@
-"""Values that nobody can read, counted for the first query only.
+"""Unreadable values that are counted for the first query only.
 
 Defect: `read` and `dead` of the others lack them.
-How one gets it: a counter beside the dead letter, which there is one of however many queries.
+How one gets it: a counter incremented with the dead letter, of which there is one for all queries.
 Expected: the counts of the other queries differ.
 """
 

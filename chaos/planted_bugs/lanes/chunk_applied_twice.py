@@ -1,7 +1,7 @@
-"""A lane that knows what came in earlier batches, and not what comes twice in one.
+"""A lane that detects duplicates across batches, but not within one.
 
 Defect: a chunk that is delivered twice within a batch counts twice.
-How one gets it: duplicates are looked for in the state, which is written at the batch's end.
+How one gets it: duplicates are looked up in the state, which is written at the end of a batch.
 Expected: more records are counted than an independent reader sees.
 """
 
@@ -18,12 +18,12 @@ from windowing.model.file.pipeline import Pipeline
 
 
 def with_holes(pipeline: Pipeline) -> bool:
-    """Offsets may have holes: of others, one that comes twice would be an error."""
+    """Whether offsets may have holes; in a dense source a repeated offset is an error."""
     return not pipeline.source.dense
 
 
 class CredulousLane(Lane):
-    """Compares with the last batch only."""
+    """Compares only with the last batch."""
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         return chunk.filter(pl.col(OFFSET) > state.last_offset)

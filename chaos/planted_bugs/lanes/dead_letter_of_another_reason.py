@@ -1,6 +1,6 @@
-"""Dead letters of records beyond retention that say "late".
+"""Dead letters with the reason "late" for records beyond retention.
 
-Defect: one reason for all that comes too late.
+Defect: one reason for all late records.
 How one gets it: a counter of late records, and a topic for them.
 Expected: a dead letter differs.
 """
@@ -18,7 +18,7 @@ from windowing.model.file.pipeline import Query
 
 
 def just_late(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
-    """Dead letters that are all late."""
+    """Return the dead letters, all with the reason "late"."""
     late = pl.lit("late", dtype=pl.String)
     return dead_letters(query, data, refused, partition).with_columns(reason=late)
 

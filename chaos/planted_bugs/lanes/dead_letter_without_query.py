@@ -1,8 +1,8 @@
-"""Dead letters that say which record, and not which query has refused it.
+"""Dead letters that name the record, but not the query that rejected it.
 
-Defect: `query` is null, as of values that nobody can read.
+Defect: `query` is null, as for unreadable values.
 How one gets it: one dead-letter topic for the whole job.
-Expected: dead letters differ; where two queries refuse a record, one stands twice.
+Expected: dead letters differ; if two queries reject a record, one occurs twice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.model.file.pipeline import Query
 
 
 def of_nobody(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
-    """Dead letters of no query."""
+    """Return the dead letters without their query."""
     nobody = pl.lit(None, dtype=pl.String)
     return dead_letters(query, data, refused, partition).with_columns(query=nobody)
 

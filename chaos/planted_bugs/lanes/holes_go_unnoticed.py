@@ -1,8 +1,8 @@
-"""A lane that reads on behind a hole, although its source is declared dense.
+"""A lane that ignores a hole, although its source is declared dense.
 
-Defect: offsets are compared for "larger", never for "next".
+Defect: offsets are checked to be larger, not consecutive.
 How one gets it: a check for redelivery alone.
-Expected: rows where the definition refuses the log.
+Expected: rows where the definition rejects the log.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from windowing.model.file.pipeline import Pipeline
 
 
 def dense(pipeline: Pipeline) -> bool:
-    """Offsets follow one another."""
+    """Whether offsets are consecutive."""
     return pipeline.source.dense
 
 
 class PorousLane(PlantedLane):
-    """Refuses no hole."""
+    """Accepts holes."""
 
     def _refuse_holes(self, offsets: Ints, last_offset: int) -> None:
         del offsets, last_offset

@@ -1,8 +1,8 @@
-"""Records without a key that are grouped with those whose key is the empty text.
+"""Records with a null key that are grouped with those whose key is the empty string.
 
 Defect: null is read as "".
-How one gets it: formats, or languages, that have no null.
-Expected: two groups are one.
+How one gets it: formats or languages without null.
+Expected: two groups are merged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def by_text(pipeline: Pipeline, query: Flow) -> bool:
 
 
 class FillingLane(PlantedLane):
-    """Has no null texts."""
+    """Replaces null by the empty string."""
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
         rows, fields = super()._sorted_out(chunk, ended), self._source.fields

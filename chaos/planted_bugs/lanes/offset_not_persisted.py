@@ -1,8 +1,8 @@
 """A lane that does not keep its last offset.
 
-Defect: records that are sent again are applied again.
-How one gets it: trusting a source that delivers at least once.
-Expected: more records are counted than an independent reader sees, and windows hold them twice.
+Defect: redelivered records are applied again.
+How one gets it: trusting an at-least-once source.
+Expected: more records are counted than an independent reader sees; windows hold them twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from windowing.engine.state import StateStore
 
 
 class ForgetfulLane(Lane):
-    """Takes every offset for a new one."""
+    """Treats every offset as new."""
 
     def _load(self, store: StateStore) -> LaneState:
         state = super()._load(store)

@@ -1,7 +1,7 @@
-"""A lane that gives up a batch's rest at the first value that it cannot read.
+"""A lane that skips the rest of a batch after the first unreadable value.
 
-Defect: one poison record takes the good ones behind it with it.
-How one gets it: one `try` around the loop instead of one inside it.
+Defect: a poison record also loses the good ones after it.
+How one gets it: a `try` around the loop instead of inside it.
 Expected: records are missing from the counts and from the windows.
 """
 
@@ -18,7 +18,7 @@ from windowing.engine.lane import Lane, LaneState
 
 
 class FragileLane(Lane):
-    """Stops at poison, and goes on behind the batch."""
+    """Stops at poison and continues with the next batch."""
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         fresh = super()._fresh(chunk, state)
@@ -31,6 +31,6 @@ BUG = planted_bug(
     "deterministic",
     "dead letters",
     "progress",
-    # A sum that leaves 64 bits, by the definition, does not without the neighbours.
+    # A sum that overflows by the definition may not overflow without the lost records.
     "no error",
 )

@@ -1,9 +1,9 @@
 """A lane that forgets its progress when it is restarted.
 
-Defect: offsets are part of the checkpoint, and the progress is not. After a restart nothing is late
+Defect: the checkpoint has the offsets but not the progress. After a restart nothing is late
 until the lane has caught up.
 How one gets it: watermark generators without state, as Flink's are.
-Expected: lanes go back, and late records stand in revision 0.
+Expected: progress of lanes falls, and late records are in revision 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.engine.state import StateStore
 
 
 class AmnesicLane(Lane):
-    """Knows its progress only as long as the process lives."""
+    """Keeps its progress in memory only."""
 
     _loaded = False
 

@@ -1,8 +1,8 @@
-"""A lane that skips records that can only come again by mistake.
+"""A lane that silently skips records whose redelivery is an error.
 
-Defect: where the engine never resends, an offset that was passed is skipped without a word.
-How one gets it: one rule for sources that deliver at least once and for those that do not.
-Expected: the mistake is not named.
+Defect: a passed offset is skipped silently although the engine never resends.
+How one gets it: one rule for at-least-once sources and for all others.
+Expected: the error is not reported.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from chaos.planted_bugs.planted import PlantedLane, planted
 
 
 class TolerantLane(PlantedLane):
-    """Skips, whatever it is told."""
+    """Always skips redelivered records."""
 
     @property
     def redelivered(self) -> Literal["error", "skip"]:
-        """Always a no-op."""
+        """Report nothing."""
         return "skip"
 
     @redelivered.setter

@@ -1,9 +1,9 @@
-"""Lateness judged by the progress of the whole stream, not by the lane's own.
+"""Lateness judged by the stream's progress, not by the lane's own.
 
-Defect: whether a record is late depends on how far the other partitions were when it came, and so
+Defect: whether a record is late depends on the other partitions' progress on arrival, and so
 on batches and interleaving.
-How one gets it: a global watermark, as Spark (apache/spark#56043) and Flink have it.
-Expected: records late by the definition stand in revision 0, and the counts differ.
+How one gets it: a global watermark, as in Spark (apache/spark#56043) and Flink.
+Expected: records late by the definition are in revision 0, and the counts differ.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from windowing.engine.state import StateStore
 
 
 class GlobalLane(WatchingLane):
-    """Judges by the watermark as of the batch's begin."""
+    """Judges by the watermark at the start of the batch."""
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         course = super()._run(clock, rows, state, store)
@@ -37,7 +37,7 @@ class GlobalLane(WatchingLane):
 
 
 def lanes(plan: Plan) -> Callable[[int], Lane]:
-    """Lanes that share a watermark."""
+    """Return a factory of lanes that share a watermark."""
     watermark = Watermark(partitions=plan.lanes)
     return partial(GlobalLane, plan, watermark)
 

@@ -1,7 +1,7 @@
-"""Retention judged by the progress of the whole stream, not by the lane's own.
+"""Retention judged by the stream's progress, not by the lane's own.
 
-Defect: a record too late to be kept is kept if the other partitions are slow enough.
-How one gets it: state that is purged by the global watermark, and taken while it is there.
+Defect: a record beyond retention is accepted if the other partitions are slow enough.
+How one gets it: state is purged by the global watermark, and accepts records until then.
 Expected: late revisions that the definition does not have, in place of dead letters.
 """
 
@@ -27,7 +27,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 
 class StreamRetention(SlidingLanePart):
-    """Lets go of what is older than the watermark less the retention."""
+    """Rejects what is older than the watermark minus the retention."""
 
     def __init__(self, query: Query, pipeline: Pipeline, lane: RetentionLane) -> None:
         super().__init__(query, pipeline)
@@ -42,7 +42,7 @@ class StreamRetention(SlidingLanePart):
 
 
 class RetentionLane(WatchingLane):
-    """Tells its assigners where the watermark stood when the batch began."""
+    """Gives its assigners the watermark at the start of the batch."""
 
     stood_us = 0
 
@@ -62,7 +62,7 @@ class RetentionLane(WatchingLane):
 
 
 def lanes(plan: Plan) -> Callable[[int], Lane]:
-    """Lanes that share a watermark."""
+    """Return a factory of lanes that share a watermark."""
     watermark = Watermark(partitions=plan.lanes)
     return partial(RetentionLane, plan, watermark)
 

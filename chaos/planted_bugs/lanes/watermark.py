@@ -1,4 +1,4 @@
-"""The stream's progress as Spark has it: one watermark for all lanes, moved between batches."""
+"""Spark's notion of progress: one watermark for all lanes, advanced between batches."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from windowing.engine.wids import NOTHING_YET
 
 @dataclass
 class Watermark:
-    """What all lanes of a job share, and should not.
+    """A watermark that all lanes of a job share, and should not.
 
     Attributes:
-        lanes: per partition, the progress of its lane as far as anybody has said.
+        lanes: per partition, the progress that its lane last reported.
     """
 
     lanes: dict[int, int] = field(default_factory=dict)
@@ -22,20 +22,20 @@ class Watermark:
 
     @property
     def stands_us(self) -> int:
-        """The stream's progress as of now, which depends on who was quicker."""
+        """The stream's current progress, which depends on how lanes interleave."""
         if len(self.lanes) < self.partitions:
             return NOTHING_YET
         return min(self.lanes.values())
 
 
 class WatchingLane(Lane):
-    """A lane that tells a watermark how far it is."""
+    """A lane that reports its progress to a watermark."""
 
     def __init__(self, plan: Plan, watermark: Watermark, partition: int) -> None:
         super().__init__(plan, partition)
         self.watermark = watermark
 
     def tell(self, partition: int, progress_us: int) -> None:
-        """Move the watermark."""
+        """Report the lane's progress to the watermark."""
         held = self.watermark.lanes.get(partition, NOTHING_YET)
         self.watermark.lanes[partition] = max(held, progress_us)

@@ -1,8 +1,8 @@
-"""A sink that appends whatever it is given.
+"""A sink that appends every batch, also reruns.
 
-Defect: no token goes with the rows, so a batch that is run again stands in the table twice.
+Defect: rows have no token, so a rerun batch is in the table twice.
 How one gets it: `foreachBatch` with a plain append; a producer without transactions.
-Expected: an identity stands twice after a crash between sink and commit entry.
+Expected: an identity occurs twice after a crash between sink and commit entry.
 """
 
 from chaos.planted_bugs.bug import planted_bug
@@ -18,7 +18,7 @@ class AppendingSink(SimulatedSink):
         self.tables[table] += items
 
 
-# A batch that emits nothing but its counts is doubled in these alone.
+# If a batch emits only counts, the duplicate shows in the counts alone.
 BUG = planted_bug(
     EngineParts("at_least_once_sink", sink=AppendingSink),
     "exactly once",

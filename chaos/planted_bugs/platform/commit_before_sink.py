@@ -1,6 +1,6 @@
-"""A job that commits a batch and writes its rows afterwards.
+"""A job that commits a batch before it writes its rows.
 
-Defect: the commit entry is written before the sink. What a job had in hand when it died is never
+Defect: the commit entry is written before the sink. Rows not yet written when a job dies are never
 written.
 How one gets it: consumer offsets that are committed on a timer (`enable.auto.commit`).
 Expected: rows are lost.

@@ -1,7 +1,7 @@
-"""A sink that reports dead letters in the first attempt at a batch only.
+"""A sink that writes dead letters only in the first attempt at a batch.
 
-Defect: what was handed over is taken for written. Dead letters of an attempt that died before
-it wrote them are never written.
+Defect: dead letters handed over count as written. Those of an attempt that died before
+the write are never written.
 How one gets it: a side output that is flushed by the first attempt and suppressed on recovery.
 Expected: dead letters are lost.
 """
@@ -12,7 +12,7 @@ from chaos.simulator.platform.parts import EngineParts
 
 
 class FirstAttemptJob(SimulatedJob):
-    """Leaves the dead letters out of every further attempt."""
+    """Omits dead letters from every later attempt."""
 
     def write_sink(self, batch: int, token: int, tables: Tables) -> None:  # noqa: D102
         if len(self.history.attempts[batch]) > 1:

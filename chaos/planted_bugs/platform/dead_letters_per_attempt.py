@@ -1,8 +1,8 @@
-"""A sink that appends dead letters, and rows only once.
+"""A sink that writes rows once, but dead letters per attempt.
 
-Defect: the token guards the rows; dead letters are "only" for people.
+Defect: the token protects the rows; dead letters are "only" for people.
 How one gets it: a logger.
-Expected: a dead letter stands twice.
+Expected: a dead letter occurs twice.
 """
 
 from chaos.planted_bugs.bug import planted_bug
@@ -12,7 +12,7 @@ from chaos.simulator.platform.sink import SimulatedSink, TableItem
 
 
 class LoggingSink(SimulatedSink):
-    """Logs dead letters."""
+    """Appends dead letters without a token."""
 
     def write(self, table: str, token: int, items: list[TableItem]) -> None:  # noqa: D102
         if table == DEAD:

@@ -1,6 +1,6 @@
-"""State files whose deltas tell what was put, and not what was deleted.
+"""State files whose deltas record puts, but not deletes.
 
-Defect: what a compaction deleted is there again once the state has been loaded from files.
+Defect: entries deleted by a compaction return once the state is loaded from files.
 How one gets it: a delta as a map of changed values.
 Expected: windows hold records twice.
 """
@@ -14,7 +14,7 @@ from chaos.simulator.platform.state import StateFiles, Values, _Delta
 
 
 class PuttingFiles(StateFiles):
-    """Applies what was put."""
+    """Applies puts only."""
 
     def apply(self, name: str, values: Values) -> None:  # noqa: D102
         values.update(msgspec.msgpack.decode(self.read(name), type=_Delta).puts)

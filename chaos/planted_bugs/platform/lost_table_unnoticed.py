@@ -1,8 +1,8 @@
-"""A job that goes on with an empty table where it has lost a full one.
+"""A job that replaces a lost table by an empty one and continues.
 
-Defect: at its start it does not look whether its tables hold what its checkpoint has committed.
+Defect: at start it does not check that its tables hold what its checkpoint has committed.
 How one gets it: `CREATE TABLE IF NOT EXISTS`.
-Expected: the loss is not named.
+Expected: the loss is not reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ def unmoved(
     tables: Sequence[str],
     plans: Mapping[str, Mapping[int, Ends]],
 ) -> StartCheck:
-    """A comparison that misses no table."""
+    """Return the comparison of tables and checkpoint without missing tables."""
     return StartCheck(compare(planned, commits, tables, plans).follow, ())
 
 
 class CarelessJob(SimulatedJob):
-    """Creates a table that is missing."""
+    """Creates missing tables."""
 
     def _lose_table(self, which: int) -> None:
         with Defect((), (("chaos.simulator.platform.job:compare", unmoved),)).at_work():

@@ -1,7 +1,7 @@
-"""A job that decides anew, after a restart, where the batch ends.
+"""A job that plans the end of a batch again after a restart.
 
-Defect: the offsets of a batch are not written ahead. When the batch is run again it takes more of
-the log than before; the sink, which knows the batch, ignores what is new in it.
+Defect: the offsets of a batch are not written ahead. A rerun of the batch takes more of
+the log than before; the sink, which knows the batch, ignores the new records.
 How one gets it: "read whatever is there" on recovery, with a sink that is idempotent by batch id.
 Expected: rows are lost; the attempts at a batch produce different rows.
 """

@@ -1,7 +1,7 @@
-"""A job that goes on from an old copy of its checkpoint as if it had never been further.
+"""A job that resumes from an old checkpoint as if it had never been further.
 
-Defect: batches are planned anew under numbers that the tables have already, cut otherwise; the
-tables know the numbers, and ignore what is new in them.
+Defect: new batches get ids that the tables already have, with other cuts; the
+tables know the ids and ignore the new rows.
 How one gets it: `written >= batch_id`, and a backup.
 Expected: rows are lost.
 """
@@ -23,12 +23,12 @@ def blind(
     tables: Sequence[str],
     plans: Mapping[str, Mapping[int, Ends]],
 ) -> StartCheck:
-    """A comparison that does not see what tables have beyond the checkpoint."""
+    """Return the comparison without batches that only the tables have."""
     return StartCheck((), compare(planned, commits, tables, plans).behind)
 
 
 class RestoredJob(SimulatedJob):
-    """Asks no table where it was."""
+    """Does not ask the tables for their last batch."""
 
     def _restore_checkpoint(self, step: PlannedBatch) -> None:
         with Defect((), (("chaos.simulator.platform.job:compare", blind),)).at_work():

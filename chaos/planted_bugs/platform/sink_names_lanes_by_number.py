@@ -19,7 +19,7 @@ from windowing.spark.sinks.rows import BatchRows
 
 
 class OneTopicRows(BatchRows):
-    """Knows one topic."""
+    """Names every lane after the first topic."""
 
     def _offsets(self, offsets: pl.Series) -> pa.Array:
         true, (first, _) = self._lanes, self._pipeline.source.place(0)
@@ -31,7 +31,7 @@ class OneTopicRows(BatchRows):
 
 
 class OneTopicJob(SimulatedJob):
-    """Has such a sink."""
+    """Writes to such a sink."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         with Defect((), (("chaos.simulator.platform.spelling:BatchRows", OneTopicRows),)).at_work():

@@ -1,6 +1,6 @@
-"""A sink that writes the rows of one shard, the one that came last.
+"""A sink that writes only the rows of the last shard.
 
-Defect: frames of several shards are put under one name, one in the place of the other.
+Defect: frames of several shards are stored under one name and replace each other.
 How one gets it: a dictionary by query, filled in a loop over shards.
 Expected: rows are lost.
 """
@@ -17,7 +17,7 @@ from windowing.engine.shard import Emission
 
 
 class LastShardJob(SimulatedJob):
-    """Has room for one shard's rows."""
+    """Keeps the rows of one shard per query."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,8 +1,8 @@
-"""A table sink that writes rows which take back like any other row.
+"""A table sink that writes retractions like any other row.
 
 Defect: the column `op` is always null.
-How one gets it: a column that was added later, to the schema and not to the rows.
-Expected: an identity stands twice, and no row takes back.
+How one gets it: a column added later to the schema, but not to the rows.
+Expected: an identity occurs twice, and no row retracts.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from windowing.spark.sinks.rows import BatchRows
 
 
 class PlainRows(BatchRows):
-    """Marks nothing."""
+    """Leaves `op` null."""
 
     def tables(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:  # noqa: D102
         tables = super().tables(frames, batch_id)
@@ -33,7 +33,7 @@ class PlainRows(BatchRows):
 
 
 class PlainJob(SimulatedJob):
-    """Has such a sink."""
+    """Writes to such a sink."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         with Defect((), (("chaos.simulator.platform.spelling:BatchRows", PlainRows),)).at_work():

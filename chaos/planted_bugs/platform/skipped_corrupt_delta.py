@@ -1,7 +1,7 @@
-"""State files that skip what they cannot read.
+"""State files that skip unreadable deltas.
 
-Defect: a delta whose checksum is wrong is skipped, with a line in a log at best.
-How one gets it: a catch-all around the reading of a state file; a "best effort" recovery.
+Defect: a delta with a wrong checksum is skipped, at best with a line in a log.
+How one gets it: a catch-all around reading a state file; "best effort" recovery.
 Expected: the damaged file is reported as skipped, and records are missing from the windows.
 """
 
@@ -11,7 +11,7 @@ from chaos.simulator.platform.state import StateDamaged, StateFiles, Values
 
 
 class LenientFiles(StateFiles):
-    """Goes on without a damaged delta."""
+    """Continues without a damaged delta."""
 
     def apply(self, name: str, values: Values) -> None:  # noqa: D102
         try:

@@ -1,8 +1,8 @@
-"""A worker that goes on with the state that it has in memory, whatever its version.
+"""A worker that uses the state in its memory, whatever its version.
 
-Defect: a task that has come back to a worker finds the state as it was when it left.
+Defect: a task that returns to a worker finds the state from when it left.
 How one gets it: a cache keyed by task instead of by task and version.
-Expected: rows are lost or differ, and lanes go back.
+Expected: rows are lost or differ, and progress of lanes falls.
 """
 
 from chaos.planted_bugs.bug import planted_bug
@@ -11,7 +11,7 @@ from chaos.simulator.platform.parts import EngineParts
 
 
 class TrustingCluster(SimulatedCluster):
-    """Takes what a worker holds."""
+    """Takes a worker's state without checking its version."""
 
     def usable(self, held: HeldState, version: int) -> bool:  # noqa: D102
         del held, version

@@ -1,8 +1,8 @@
 """State files that give one task the state of another.
 
-Defect: a shard's state is found by its place among the tasks, which a restart may change.
-How one gets it: a state store that is keyed by the number of a task in its stage.
-Expected: windows are sent by two shards, or by none; a file that is damaged is never read.
+Defect: a shard's state is found by its task's position, which a restart may change.
+How one gets it: a state store keyed by the task's number in its stage.
+Expected: windows are emitted by two shards or by none; a damaged file is never read.
 """
 
 from chaos.planted_bugs.bug import planted_bug
@@ -12,7 +12,7 @@ from chaos.simulator.platform.state import StateFiles, Task, Values
 
 
 class MixedFiles(StateFiles):
-    """Takes the first shard's state for the second's."""
+    """Loads the first shard's state for the second."""
 
     def load(self, task: Task, version: int) -> Values:  # noqa: D102
         return super().load(("shard", 0) if task == ("shard", 1) else task, version)

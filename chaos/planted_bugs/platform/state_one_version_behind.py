@@ -1,7 +1,7 @@
-"""State files of which the newest delta is not applied.
+"""State files whose newest delta is not applied.
 
-Defect: a task that loads its state starts one batch behind.
-How one gets it: a range that ends before its end.
+Defect: a task loads the state of one batch earlier.
+How one gets it: an exclusive range where an inclusive one is meant.
 Expected: records are applied twice or lost; progress goes back.
 """
 
@@ -11,7 +11,7 @@ from chaos.simulator.platform.state import StateFiles, Task, Values
 
 
 class LateFiles(StateFiles):
-    """Loads the version before."""
+    """Loads the previous version."""
 
     def load(self, task: Task, version: int) -> Values:  # noqa: D102
         return super().load(task, max(version - 1, 0))

@@ -1,6 +1,6 @@
 """A sink whose token is ahead of what it has written.
 
-Defect: a batch is recorded as the next one, which is skipped when it comes.
+Defect: a batch is recorded under the next number, and the next batch is skipped.
 How one gets it: "the next batch to write" in one place and "the last one written" in another.
 Expected: every other batch is lost.
 """
@@ -11,7 +11,7 @@ from chaos.simulator.platform.sink import SimulatedSink, TableItem
 
 
 class AheadSink(SimulatedSink):
-    """Notes the next batch."""
+    """Records the number of the next batch."""
 
     def write(self, table: str, token: int, items: list[TableItem]) -> None:  # noqa: D102
         if self.tokens.get(table, -1) >= token:

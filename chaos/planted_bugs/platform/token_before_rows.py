@@ -1,7 +1,7 @@
 """A sink that records the batch first and writes its rows afterwards.
 
-Defect: note and rows are two transactions. A job that dies in between finds the note when it
-comes back, and skips the batch.
+Defect: token and rows are two transactions. A job that dies in between finds the token when it
+restarts, and skips the batch.
 How one gets it: an idempotence table beside the data, in another store.
 Expected: rows are lost.
 """
@@ -13,7 +13,7 @@ from chaos.simulator.platform.parts import EngineParts
 
 
 class NotingJob(SimulatedJob):
-    """Notes every table's token before it writes the first of them."""
+    """Records every table's token before it writes the first table."""
 
     def write_sink(self, batch: int, token: int, tables: Tables) -> None:  # noqa: D102
         noted = self.sink.tokens

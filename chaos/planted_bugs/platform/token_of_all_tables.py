@@ -1,7 +1,7 @@
 """A sink with one token for all its tables.
 
-Defect: the first table that is written marks the batch as written for the others.
-How one gets it: a token per sink, asked table by table.
+Defect: the first table written marks the batch as written for all tables.
+How one gets it: a token per sink, checked table by table.
 Expected: rows, dead letters or counts are lost.
 """
 

@@ -1,9 +1,9 @@
-"""Sink written before, state committed after, each attempt with another batch id.
+"""A sink that is written before the commit, with a new batch id per attempt.
 
-Defect: the sink knows a batch by a number that is drawn anew for each attempt. Once the job has
-died between sink and commit, the same rows come under a new number.
-How one gets it: a batch id from a counter in memory, a clock or a UUID instead of the checkpoint's.
-Expected: an identity stands twice.
+Defect: the sink identifies a batch by a number that changes with each attempt. Once the job has
+died between sink and commit, the same rows arrive under a new number.
+How one gets it: a batch id from an in-memory counter, a clock or a UUID instead of the checkpoint.
+Expected: an identity occurs twice.
 """
 
 from chaos.planted_bugs.bug import planted_bug
@@ -12,7 +12,7 @@ from chaos.simulator.platform.parts import EngineParts
 
 
 class CountingJob(SimulatedJob):
-    """Numbers its attempts, and tells the sink this number."""
+    """Passes the number of the attempt to the sink as batch id."""
 
     _drawn = 0
 
@@ -22,7 +22,7 @@ class CountingJob(SimulatedJob):
         return self._drawn
 
 
-# A batch that emits nothing but its counts is doubled in these alone.
+# If a batch emits only counts, the duplicate shows in the counts alone.
 BUG = planted_bug(
     EngineParts("token_per_attempt", job=CountingJob),
     "exactly once",

@@ -1,9 +1,9 @@
-"""Adaptive slack that knows the lags of the batch only.
+"""Adaptive slack that knows only the lags of the current batch.
 
 Defect: the lags of earlier records are not part of the state.
 How one gets it: statistics that are kept per task.
-Expected: a lane's progress is not what its records say, and other with other cuts.
-Of another attribute than the time, whose progress no lane tells, its rows show it.
+Expected: a lane's progress is wrong, and depends on the cuts.
+For attributes other than time, whose progress is not reported, the rows differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.model import progress
 
 
 class FreshAdaptive(Adaptive):
-    """Keeps the newest time, and no lags."""
+    """Keeps the newest time, but no lags."""
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
         del memory[1:]

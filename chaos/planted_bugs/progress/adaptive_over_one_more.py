@@ -1,9 +1,9 @@
 """Adaptive slack over N + 1 records.
 
 Defect: the oldest lag is dropped one record too late.
-How one gets it: append first, compare the length afterwards, with the wrong sign.
-Expected: a lane's progress is not what its records say.
-Of another attribute than the time, whose progress no lane tells, its rows show it.
+How one gets it: append first, then compare the length with the wrong sign.
+Expected: a lane's progress is wrong.
+For attributes other than time, whose progress is not reported, the rows differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.model import progress
 
 
 class LongAdaptive(Adaptive):
-    """Looks at one record more."""
+    """Looks back over one record more."""
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
         self._over += 1

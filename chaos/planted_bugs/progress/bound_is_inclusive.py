@@ -1,9 +1,9 @@
-"""A lane that takes a bound in a control record for "all up to and with".
+"""A lane that reads the bound of a control record as inclusive.
 
-Defect: records of exactly that time are late.
-How one gets it: watermarks that are inclusive elsewhere, as Flink's are.
-Expected: a lane's progress is one further than was promised.
-Where later bounds of the batch have overtaken it, its rows show it.
+Defect: records at exactly that time are late.
+How one gets it: watermarks are inclusive elsewhere, for example in Flink.
+Expected: a lane's progress is one higher than promised.
+Where later bounds of the batch hide this, the rows differ.
 """
 
 from __future__ import annotations

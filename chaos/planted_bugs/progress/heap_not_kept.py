@@ -1,9 +1,9 @@
 """Slack in rows whose buffer is empty at the start of every batch.
 
 Defect: the newest times are not part of the state.
-How one gets it: a generator that is made anew by each task.
-Expected: a lane's progress is not what its records say, and other with other cuts.
-Of another attribute than the time, whose progress no lane tells, its rows show it.
+How one gets it: a generator that each task creates anew.
+Expected: a lane's progress is wrong, and depends on the cuts.
+For attributes other than time, whose progress is not reported, the rows differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.model import progress
 
 
 class FreshRows(SlackRows):
-    """Begins anew."""
+    """Starts every batch with an empty buffer."""
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
         memory.clear()

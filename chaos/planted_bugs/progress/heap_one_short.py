@@ -1,9 +1,9 @@
-"""Slack in rows whose buffer holds one row less.
+"""Slack in rows whose buffer holds one row too few.
 
-Defect: the n-th largest time for the (n + 1)-th.
-How one gets it: the size of a heap after the push for that before it.
-Expected: a lane's progress is not what its records say.
-Of another attribute than the time, whose progress no lane tells, its rows show it.
+Defect: the n-th largest time instead of the (n + 1)-th.
+How one gets it: the heap's size is taken after the push instead of before it.
+Expected: a lane's progress is wrong.
+For attributes other than time, whose progress is not reported, the rows differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.model import progress
 
 
 class ShortRows(SlackRows):
-    """Lets go of one row too many."""
+    """Drops one row too many."""
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
         wanted, self._rows = self._rows, max(self._rows - 1, 0)

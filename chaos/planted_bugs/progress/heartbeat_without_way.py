@@ -1,9 +1,9 @@
-"""Heartbeats that are believed as of now, without what may still be on its way.
+"""Heartbeats that ignore records still in transit.
 
-Defect: the bound that follows from an instant leaves out the longest delay.
-How one gets it: "the clock says 12:00, so all before 12:00 is here".
-Expected: a lane's progress is further than heartbeats say.
-Where later bounds of the batch have overtaken it, its rows show it.
+Defect: the bound derived from an instant omits the maximum delay.
+How one gets it: "it is 12:00, so everything before 12:00 has arrived".
+Expected: a lane's progress is higher than heartbeats allow.
+Where later bounds of the batch hide this, the rows differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.model import progress
 
 
 class InstantHeartbeat(Heartbeat):
-    """Knows of no delay."""
+    """Assumes that records arrive without delay."""
 
     def observed(self, instants_us: Ints) -> Ints:  # noqa: D102
         return lowered(instants_us, max(self._behind_us - 1, 0))

@@ -1,8 +1,8 @@
-"""Progress per key that is the newest bound of a key, not the largest.
+"""Progress per key that is the key's newest bound, not its largest.
 
-Defect: a smaller bound takes the key's progress back.
-How one gets it: a map that is assigned to.
-Expected: rows come late or never, and late records stand in revision 0.
+Defect: a smaller bound lowers the key's progress.
+How one gets it: assigning to a map.
+Expected: rows come late or never, and late records are in revision 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from windowing.engine.wids import NOTHING_YET, Ints
 def newest(
     rows: Rows, key: str, promised: Ints, keys: pl.DataFrame | None
 ) -> tuple[Ints, pl.DataFrame, pl.DataFrame]:
-    """The bounds of keys, of which the last one counts."""
+    """Return the last bound of each key."""
     events = rows.all.select(key, pl.Series(promised).alias(KEY_BOUND))
     events = events.filter(pl.Series(promised != NOTHING_YET))
     last = events.group_by(key).agg(pl.col(KEY_BOUND).last())

@@ -1,7 +1,7 @@
-"""Progress per key that is closed by the first lane that promises for it.
+"""Progress per key that follows the first lane to send a bound for the key.
 
-Defect: the largest bound over the lanes for the smallest.
-How one gets it: a key is thought to live in one lane.
+Defect: the largest bound over the lanes instead of the smallest.
+How one gets it: a key is assumed to occur in one lane only.
 Expected: windows close before all lanes have passed them.
 """
 
@@ -20,7 +20,7 @@ from windowing.model.file.pipeline import Pipeline
 
 
 def in_several_lanes(pipeline: Pipeline) -> bool:
-    """Keys have a progress of their own, in more lanes than one."""
+    """Whether keys have their own progress, in more than one lane."""
     return per_key(pipeline) and pipeline.source.partitions > 1
 
 

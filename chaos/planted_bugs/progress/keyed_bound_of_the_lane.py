@@ -1,9 +1,9 @@
-"""Bounds for one key that are taken for bounds of the lane.
+"""Bounds for one key that apply to the whole lane.
 
-Defect: `{"bound": b, "on": …}` moves all keys.
+Defect: `{"bound": b, "on": …}` advances all keys.
 How one gets it: a reader of control records that ignores what it does not know.
-Expected: a lane's progress is further than was promised.
-Where later bounds of the batch have overtaken it, its rows show it.
+Expected: a lane's progress is higher than promised.
+Where later bounds of the batch hide this, the rows differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from windowing.model import progress
 
 
 class BroadClock(_AttributeClock):
-    """Reads a bound, and not what it is on."""
+    """Ignores the key of a bound."""
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
         kind = pl.when(pl.col(KIND) == BOUND_ON).then(pl.lit(BOUND)).otherwise(KIND)

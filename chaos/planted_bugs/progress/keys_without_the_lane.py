@@ -1,7 +1,7 @@
-"""Progress per key that knows only what was promised for the key.
+"""Progress per key that ignores the lane's bounds.
 
-Defect: Q_k for max(P, Q_k): a bound of the whole lane closes nothing of a key with one of its own.
-How one gets it: two kinds of punctuation in two tables, of which one is asked.
+Defect: Q_k instead of max(P, Q_k): a bound of the lane closes nothing of a key with its own bound.
+How one gets it: two kinds of punctuation in two tables, only one of which is read.
 Expected: rows come late or never.
 """
 
@@ -20,7 +20,7 @@ from windowing.engine.wids import ENDED
 
 
 class KeysProgress(StreamProgress):
-    """Asks the table of keys alone."""
+    """Reads only the table of keys."""
 
     @cached_property
     def _by_key(self) -> pl.DataFrame | None:

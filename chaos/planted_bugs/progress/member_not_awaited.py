@@ -1,9 +1,9 @@
-"""Sorted sub-streams, of which only those already seen count.
+"""Sorted sub-streams that count only once seen.
 
-Defect: a member that has said nothing yet holds nothing back.
+Defect: a member that has sent nothing yet holds nothing back.
 How one gets it: a minimum over a map that is filled as keys appear.
-Expected: a lane's progress is further than its members say.
-Of another attribute than the time, whose progress no lane tells, its rows show it.
+Expected: a lane's progress is higher than its members allow.
+For attributes other than time, whose progress is not reported, the rows differ.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from windowing.model.file.pipeline import Pipeline
 
 
 def of_members(pipeline: Pipeline) -> bool:
-    """Sub-streams are named."""
+    """Whether the pipeline names its sub-streams."""
     given = pipeline.source.disorder
     return isinstance(given, progress.OrderedPer) and given.members is not None
 
 
 class ImpatientMembers(OrderedPer):
-    """Waits for those that it knows."""
+    """Waits only for members already seen."""
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
         before = list(memory) or [NOTHING_YET] * len(self._members)

@@ -1,6 +1,6 @@
 """A stream that has ended as soon as one of its lanes has.
 
-Defect: an `end` record is taken for the end of the stream.
+Defect: an `end` record is treated as the end of the stream.
 How one gets it: one "done" flag, set by the first lane to end.
 Expected: windows close before the other lanes have reached their end.
 """
@@ -21,7 +21,7 @@ from windowing.engine.wids import ENDED
 
 
 class HastyShard(PlantedShard):
-    """Ends with the first."""
+    """Ends with the first lane."""
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         super()._append(store, state, parcels)

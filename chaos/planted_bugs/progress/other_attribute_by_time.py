@@ -1,8 +1,8 @@
-"""Windows over a number of the records that are moved by bounds on time.
+"""Windows over a numeric field that advance with bounds on time.
 
-Defect: bounds in control records, which speak of event time, move every clock.
+Defect: bounds in control records, which are about event time, advance every clock.
 How one gets it: one watermark for all windows.
-Expected: rows come too early, and records are late that are not.
+Expected: rows come too early, and on-time records are treated as late.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.progress.clock import ClockState, Course, Rows, _Attribute
 
 
 class OneClock(_AttributeClock):
-    """Lets a bound on time count for any attribute."""
+    """Applies a bound on time to any attribute."""
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
         if self._other is None or self._key is not None:

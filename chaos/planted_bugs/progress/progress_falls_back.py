@@ -1,9 +1,9 @@
 """A lane whose progress is its newest bound, not its largest.
 
-Defect: an older record takes progress back.
-How one gets it: a field that is assigned where a maximum is meant.
-Expected: a lane goes back, or windows close late.
-Where later bounds of the batch have overtaken it, its rows show it.
+Defect: an older record lowers progress.
+How one gets it: an assignment instead of a maximum.
+Expected: a lane's progress falls, or windows close late.
+Where later bounds of the batch hide this, the rows differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.wids import ENDED
 
 
 class NewestClock(_AttributeClock):
-    """Believes the newest record."""
+    """Takes the newest record's bound."""
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
         course = super().run(rows, state, keys)

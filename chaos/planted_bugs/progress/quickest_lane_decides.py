@@ -1,6 +1,6 @@
-"""A shard that takes the stream to be where its quickest lane is.
+"""A shard that takes the fastest lane's progress for the stream's.
 
-Defect: the maximum of the lanes' progress in place of the minimum.
+Defect: the maximum of the lanes' progress instead of the minimum.
 How one gets it: one watermark from the largest time seen in any partition, as Spark's is.
 Expected: windows close before the stream has reached their end.
 """
@@ -17,7 +17,7 @@ from windowing.engine.state import StateStore
 
 
 class HurriedShard(Shard):
-    """Moves all lanes with the quickest."""
+    """Advances all lanes with the fastest."""
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         super()._append(store, state, parcels)

@@ -1,6 +1,6 @@
 """An idle time-out that closes windows instead of showing them early.
 
-Defect: a lane that says nothing is left out of the minimum for good rows as well.
+Defect: a silent lane is left out of the minimum for final rows as well.
 How one gets it: `withIdleness`.
 Expected: windows close before the stream has reached their end.
 """
@@ -19,7 +19,7 @@ from windowing.engine.state import StateStore
 
 
 class IdleShard(PlantedShard):
-    """Leaves out the lanes that are silent in a batch, if lanes may be idle at all."""
+    """Leaves out lanes that are silent in a batch, if lanes may be idle."""
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         super()._append(store, state, parcels)

@@ -1,8 +1,8 @@
-"""A shard that waits only for the lanes that it has heard of.
+"""A shard that waits only for lanes already seen.
 
-Defect: a partition that has been silent so far holds nothing back; when it speaks, its windows are
-closed.
-How one gets it: idle sources that are left out of the minimum (`withIdleness`).
+Defect: a partition without records so far holds nothing back; when its first records come, their
+windows are closed.
+How one gets it: idle sources are left out of the minimum (`withIdleness`).
 Expected: windows close before the stream has reached their end.
 """
 
@@ -20,7 +20,7 @@ from windowing.engine.wids import NOTHING_YET
 
 
 class ImpatientShard(Shard):
-    """Takes the silent lanes for as far as the slowest of the others."""
+    """Gives silent lanes the progress of the slowest other lane."""
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         super()._append(store, state, parcels)

@@ -1,9 +1,9 @@
-"""Heartbeats that count a clock's error once where it counts twice.
+"""Heartbeats that subtract clock skew once instead of twice.
 
-Defect: a slack of L - l + s for L - l + 2 s: the error of the record that was seen is forgotten.
-How one gets it: the formula of a receiver with a clock, used without one.
-Expected: a lane's progress is further than its records say.
-Where later bounds of the batch have overtaken it, its rows show it.
+Defect: a slack of L - l + s instead of L - l + 2 s: the skew of the observed record is omitted.
+How one gets it: the formula for a receiver with a clock, used without one.
+Expected: a lane's progress is higher than its records allow.
+Where later bounds of the batch hide this, the rows differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.model import progress
 
 
 class OnceHeartbeat(Heartbeat):
-    """Takes the skew off once."""
+    """Subtracts the skew once."""
 
     def __init__(self, data: progress.Heartbeat, lane: str) -> None:
         super().__init__(data, lane)
@@ -25,7 +25,7 @@ class OnceHeartbeat(Heartbeat):
 
 
 def once(disorder: progress.Disorder, lane: str) -> Generator:
-    """The generator of a lane, with the defect where it has heartbeats."""
+    """Return a lane's generator, with the defect if it uses heartbeats."""
     if isinstance(disorder, progress.Heartbeat):
         return OnceHeartbeat(disorder, lane)
     return generator_of(disorder, lane)

@@ -1,9 +1,9 @@
-"""A lane whose bound is one microsecond further than its slack allows.
+"""A lane whose bound is one microsecond higher than its slack allows.
 
 Defect: `ts - slack + 1`: a record exactly a slack late is late.
-How one gets it: a bound that is read as "all up to and with", turned into "all below".
-Expected: a lane's progress is not what its records say.
-Of another attribute than the time, whose progress no lane tells, its rows show it.
+How one gets it: an inclusive bound converted to an exclusive one.
+Expected: a lane's progress is wrong.
+For attributes other than time, whose progress is not reported, the rows differ.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from windowing.model.progress import Slack
 
 
 def by_slack(pipeline: Pipeline) -> bool:
-    """Lanes have a slack in time."""
+    """Whether lanes have a slack in time."""
     return isinstance(pipeline.source.disorder, Slack)
 
 
 class ShortSlack(SlackTime):
-    """Promises one microsecond more."""
+    """Adds a microsecond to each bound."""
 
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:  # noqa: D102
         return super().bounds(records, memory) + 1

@@ -1,7 +1,7 @@
-"""Rows whose numbers count control records as well.
+"""Row numbers that also count control records.
 
-Defect: a heartbeat takes a row's number.
-How one gets it: numbers from offsets, which in-band records have, too.
+Defect: a heartbeat uses up a row number.
+How one gets it: row numbers derived from offsets, which in-band control records also have.
 Expected: windows hold fewer rows than they should.
 """
 

@@ -1,7 +1,7 @@
-"""Windows of rows of which the first have fewer rows than the others, and are left out.
+"""Windows of rows without the first ones, which hold fewer rows.
 
-Defect: a window is sent only if it is as long as its range.
-How one gets it: a sliding buffer that speaks once it is full.
+Defect: a window is emitted only if it is as long as its range.
+How one gets it: a sliding buffer that reports only once it is full.
 Expected: the first rows are missing.
 """
 

@@ -1,6 +1,6 @@
 """Windows of rows for each value of PATTR except null.
 
-Defect: the number of rows of the unit null is looked up by equality, and found nowhere.
+Defect: the row count of the null unit is looked up by equality, and never found.
 How one gets it: SQL's `NULL = NULL`.
 Expected: rows are missing.
 """
@@ -19,12 +19,12 @@ from windowing.model.windows.window import ROW_NUM
 
 
 def over_rows(_: Pipeline, query: Query) -> bool:
-    """Windows over numbers of rows."""
+    """Whether windows are over row numbers."""
     return query.window.attribute == ROW_NUM
 
 
 def by_equality(units: pl.DataFrame, table: pl.DataFrame, name: str, default: int) -> Ints:
-    """A column of `table`, where no key is null."""
+    """Return a column of `table`, without matches for null keys."""
     keys = [column for column in table.columns if column in units.columns and column != name]
     return looked_up(units, table.drop_nulls(keys), name, default)
 

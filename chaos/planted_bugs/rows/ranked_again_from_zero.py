@@ -1,7 +1,7 @@
-"""Rows in the order of time that begin at 0 again after each compaction.
+"""Rows in order of time that are numbered from 0 again after each compaction.
 
-Defect: how many rows have a number is not kept with the base.
-How one gets it: a counter that is derived from what is in state, and state is tidied up.
+Defect: the number of rows already numbered is not kept with the base.
+How one gets it: a counter derived from state that is later compacted.
 Expected: windows hold other rows.
 """
 
@@ -19,7 +19,7 @@ from windowing.engine.windows.rows import RankedShardPart
 
 
 class FreshShardPart(RankedShardPart):
-    """Has numbered nothing before."""
+    """Forgets how many rows were numbered before."""
 
     def _numbered_before(self, tables: Tables, rows: pl.DataFrame) -> Ints:
         del tables, rows

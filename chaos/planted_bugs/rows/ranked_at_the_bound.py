@@ -1,7 +1,7 @@
-"""Rows in the order of time that get their number when progress is there, not when it is past.
+"""Rows in order of time that are numbered when progress reaches them, not when it passes.
 
-Defect: `ts <= P` for `ts < P`, though more rows of that very time may come.
-How one gets it: a watermark that is read as "all up to and with".
+Defect: `ts <= P` instead of `ts < P`, although more rows at that time may come.
+How one gets it: a watermark read as inclusive.
 Expected: windows close too early, or hold other rows.
 """
 
@@ -21,7 +21,7 @@ from windowing.engine.windows.stamps import per_row
 
 
 class EagerShardPart(RankedShardPart):
-    """Numbers what progress has reached."""
+    """Numbers rows that progress has reached."""
 
     def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
         rows = tables[ROWS]
@@ -33,11 +33,11 @@ class EagerShardPart(RankedShardPart):
         return int(at.min(initial=ENDED))
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
-        # Its compaction is as eager.
+        # Compact as early as rows are numbered.
         rows = tables[ROWS]
         waiting = rows.filter(pl.col(AT) > per_row(after.of(rows)))
         numbered = rows.filter(pl.col(AT) <= per_row(after.of(rows)))
-        before = pl.col(AT) - 1  # as if they had come a little earlier
+        before = pl.col(AT) - 1  # as if they were a little earlier
         return super().retained(
             {**tables, ROWS: pl.concat([waiting, numbered.with_columns(before.alias(AT))])}, after
         )

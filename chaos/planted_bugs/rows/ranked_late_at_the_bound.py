@@ -1,8 +1,8 @@
 """A row exactly at its lane's progress gets no number.
 
-Defect: `P >= ts` for `P > ts`.
-How one gets it: a bound that is read as "up to and with".
-Expected: rows are missing from windows, and are counted as late.
+Defect: `P >= ts` instead of `P > ts`.
+How one gets it: a bound read as inclusive.
+Expected: rows are missing from windows and counted as late.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class StrictLanePart(RankedLanePart):
-    """Sees such a row with a progress that is one too far."""
+    """Judges such a row by a progress that is one too high."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         late = scan.progress_us == scan.values

@@ -1,8 +1,8 @@
-"""Rows in the order of time of which the late ones get a number as well.
+"""Rows in order of time whose numbering includes late rows.
 
-Defect: what is late is not left out.
-How one gets it: a rank over all that is there.
-Expected: all that follows is numbered anew; counts and dead letters differ.
+Defect: late rows are not left out.
+How one gets it: a rank over everything stored.
+Expected: all following rows get other numbers; counts and dead letters differ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class WelcomingLanePart(RankedLanePart):
-    """Finds nothing late."""
+    """Treats no row as late."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         return super()._spans(

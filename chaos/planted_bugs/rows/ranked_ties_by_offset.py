@@ -1,4 +1,4 @@
-"""Rows in the order of time whose ties are broken by offset, whatever their partition.
+"""Rows in order of time whose ties are broken by offset, ignoring the partition.
 
 Defect: the partition is left out of the canonical order.
 How one gets it: one partition on the developer's machine.

@@ -1,7 +1,7 @@
 """Rows that are numbered from 1.
 
 Defect: the first record has number 1.
-How one gets it: `row_number()` of SQL begins at 1, and the grid of the windows at 0.
+How one gets it: SQL's `row_number()` starts at 1, the grid of the windows at 0.
 Expected: windows hold other rows.
 """
 

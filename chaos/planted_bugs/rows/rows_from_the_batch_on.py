@@ -1,8 +1,8 @@
-"""Rows that are numbered anew in every batch.
+"""Rows that are numbered from 0 in every batch.
 
 Defect: the number of the last row is not kept from batch to batch.
 How one gets it: `monotonically_increasing_id` of a micro-batch.
-Expected: windows hold other rows, other ones with other cuts.
+Expected: windows hold other rows, depending on the cuts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from windowing.engine.wids import NOTHING_YET
 
 
 class BatchClock(_RowClock):
-    """Knows the batch alone."""
+    """Counts only the rows of the batch."""
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:  # noqa: D102
         before = state.reached

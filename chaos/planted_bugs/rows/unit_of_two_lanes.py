@@ -1,8 +1,8 @@
 """Rows in the order of arrival whose unit may come in two lanes.
 
-Defect: each lane numbers the rows of its own, and nobody sees that there are two counts.
-How one gets it: "partitioned by PATTR" is believed, not checked.
-Expected: rows where the definition refuses the log.
+Defect: each lane numbers its own rows, and the two counts go undetected.
+How one gets it: "partitioned by PATTR" is assumed, not checked.
+Expected: rows where the definition rejects the log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.wids import ENDED
 
 
 class TrustingProgress(RowProgress):
-    """Adds nothing up, and asks nobody."""
+    """Does not check that a unit is in one lane."""
 
     @classmethod
     def of_lanes(  # noqa: D102

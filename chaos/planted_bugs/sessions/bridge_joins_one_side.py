@@ -1,8 +1,8 @@
-"""A late record between two sessions joins the earlier one and leaves the later one as it is.
+"""A late record between two sessions that extends the earlier one but does not merge the later.
 
-Defect: a record is looked for the session that it belongs to, as if there could be one only.
+Defect: the lookup of a record's session assumes that there is only one.
 How one gets it: a lookup that stops at the first hit.
-Expected: two sessions stand where the definition has one.
+Expected: two sessions where the definition has one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from windowing.engine.windows.session_course import Piece, _joined, _Session
 def one_sided(
     sessions: list[_Session], piece: Piece, gap: int
 ) -> tuple[list[_Session], list[_Session]]:
-    """Joins what lies before the piece, and nothing behind it."""
+    """Join a piece with the session before it, but not the one after it."""
     behind = [session for session in sessions if session.first > piece.last]
     before = [session for session in sessions if session not in behind]
     if not any(session.last + gap > piece.first for session in before):

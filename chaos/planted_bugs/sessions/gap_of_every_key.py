@@ -1,8 +1,8 @@
 """Sessions whose gap is the same for all keys.
 
-Defect: gaps of single keys are not looked at.
-How one gets it: a map of exceptions that is read, checked, and not used.
-Expected: sessions of such keys are other ones.
+Defect: per-key gaps are ignored.
+How one gets it: a map of exceptions that is parsed, validated, and not used.
+Expected: sessions of such keys differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.model.file.pipeline import Query
 
 
 def of_all(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
-    """Pieces with one `gap`."""
+    """Return pieces that all have the same `gap`."""
     return pieces.with_columns(pl.lit(query.window.range_, dtype=pl.Int64).alias(GAP))
 
 

@@ -1,8 +1,8 @@
-"""A session that has taken in another one begins its revisions anew.
+"""A session whose revisions restart when it absorbs another one.
 
-Defect: what was sent is remembered for sessions and not for starts.
+Defect: emitted revisions are stored by session, not by start.
 How one gets it: a merged window is a new object.
-Expected: an identity stands twice, or a revision has the number of another.
+Expected: an identity occurs twice, or a revision has the number of another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from windowing.engine.windows.session_course import Piece, _joined, _Session
 def forgetful(
     sessions: list[_Session], piece: Piece, gap: int
 ) -> tuple[list[_Session], list[_Session]]:
-    """Joins, and forgets what was sent of a session that has grown by another one."""
+    """Join sessions, but forget what was emitted for a session that absorbed another."""
     after, gone = _joined(sessions, piece, gap)
     if gone:
         after[-1].sent = None

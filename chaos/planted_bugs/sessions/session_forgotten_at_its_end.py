@@ -1,8 +1,8 @@
 """Sessions that are dropped once they have ended, although late records may still join them.
 
-Defect: compaction asks for the end, and not for the end, another gap, and the retention.
-How one gets it: state that is purged when its window has fired.
-Expected: a late record makes a session of its own, with other bounds and other revisions.
+Defect: compaction drops at the end, not at the end plus a gap plus the retention.
+How one gets it: purging state when its window fires.
+Expected: a late record starts its own session, with other bounds and revisions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from windowing.engine.windows.stamps import stamped
 
 
 class TidyShardPart(SessionShardPart):
-    """Keeps what is open."""
+    """Keeps open sessions only."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         pieces = stamped(self._chained(tables), after=after)

@@ -1,8 +1,8 @@
-"""Sessions that go on over a distance of exactly the gap.
+"""Sessions that continue across a distance of exactly the gap.
 
-Defect: `<=` for `<`: two records exactly a gap apart are one session.
-How one gets it: the session's end is taken for a time that still belongs to it.
-Expected: two sessions of the definition are one row.
+Defect: `<=` instead of `<`: two records exactly a gap apart are one session.
+How one gets it: the session's end is treated as inclusive.
+Expected: two sessions of the definition become one row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 
 def generously_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Chains with a gap that is one too long."""
+    """Chain with a gap that is one too long."""
     wider = chained(pieces.with_columns(pl.col(GAP) + 1), by)
     return wider.with_columns(pl.col(GAP) - 1)
 
@@ -29,7 +29,7 @@ def generously_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 def generously_joined(
     sessions: list[_Session], piece: Piece, gap: int
 ) -> tuple[list[_Session], list[_Session]]:
-    """Joins over a gap that is one too long."""
+    """Join with a gap that is one too long."""
     return _joined(sessions, piece, gap + 1)
 
 

@@ -1,8 +1,8 @@
 """A record exactly at its lane's progress is late for its session.
 
-Defect: `P >= ts` for `P > ts`; a bound promises nothing of records that are equal to it.
-How one gets it: one character, and a bound that is read as "up to and with".
-Expected: records on time are late: other revisions, or dead letters.
+Defect: `P >= ts` instead of `P > ts`; a bound promises nothing about records equal to it.
+How one gets it: one character, and a bound read as inclusive.
+Expected: on-time records are treated as late: other revisions, or dead letters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class StrictLanePart(SessionLanePart):
-    """Sees every record with a progress that is one too far."""
+    """Judges every record by a progress that is one too high."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         late = (scan.progress_us == scan.values) & (scan.values > NOTHING_YET)

@@ -1,8 +1,8 @@
-"""A late record joins its session where it stands, and not at its epoch.
+"""A late record that joins its session at once, not at its epoch.
 
-Defect: what is late is let in as if it were on time.
+Defect: late records are admitted as if they were on time.
 How one gets it: "if the session is there, add to it".
-Expected: revision 0 has records that the definition shows later, or sessions are other ones.
+Expected: revision 0 has records that the definition shows later, or sessions differ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class OpenLanePart(SessionLanePart):
-    """Lets late records in at once."""
+    """Admits late records at once."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         outside, spans = super()._spans(scan)

@@ -1,8 +1,8 @@
-"""Compaction merges the pieces of a session, those that still wait with those that do not.
+"""Compaction that merges waiting pieces of a session with released ones.
 
-Defect: a late record's release is lost with the merge.
-How one gets it: merging "what belongs together" before it does.
-Expected: records stand in an earlier revision than the definition says.
+Defect: the merge loses a late record's release.
+How one gets it: merging "what belongs together" too early.
+Expected: records are in an earlier revision than the definition says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.windows.session import PIECES, SessionShardPart
 
 
 class MeltingShardPart(SessionShardPart):
-    """Lets every piece join as soon as it is compacted."""
+    """Releases every piece when it is compacted."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         pieces = tables[PIECES].with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE))

@@ -1,8 +1,8 @@
-"""Sessions of rows that end with the last foreign record but one.
+"""Sessions of rows that end one foreign record too early.
 
-Defect: a session of N rows is over after N - 1 records of other keys.
-How one gets it: "fewer than N" counted from the wrong side.
-Expected: sessions are other ones.
+Defect: a session with a gap of N rows ends after N - 1 records of other keys.
+How one gets it: an off-by-one in "fewer than N".
+Expected: sessions differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.windows.session_course import Piece, _joined, _Session
 
 
 def closely_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Chains with a gap that is one too short."""
+    """Chain with a gap that is one too short."""
     closer = chained(pieces.with_columns(pl.col(GAP) - 1), by)
     return closer.with_columns(pl.col(GAP) + 1)
 
@@ -28,7 +28,7 @@ def closely_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 def closely_joined(
     sessions: list[_Session], piece: Piece, gap: int
 ) -> tuple[list[_Session], list[_Session]]:
-    """Joins over a gap that is one too short."""
+    """Join with a gap that is one too short."""
     return _joined(sessions, piece, gap - 1)
 
 

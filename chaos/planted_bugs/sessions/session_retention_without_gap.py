@@ -1,7 +1,7 @@
-"""Sessions take late records for the retention after the record, and not after its session's end.
+"""Sessions whose retention counts from the record, not from the session's end.
 
-Defect: the gap is left out of `ts + gap + retention`.
-How one gets it: the rule of other windows, where a record's time and its window's end are one grid.
+Defect: the gap is missing in `ts + gap + retention`.
+How one gets it: the rule of other window classes, whose ends lie on a grid.
 Expected: dead letters in place of late revisions.
 """
 
@@ -20,7 +20,7 @@ from windowing.engine.windows.sliding import Span
 
 
 class ShortLanePart(SessionLanePart):
-    """Keeps a record only as long as the retention says."""
+    """Keeps a record for the retention alone."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         outside, (on_time, *late) = super()._spans(scan)

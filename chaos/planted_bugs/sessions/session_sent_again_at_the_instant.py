@@ -1,8 +1,8 @@
-"""A session that was sent at just the progress where a batch has ended is sent again by the next.
+"""A session emitted at the progress where a batch ended, and again by the next batch.
 
-Defect: the instants of a batch begin with the progress before it, and not behind that.
-How one gets it: `>=` where the interval is open.
-Expected: rows stand twice, where the same chain still has something to show.
+Defect: the interval of a batch includes the progress before it.
+How one gets it: `>=` at the open end of an interval.
+Expected: rows occur twice if the chain still has something to emit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.windows.session import SessionShardPart
 
 
 class InclusiveShardPart(SessionShardPart):
-    """Begins a moment early."""
+    """Starts the interval one instant early."""
 
     def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
         before = pl.col(BEFORE)

@@ -1,8 +1,8 @@
-"""A discarding session shows everything again in every revision.
+"""A discarding session that shows everything in every revision.
 
 Defect: `discarding` is read as `accumulating`.
-How one gets it: accumulation is the state's affair, and the state keeps all.
-Expected: later rows have more records than are new.
+How one gets it: accumulation is left to the state, which keeps everything.
+Expected: later rows hold more than the new records.
 """
 
 from __future__ import annotations

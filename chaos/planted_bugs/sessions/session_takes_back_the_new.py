@@ -1,8 +1,8 @@
-"""A retracting session takes back what it is about to show, not what it has shown.
+"""A retracting session that retracts the new content, not the emitted one.
 
 Defect: the row of `op: retract` has the content of the row that follows it.
 How one gets it: both rows are made from the state after the change.
-Expected: a row that takes back differs from the one that it should repeat.
+Expected: a retraction differs from the row that it should repeat.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from windowing.engine.windows.session_course import Sent
 
 
 class ForwardShardPart(SessionShardPart):
-    """Takes back with the new content."""
+    """Retracts with the new content."""
 
     def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
         if sent.before is not None and sent.holds:

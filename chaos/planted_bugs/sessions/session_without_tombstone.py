@@ -1,7 +1,7 @@
-"""Sessions that vanish without a word when another one takes them in.
+"""Sessions that vanish without a tombstone when another one absorbs them.
 
-Defect: a start that was shown and has since vanished gets no tombstone.
-How one gets it: merging in state, and telling nobody downstream.
+Defect: an emitted start that has vanished gets no tombstone.
+How one gets it: merging in state without output downstream.
 Expected: tombstones are missing.
 """
 
@@ -16,7 +16,7 @@ from windowing.engine.windows.session import SessionShardPart
 
 
 class SilentShardPart(SessionShardPart):
-    """Merges, and says nothing of it."""
+    """Merges without emitting tombstones."""
 
     def _tombstones(
         self, gone: pl.DataFrame, pieces: pl.DataFrame, rows: pl.DataFrame

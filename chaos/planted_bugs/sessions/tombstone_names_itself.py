@@ -1,4 +1,4 @@
-"""Tombstones that name the session that is gone for the one that took it in.
+"""Tombstones that name the absorbed session instead of the absorbing one.
 
 Defect: `absorbed_by` is the old start.
 How one gets it: the field is filled before the merge.
@@ -17,7 +17,7 @@ from windowing.engine.windows.session_course import Sent, _Session, _tombstone
 
 
 def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
-    """A tombstone without an heir."""
+    """Return tombstones that name their own session as absorber."""
     return replace(_tombstone(sessions, last, instant), absorbed_by=last.start)
 
 

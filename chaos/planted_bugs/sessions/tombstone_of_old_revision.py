@@ -1,8 +1,8 @@
-"""Tombstones that carry the number of the row that they bury.
+"""Tombstones with the revision of the row that they end.
 
-Defect: the revision is not raised, so that a sink which keeps one row per identity may keep either.
-How one gets it: a tombstone is taken for a deletion of that very row.
-Expected: an identity stands twice, and the tombstone's own is missing.
+Defect: the revision is not raised; a sink with one row per identity may keep either.
+How one gets it: a tombstone is treated as a deletion of that row.
+Expected: an identity occurs twice, and the tombstone's own is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.engine.windows.session_course import Sent, _Session, _tombstone
 
 
 def same_number(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
-    """A tombstone under the number of the last row."""
+    """Return tombstones with the number of the last row."""
     return replace(_tombstone(sessions, last, instant), revision=last.revision)
 
 

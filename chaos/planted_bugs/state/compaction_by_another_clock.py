@@ -1,6 +1,6 @@
-"""Compaction that asks one clock for all queries.
+"""Compaction that uses one clock for all queries.
 
-Defect: a query over rows is tidied up by the progress of time, and one over time by rows.
+Defect: a query over rows is compacted by progress in time, and vice versa.
 How one gets it: "the" progress of the stream.
 Expected: rows are missing from queries with a clock of their own.
 """
@@ -20,13 +20,13 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 
 def of_two_clocks(pipeline: Pipeline, _: Query) -> bool:
-    """Queries differ in what closes them."""
+    """Whether queries close by different clocks."""
     clocks = {flow.clock for flow in plan_of(pipeline).flows}
     return len(clocks) > 1 and all(clock.key is None for clock in clocks)
 
 
 class OneClockShard(PlantedShard):
-    """Believes the clock of the last query."""
+    """Uses the clock of the last query."""
 
     def _retained(
         self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]

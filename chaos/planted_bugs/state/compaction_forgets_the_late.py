@@ -1,7 +1,7 @@
-"""Compaction that keeps what was on time, and not what waits for its epoch.
+"""Compaction that keeps on-time records, but not those that wait for their epoch.
 
-Defect: late records that have not been shown yet are lost with their deltas.
-How one gets it: late records came after compaction was written.
+Defect: late records not yet emitted are lost with their deltas.
+How one gets it: late records were implemented after compaction.
 Expected: late revisions are missing.
 """
 
@@ -16,7 +16,7 @@ from windowing.engine.windows.sliding import LATE, PARTIALS, SlidingShardPart
 
 
 class PunctualShardPart(SlidingShardPart):
-    """Keeps what was on time."""
+    """Keeps on-time records only."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         return super().retained({PARTIALS: tables[PARTIALS].filter(~LATE)}, after)

@@ -1,6 +1,6 @@
-"""Compaction that keeps the query which asked for it, and loses the others.
+"""Compaction that keeps the query that triggered it, and loses the others.
 
-Defect: the base is made of what was read for the rows that are due.
+Defect: the base is made from the state read for the rows that are due.
 How one gets it: a read that was narrowed later, for speed.
 Expected: rows of other queries are missing.
 """
@@ -18,7 +18,7 @@ from windowing.engine.windows.part import Tables
 
 
 def of_the_first(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
-    """Keep one query."""
+    """Keep the first query only."""
     first = min(queries, default="")
     replace(store, deltas, {name: part for name, part in queries.items() if name == first})
 

@@ -1,7 +1,7 @@
-"""Compaction that writes a new base and leaves the deltas beside it.
+"""Compaction that writes a new base but keeps the deltas.
 
-Defect: what was merged is read again.
-How one gets it: deleting is left to a clean-up that comes later.
+Defect: merged deltas are read again.
+How one gets it: deletion is left to a later clean-up.
 Expected: windows hold records twice.
 """
 
@@ -17,7 +17,7 @@ from windowing.engine.windows.part import Tables
 
 
 def beside(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
-    """Put a new base beside all deltas."""
+    """Write a new base without deleting deltas."""
     del deltas
     replace(store, 0, queries)
 

@@ -1,7 +1,7 @@
-"""Compaction that deletes one delta more than it has merged.
+"""Compaction that deletes one delta more than it merged.
 
-Defect: the delta of the batch itself is deleted, and was not in the base.
-How one gets it: an off-by-one between "up to" and "up to and with".
+Defect: the current batch's delta is deleted but is not in the base.
+How one gets it: an off-by-one between an inclusive and an exclusive end.
 Expected: windows hold too little.
 """
 

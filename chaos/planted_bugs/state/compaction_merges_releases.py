@@ -1,8 +1,8 @@
 """Compaction that merges late records with those on time.
 
-Defect: what agrees in key and windows is one partial state, whatever it waits for.
-How one gets it: one column left out of a GROUP BY.
-Expected: records stand in an earlier revision than the definition says.
+Defect: partials with the same key and windows are merged, whatever their release.
+How one gets it: a column missing in a GROUP BY.
+Expected: records are in an earlier revision than the definition says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.windows.sliding import PARTIALS, SlidingShardPart
 
 
 class MeltingShardPart(SlidingShardPart):
-    """Melts all that is in the same slice."""
+    """Merges everything in a slice."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         melted = tables[PARTIALS].with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE))

@@ -1,6 +1,6 @@
-"""Deltas that are all written under one number.
+"""Deltas that are all written under the same number.
 
-Defect: a batch's delta takes the place of the one before it.
+Defect: a batch's delta overwrites the previous one.
 How one gets it: a counter that is not part of the state.
 Expected: windows hold too little.
 """
@@ -17,7 +17,7 @@ from windowing.engine.tables import append
 
 
 def always_first(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
-    """Keep what parcels add as the first delta."""
+    """Store the parcels' partials as the first delta."""
     del number
     return append(store, 0, parcels)
 

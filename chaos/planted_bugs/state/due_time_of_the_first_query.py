@@ -1,6 +1,6 @@
-"""Queries that are looked at when the first of them is due.
+"""Queries that are all evaluated when the first query is due.
 
-Defect: one due time for the whole shard, and it is one query's.
+Defect: the shard has one due time, that of one query.
 How one gets it: a timer per key, registered by the first query.
 Expected: rows of other queries come too late.
 """
@@ -18,7 +18,7 @@ from windowing.engine.state import StateStore
 
 
 class OneTimerShard(PlantedShard):
-    """Has one timer."""
+    """Keeps one timer for all queries."""
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
         super()._append(store, state, parcels)

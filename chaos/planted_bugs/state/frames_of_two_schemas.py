@@ -1,8 +1,8 @@
-"""Shards whose frames have a column only if some row needs it.
+"""Shards whose frames have a column only where a row needs it.
 
-Defect: `retracts` is there where a row takes back, and is not where none does.
-How one gets it: a default for what is missing, in every reader but the sink's.
-Expected: the sink breaks off where it puts the frames of two shards together.
+Defect: `retracts` is present only in frames with a retraction.
+How one gets it: every reader except the sink has a default for missing columns.
+Expected: the sink fails when it concatenates the frames of two shards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.state import StateStore
 
 
 class SparingShard(PlantedShard):
-    """Leaves out a column that says nothing."""
+    """Omits a column that is all null."""
 
     def _emit(
         self,

@@ -1,7 +1,7 @@
-"""Keys whose shard depends on the lane that they come in.
+"""Keys whose shard depends on their lane.
 
-Defect: each lane hashes with a seed of its own.
-How one gets it: a hash that is seeded per process, in processes that run one lane each.
+Defect: each lane hashes with its own seed.
+How one gets it: a hash seeded per process, with one process per lane.
 Expected: two shards each send a row of the same window and key.
 """
 
@@ -21,12 +21,12 @@ from windowing.engine.state import StateStore
 
 
 def salted(salt: int, keys: pl.DataFrame, shards: int) -> pl.Series:
-    """The shard of each key, by a hash with a salt."""
+    """Return the shard of each key, by a salted hash."""
     return (shard_of(keys, shards) + salt) % shards
 
 
 class SaltedLane(PlantedLane):
-    """Salts with its partition."""
+    """Uses its partition as salt."""
 
     def step(self, store: StateStore, chunks: Sequence[Any]) -> list[Parcel]:  # noqa: D102
         salt = partial(salted, self._partition)

@@ -1,6 +1,6 @@
 """Keys whose shard depends on the process that hashes them.
 
-Defect: after a restart or a move a key goes to another shard than before.
+Defect: after a restart or a move, a key goes to a different shard.
 How one gets it: `hash()` of a string, whose seed is drawn when a process starts.
 Expected: two shards each have a part of a window.
 """
@@ -22,7 +22,7 @@ from windowing.engine.state import StateStore
 
 
 class SeededLane(PlantedLane):
-    """Has a seed of its own, which a restart draws anew."""
+    """Draws a new seed at each restart."""
 
     _seeds = count()
 

@@ -1,8 +1,8 @@
-"""Queries that all take the late mode of the first one.
+"""Queries that all use the first query's late mode.
 
-Defect: what a query says of its own late records is not looked at.
-How one gets it: the lane asks the pipeline once, and keeps the answer.
-Expected: rows, dead letters and counts of the other queries are another policy's.
+Defect: a query's own late mode is ignored.
+How one gets it: the lane reads the mode once and keeps it.
+Expected: rows, dead letters and counts of the other queries follow the wrong policy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def of_another_mode(pipeline: Pipeline, query: Query) -> bool:
 
 
 class SharingLane(PlantedLane):
-    """Takes the mode of the first query for all."""
+    """Uses the first query's mode for all."""
 
     def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
         super().__init__(defect, plan, *args, **options)

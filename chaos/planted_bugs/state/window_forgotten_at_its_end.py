@@ -1,7 +1,7 @@
-"""State that is dropped when its window has ended, although late records may still come.
+"""State that is dropped at its window's end, although late records may still come.
 
-Defect: compaction asks for the end, and not for the end, the retention and the epoch after it.
-How one gets it: state that is purged when its window has fired.
+Defect: compaction drops at the end, not at the end plus retention plus epoch.
+How one gets it: purging state when its window fires.
 Expected: late revisions show too little, or have the wrong number.
 """
 
@@ -19,7 +19,7 @@ from windowing.engine.windows.sliding import SlidingShardPart
 
 
 class PurgingShardPart(SlidingShardPart):
-    """Keeps what is open."""
+    """Keeps open windows only."""
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
         return np.minimum(self._numbering.ended_by(after.of(units)), ENDED - 1)

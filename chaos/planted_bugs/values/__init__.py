@@ -1,1 +1,1 @@
-"""Defects of reading: from the bytes of a value to a record."""
+"""Defects in decoding values into records."""

@@ -1,8 +1,8 @@
 """ISO times whose fraction of a second is read as a number of microseconds.
 
-Defect: `.5` is five microseconds, and not half a second.
-How one gets it: the digits behind the point are taken for an integer.
-Expected: records with fewer than six digits lie too early.
+Defect: `.5` is five microseconds, not half a second.
+How one gets it: the digits after the point are parsed as an integer.
+Expected: times with fewer than six digits are too early.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from windowing.engine.input.values import iso_us
 
 
 def as_a_number(value: Any) -> int:
-    """The time, by an integer of microseconds."""
+    """Return the time, with its fraction parsed as an integer of microseconds."""
     if isinstance(value, str) and "." in value:
         seconds, _, rest = value.partition(".")
         digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]

@@ -1,8 +1,8 @@
-"""ISO times whose distance from UTC is read, and forgotten.
+"""ISO times whose UTC offset is parsed but ignored.
 
-Defect: the clock of the zone is taken for that of UTC.
-How one gets it: a reader of times that drops what stands behind the seconds.
-Expected: records of other zones lie hours off.
+Defect: local time is treated as UTC.
+How one gets it: a parser that drops everything after the seconds.
+Expected: times in other zones are hours off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from windowing.engine.input.values import iso_us
 
 
 def without_zone(value: Any) -> int:
-    """The time, as if it were UTC."""
+    """Return the time as if it were in UTC."""
     iso_us(value)  # an invalid time stays invalid
     return iso_us(value[:-6] if value[-6] in "+-" else value)
 

@@ -1,8 +1,8 @@
-"""Windows that take what lies before the origin.
+"""Windows that accept records before the origin.
 
-Defect: the origin aligns windows, and does not begin them.
-How one gets it: `floor((ts - origin) / slide)` without a look at the sign.
-Expected: records outside are counted as applied.
+Defect: the origin aligns windows but does not bound them.
+How one gets it: `floor((ts - origin) / slide)` without a check of the sign.
+Expected: records outside all windows are counted as applied.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 
 def aligned_by_end(_: Pipeline, query: Query) -> bool:
-    """Windows begin at the origin."""
+    """Whether windows begin at the origin."""
     return query.window.align == "end"
 
 
 class EndlessGrid(Grid):
-    """Goes on before its origin."""
+    """Extends before its origin."""
 
     def first(self, values: Ints) -> Ints:  # noqa: D102
         return self.open_from(values)

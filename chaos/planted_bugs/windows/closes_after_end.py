@@ -1,8 +1,8 @@
-"""Windows that close when progress is past their end, not when it is there.
+"""Windows that close when progress passes their end, not when it reaches it.
 
-Defect: `P > end` for `P >= end`.
+Defect: `P > end` instead of `P >= end`.
 How one gets it: one character.
-Expected: rows come one record too late, and those whose end is the last progress never come.
+Expected: rows come one record late, and never if their end is the last progress.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.windows.sliding import SlidingShardPart
 
 
 class HesitantShardPart(SlidingShardPart):
-    """Sees the windows one microsecond late."""
+    """Closes windows one microsecond late."""
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:  # noqa: D102
         return super().rows(tables, Shifted(before, -1), Shifted(after, -1))

@@ -1,7 +1,7 @@
-"""Consistent slack that is read as generous.
+"""Consistent mode that behaves like generous mode.
 
 Defect: a record that is late for one of its windows counts in the others.
-How one gets it: lateness is asked window by window, as in most engines; the mode is not looked at.
+How one gets it: lateness is judged per window, as in most engines; the mode is ignored.
 Expected: windows hold records that the definition leaves out.
 """
 
@@ -16,7 +16,7 @@ from windowing.engine.windows.sliding import SlidingLanePart, Span
 
 
 class GenerousLanePart(SlidingLanePart):
-    """Is always generous."""
+    """Ignores the mode and is always generous."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         generous = self._query.late.model_copy(update={"mode": "generous"})

@@ -1,8 +1,8 @@
-"""Discarding windows that show everything again in every revision.
+"""Discarding windows that show everything in every revision.
 
 Defect: `discarding` is read as `accumulating`.
-How one gets it: the policy is parsed, kept, and never asked for.
-Expected: later rows hold more than is new.
+How one gets it: the policy is parsed, stored, and never read.
+Expected: later rows hold more than the new records.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from windowing.engine.windows.sliding import _EVER, SlidingShardPart
 
 
 class KeepingShardPart(SlidingShardPart):
-    """Shows all that there ever was."""
+    """Never discards what was shown."""
 
     def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
         return super()._sent(epochs.with_columns(previous=_EVER))

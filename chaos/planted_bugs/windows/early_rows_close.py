@@ -1,6 +1,6 @@
-"""Early rows that move the stream on: what they have shown is over.
+"""Early rows that advance progress and so close their windows.
 
-Defect: progress is taken to where the early row's windows end.
+Defect: progress is set to the end of the early row's window.
 How one gets it: one timer service for early and for on-time firings.
 Expected: windows close early.
 """
@@ -20,7 +20,7 @@ from windowing.engine.wids import NOTHING_YET
 
 
 class ClosingShard(PlantedShard):
-    """Goes on with the quickest lane once anything was shown early."""
+    """Advances with the fastest lane once an early row was emitted."""
 
     def _emit(
         self,

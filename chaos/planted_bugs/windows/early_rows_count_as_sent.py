@@ -1,7 +1,7 @@
-"""Windows that are not sent once more if an early row has shown all that they hold.
+"""Windows without a full row if an early row has shown the same content.
 
-Defect: a provisional row is taken for the row.
-How one gets it: "has it changed since it was last sent?", asked of early and full rows alike.
+Defect: a provisional row is treated as the final one.
+How one gets it: "has it changed since the last row?", for early and full rows alike.
 Expected: full rows are missing.
 """
 
@@ -24,7 +24,7 @@ from windowing.engine.state import StateStore
 
 
 class SparingShard(PlantedShard):
-    """Remembers what it has shown early."""
+    """Suppresses full rows equal to early ones."""
 
     def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
         super().__init__(defect, plan, *args, **options)

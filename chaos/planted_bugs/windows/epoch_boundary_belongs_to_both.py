@@ -1,7 +1,7 @@
-"""Late epochs whose boundary belongs to the epoch that ends there.
+"""Late epochs whose end boundary is inclusive.
 
 Defect: a progress of exactly k T is released at k T, not at (k + 1) T.
-How one gets it: `ceil(x / T) T` for `(x div T + 1) T`.
+How one gets it: `ceil(x / T) T` instead of `(x div T + 1) T`.
 Expected: revisions come too early, or hold records of two epochs.
 """
 
@@ -16,7 +16,7 @@ from windowing.engine.wids import Ints, release_us
 
 
 def rounded_up(instant_us: Ints, epoch_us: int) -> Ints:
-    """The first boundary that is not before each instant."""
+    """Return the first boundary that is not before each instant."""
     return np.where(instant_us % epoch_us == 0, instant_us, release_us(instant_us, epoch_us))
 
 

@@ -1,9 +1,9 @@
-"""Late epochs are released one batch early: as soon as the batch has been taken.
+"""Late records that are released with their own batch, not at their epoch.
 
-Defect: what waits for its epoch is sent with the batch that brings it, so that the revision which
+Defect: waiting records are emitted with the batch that brings them, so that the revision that
 holds a record depends on the cuts.
 How one gets it: firing late panes per micro-batch, as an engine without epochs has to.
-Expected: revisions come too early, and are other ones with other cuts.
+Expected: revisions come too early, and depend on the cuts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from windowing.engine.windows.sliding import SlidingShardPart
 
 
 class EagerShardPart(SlidingShardPart):
-    """Sends late revisions as if their epoch had come."""
+    """Emits late revisions as if their epoch had come."""
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         ahead = Shifted(after, self._query.late.every_us or 0)

@@ -1,8 +1,8 @@
-"""Records in the gaps between windows that are taken for late ones.
+"""Records in the gaps between windows that are treated as late.
 
-Defect: a record that no window takes is late.
+Defect: a record without a window is late.
 How one gets it: one counter for "not added to any window".
-Expected: dead letters, or drops, that the definition counts as outside.
+Expected: dead letters or drops that the definition counts as outside.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 
 def with_gaps(_: Pipeline, query: Query) -> bool:
-    """The slide is longer than the range."""
+    """Whether the slide is longer than the range."""
     return query.window.range_ is not None and query.window.slide > query.window.range_
 
 
 class SweepingLanePart(SlidingLanePart):
-    """Knows no gaps."""
+    """Treats records in gaps as late."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         _, spans = super()._spans(scan)

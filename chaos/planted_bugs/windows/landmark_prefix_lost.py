@@ -1,7 +1,7 @@
-"""Landmark windows that lose, at compaction, what lies behind progress.
+"""Landmark windows whose compaction drops what lies behind progress.
 
 Defect: slices whose first window has ended are dropped, as those of sliding windows are.
-How one gets it: one rule of purging for all classes.
+How one gets it: one purging rule for all window classes.
 Expected: later windows hold too little.
 """
 
@@ -21,7 +21,7 @@ from windowing.engine.windows.stamps import per_row
 
 
 class PurgingShardPart(LandmarkShardPart):
-    """Lets go of slices by where they begin."""
+    """Drops slices by their first window."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:  # noqa: D102
         partials = tables[PARTIALS]

@@ -1,7 +1,7 @@
-"""Landmark windows that are sent only if something new has entered them.
+"""Landmark windows that are emitted only if they have new records.
 
-Defect: a window with the same content as the one before it emits no row.
-How one gets it: "empty windows give no row", said of slices.
+Defect: a window with the same content as the previous one emits no row.
+How one gets it: "empty windows give no row", applied to slices.
 Expected: rows are missing.
 """
 
@@ -20,7 +20,7 @@ from windowing.engine.windows.sliding import PARTIALS
 
 
 class SparseShardPart(LandmarkShardPart):
-    """Sends the windows that somebody entered."""
+    """Emits only windows with new records."""
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         entered = tables[PARTIALS][FIRST_WINDOW].unique().implode()

@@ -1,7 +1,7 @@
-"""Landmark windows that stop, at the end of the log, with the newest record.
+"""Landmark windows that stop at the newest record when the log ends.
 
-Defect: windows that a bound had closed behind it are not sent.
-How one gets it: the end of input is where the data end.
+Defect: windows after it that a bound has closed are not emitted.
+How one gets it: the end of input is taken to be the last record.
 Expected: rows are missing at the end.
 """
 
@@ -19,7 +19,7 @@ from windowing.engine.windows.landmark import LandmarkShardPart
 
 
 class ShortShardPart(LandmarkShardPart):
-    """Asks the records, and not the bounds."""
+    """Uses records, not bounds, as the end of the log."""
 
     def _ended_between(
         self, units: pl.DataFrame, before: Progress, after: Progress

@@ -1,8 +1,8 @@
-"""Windows that take a record although its lane's progress is exactly at their end.
+"""Windows that accept a record although its lane's progress is exactly at their end.
 
-Defect: late iff `P > end`, not `P >= end`.
+Defect: late iff `P > end` instead of `P >= end`.
 How one gets it: one character.
-Expected: records stand in revision 0 that are late by the definition.
+Expected: revision 0 has records that are late by the definition.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from windowing.engine.windows.sliding import SlidingLanePart, Span
 
 
 class LenientLanePart(SlidingLanePart):
-    """Sees progress one microsecond behind."""
+    """Judges lateness by a progress one microsecond too low."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         known = (scan.progress_us != NOTHING_YET) & (scan.progress_us != ENDED)

@@ -1,8 +1,8 @@
-"""A late record that finds its window still open is let in.
+"""A late record that enters its window because the window is still open.
 
-Defect: the window waits for the slowest lane, and until then it takes what comes. So it depends on
+Defect: the window waits for the slowest lane and accepts records until then. So it depends on
 the interleaving whether revision 0 holds the record.
-How one gets it: "if the window is there, add to it".
+How one gets it: "if the window exists, add to it".
 Expected: revision 0 has records that belong to a later revision by the definition.
 """
 

@@ -1,7 +1,7 @@
-"""A window of late records only, whose first row is called revision 0.
+"""A window of late records only whose first row is revision 0.
 
-Defect: the first row of a window is number 0, whatever it holds.
-How one gets it: a counter per window that begins at 0.
+Defect: the first row of a window gets number 0, whatever it holds.
+How one gets it: a counter per window that starts at 0.
 Expected: a full row where the definition has a late one.
 """
 

@@ -1,7 +1,7 @@
-"""A late record is released with the progress that it met, not at the end of its epoch.
+"""A late record that is released at the current progress, not at the end of its epoch.
 
-Defect: the epoch is one too early, and lies in the past already where the stream is ahead of it.
-How one gets it: `x div T` for `x div T + 1`; or a late firing "as soon as it comes".
+Defect: the epoch is one too early, and already past where the stream is ahead.
+How one gets it: `x div T` instead of `x div T + 1`, or late firings "as soon as it comes".
 Expected: late revisions are missing, too many, or too early.
 """
 

@@ -1,7 +1,7 @@
-"""Records that are a dead letter as soon as one of their windows refuses them.
+"""Records that become dead letters as soon as one of their windows rejects them.
 
-Defect: a record that some window takes is reported as late all the same.
-How one gets it: lateness is reported where it is found, window by window.
+Defect: a record that another window accepts is still reported as late.
+How one gets it: lateness is reported per window.
 Expected: dead letters that the definition does not have.
 """
 
@@ -22,7 +22,7 @@ from windowing.engine.windows.sliding import SlidingLanePart
 
 
 class ReportingLanePart(SlidingLanePart):
-    """Reports every record that is late for anything."""
+    """Reports every record that is late for any window."""
 
     def assign(self, scan: Scan) -> Assigned:  # noqa: D102
         assigned = super().assign(scan)

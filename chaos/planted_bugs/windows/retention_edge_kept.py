@@ -1,6 +1,6 @@
-"""Windows that take a late record exactly a retention after their end.
+"""Windows that accept a late record exactly a retention after their end.
 
-Defect: refused iff `P > end + retention`, not `P >= end + retention`.
+Defect: rejected iff `P > end + retention`, not `P >= end + retention`.
 How one gets it: one character.
 Expected: late revisions that the definition does not have, in place of dead letters.
 """

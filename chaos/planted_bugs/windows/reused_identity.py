@@ -1,9 +1,9 @@
 """Revisions numbered by a counter in memory.
 
-Defect: after a restart, or on another worker, the numbers begin again, and two revisions of a
-window have one identity.
-How one gets it: a counter that is a field of the operator instead of its state.
-Expected: an identity stands twice, or a revision has the number of another.
+Defect: after a restart, or on another worker, numbering starts again, and two revisions of a
+window share an identity.
+How one gets it: a counter in a field of the operator instead of in its state.
+Expected: an identity occurs twice, or a revision has the number of another.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from windowing.engine.state import StateStore
 
 
 class CountingShard(Shard):
-    """Counts the late revisions that it has sent itself."""
+    """Counts late revisions in memory."""
 
     def __init__(self, plan: Plan, *args: Any, **options: Any) -> None:
         super().__init__(plan, *args, **options)

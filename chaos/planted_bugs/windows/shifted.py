@@ -1,4 +1,4 @@
-"""Progress that is told wrong by a fixed time."""
+"""Progress that is off by a fixed amount of time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 
 @dataclass(frozen=True)
 class Shifted:
-    """A progress as if it were further, or less far, than it is.
+    """A progress that is too high or too low by a fixed amount.
 
     Attributes:
         progress: the true one.
-        by_us: how much is added to it; what has not begun, or has ended, stays so.
+        by_us: the amount added; "not begun" and "ended" are kept.
     """
 
     progress: Progress
@@ -25,11 +25,11 @@ class Shifted:
 
     @property
     def highest(self) -> int:
-        """The largest progress of any unit."""
+        """The largest shifted progress of any unit."""
         return int(self._shifted(np.array([self.progress.highest]))[0])
 
     def of(self, units: pl.DataFrame) -> Ints:
-        """The progress of each row's unit, told wrong."""
+        """Return the shifted progress of each row's unit."""
         return self._shifted(self.progress.of(units))
 
     def furthest(self, units: pl.DataFrame) -> Ints:

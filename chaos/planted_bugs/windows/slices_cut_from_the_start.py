@@ -1,7 +1,7 @@
-"""Slides that are cut into slices at R mod S from their start instead of from their end.
+"""Slides cut into slices at R mod S from their start instead of from their end.
 
-Defect: what counts in one window more or less is on the wrong side of the cut.
-How one gets it: slices of engines that align starts, in one that aligns ends.
+Defect: records that belong to one window more or less are on the wrong side of the cut.
+How one gets it: the slicing of an engine that aligns starts, in one that aligns ends.
 Expected: windows hold other records where S does not divide R.
 """
 
@@ -22,13 +22,13 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 
 def undivided(_: Pipeline, query: Query) -> bool:
-    """The slide does not divide the range."""
+    """Whether the slide does not divide the range."""
     window = query.window
     return window.range_ is not None and 0 < 2 * (window.range_ % window.slide) != window.slide
 
 
 class StartLanePart(SlidingLanePart):
-    """Cuts a slide at the wrong place."""
+    """Cuts a slide into slices at the wrong place."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         outside, (on_time, *late) = super()._spans(scan)

@@ -1,4 +1,4 @@
-"""Windows aligned at their starts that begin with the origin, as those aligned at their ends do.
+"""Start-aligned windows that begin with the origin, as end-aligned ones do.
 
 Defect: records before the origin are outside, though windows begin at origin + k S for every k.
 How one gets it: one rule for both alignments.
@@ -15,12 +15,12 @@ from windowing.model.file.pipeline import Pipeline, Query
 
 
 def aligned_by_start(_: Pipeline, query: Query) -> bool:
-    """Windows begin at origin + k S."""
+    """Whether windows begin at origin + k S."""
     return query.window.align == "start"
 
 
 class ClippedGrid(Grid):
-    """Begins with the origin."""
+    """Has no window before the origin."""
 
     def outside(self, values: Ints) -> Flags:  # noqa: D102
         if self.least is not None or self.range_ is None:

@@ -1,8 +1,8 @@
-"""Retracting windows whose row of `op: retract` has the number of the row that follows.
+"""Retracting windows whose `op: retract` row has the number of the row that follows.
 
-Defect: what is taken back is named by the new revision, not by the one that it was sent as.
-How one gets it: the number is raised before either row is written.
-Expected: rows that take back have the wrong identity.
+Defect: a retraction has the new revision, not the one it retracts.
+How one gets it: the number is incremented before either row is written.
+Expected: retractions have the wrong identity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.engine.windows.sliding import SlidingShardPart
 
 
 class ForwardShardPart(SlidingShardPart):
-    """Numbers both rows alike."""
+    """Gives both rows the same number."""
 
     def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
         sent = super()._sent(epochs)

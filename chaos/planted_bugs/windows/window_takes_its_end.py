@@ -1,7 +1,7 @@
-"""Windows that hold what lies exactly at their end, and not what lies at their start.
+"""Windows that include their end and exclude their start.
 
-Defect: `start < ts <= end` for `start <= ts < end`.
-How one gets it: closed ends, as some systems have them.
+Defect: `start < ts <= end` instead of `start <= ts < end`.
+How one gets it: some systems have windows that are closed at the end.
 Expected: windows hold other records.
 """
 
@@ -18,7 +18,7 @@ from windowing.engine.windows.sliding import SlidingLanePart, Span
 
 
 class ClosedLanePart(SlidingLanePart):
-    """Sees each record a little earlier."""
+    """Assigns each record as if it were a little earlier."""
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         return super()._spans(replace(scan, values=scan.values - 1))

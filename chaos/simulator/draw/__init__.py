@@ -1,8 +1,7 @@
 """The generator of small pipelines, logs and plans, for the simulator and for property tests.
 
-Every choice is drawn from the `random.Random` that is given: a seeded one, or Hypothesis's own,
-which then shrinks what is drawn. Nothing here knows what is right; the definition says that
-afterwards.
+Every choice is drawn from the given `random.Random`: a seeded one, or Hypothesis's own, which then
+shrinks the case. Nothing here knows the right result; the definition computes it afterwards.
 """
 
 from chaos.simulator.draw.log import draw_log

@@ -24,7 +24,7 @@ class Axis:
     """The distribution of an attribute's values; times are microseconds.
 
     Attributes:
-        edges: per query, values at which something happens to a window.
+        edges: per query, values at which windows begin or end.
         delays: how much later than its value a record may come.
         tick: the smallest step.
         step: values are whole multiples of it.
@@ -53,9 +53,9 @@ def time_axis(rng: random.Random, pipeline: Pipeline, *, long: bool) -> Axis:
     """Return the axis of event time.
 
     Args:
-        rng: decides.
-        pipeline: whose windows make the edges.
-        long: edges of many windows, for many records.
+        rng: the source of every choice.
+        pipeline: the pipeline whose windows give the edges.
+        long: whether to return the edges of many windows, for many records.
     """
     field = pipeline.source.event_time.field
     timed = [flow for flow in pipeline.flows if flow.attribute in (field, ROW_NUM)]
@@ -100,9 +100,9 @@ def _axis(
         lengths = [slack, slack + tick, slack + slide, slack + length]
         lengths += [slack + part for part in (query.late.every_us, query.retention_us) if part]
         if query.retention_us is not None:
-            # Just in time for what is kept of a window, and just too late for it.
+            # Just within a window's retention, and just beyond it.
             lengths += [slack + query.retention_us + length - near for near in (0, tick)]
-        # Disorder far beyond the log's own span cannot be told from more disorder.
+        # Beyond the log's own span, more disorder makes no difference.
         span = edges[-1] - edges[0]
         delays |= {min(delay, 2 * span) for delay in lengths}
     return Axis(tuple(all_edges), tuple(sorted(delays)), min(ticks), step)
@@ -127,7 +127,7 @@ def _numbered(query: Query, least: int, skip: int, many: int) -> tuple[list[int]
 
 
 def _slack(generator: Disorder, slide: int) -> int:
-    # Other generators have no slack that is known beforehand; a slide is of the right size.
+    # Other generators have no slack known beforehand; a slide has the right magnitude.
     return generator.slack_us if isinstance(generator, Slack) else slide
 
 

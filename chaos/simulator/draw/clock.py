@@ -9,7 +9,7 @@ from typing import Any
 
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Zones of ISO times, and by how many minutes their clocks are ahead of UTC.
+# Zones of ISO times, and their offsets from UTC in minutes.
 _ZONES = (("", 0), ("Z", 0), ("+00:00", 0), ("-00:00", 0), ("+05:45", 345), ("-03:30", -210))
 
 
@@ -18,8 +18,8 @@ class Clock:
     """The time scale of a pipeline, in which all lengths are whole ticks.
 
     Attributes:
-        unit: of the event time.
-        tick_us: smallest step of a time; a whole number of the unit.
+        unit: unit of the event time.
+        tick_us: smallest step of a time; a multiple of the unit.
     """
 
     unit: str
@@ -42,11 +42,11 @@ def draw_event_time(
     """Draw the section `event_time`.
 
     Args:
-        rng: decides.
+        rng: the source of every choice.
         clock: the scale.
-        field: where the time stands.
-        bounded: only a short time is legal: a time in a thousand years would ask for every
-            landmark window until then.
+        field: the field of the time.
+        bounded: whether to allow only a short range of times: a time in a thousand years would
+            need every landmark window until then.
     """
     rule: dict[str, Any] = {"field": field, "unit": clock.unit}
     if bounded or rng.random() < 0.4:
@@ -67,9 +67,9 @@ def draw_spelling(rng: random.Random, ts_us: int, unit: str) -> int | str:
     """Draw one of the equivalent ways to write an instant in a value.
 
     Args:
-        rng: decides.
+        rng: the source of every choice.
         ts_us: the time.
-        unit: of the event time.
+        unit: unit of the event time.
     """
     if unit != "iso" or rng.random() < 0.3:
         return spell(ts_us, unit)

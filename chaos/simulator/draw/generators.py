@@ -16,7 +16,7 @@ def draw_disorder(rng: random.Random, lanes: Sequence[str], clock: Clock) -> Any
     """Draw a generator with a progress per lane.
 
     Args:
-        rng: decides.
+        rng: the source of every choice.
         lanes: the names of the lanes.
         clock: the scale.
     """

@@ -42,7 +42,7 @@ def draw_join(rng: random.Random, wish: Wish) -> dict[str, Any]:
     every = clock.us(rng.choice([1, 3, 7]))
     document: dict[str, Any] = {"name": "simulated", "join": join, "late": draw_late(rng, every)}
     if document["late"]["policy"] == "update" or rng.random() < 0.7:
-        # What late records may ask for hides what is let go too early: often that is little.
+        # Long retention hides state that is dropped too early, so retention is often short.
         little = rng.random() < 0.4
         kept = clock.us(rng.choice([0, 1, 2])) if little else None
         document["retention"] = kept or draw_retention(rng, clock.us, wish, windows=False)

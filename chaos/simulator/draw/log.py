@@ -29,9 +29,9 @@ class _Log:
         pipeline: the pipeline.
         time: the axis of the event time.
         numbers: the axes of plain numbers.
-        largest: of fields that are added up, how large an int may be.
-        units: fields that name the unit of rows that are counted as they arrive.
-        bad_values: spoilt values occur.
+        largest: of fields that are summed, the largest int.
+        units: fields that name the unit of rows counted in order of arrival.
+        bad_values: whether invalid values occur.
     """
 
     pipeline: Pipeline
@@ -74,7 +74,7 @@ def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
 
 
 def _units(pipeline: Pipeline) -> frozenset[str]:
-    """Return fields each of whose values must stay in one lane, as its rows are counted."""
+    """Return the fields whose values must each stay in one lane, because their rows are counted."""
     return frozenset(
         query.window.pattr
         for query in pipeline.queries
@@ -119,7 +119,7 @@ def _content(
     rng: random.Random, log: _Log, number: int, ts_us: int, numbers: dict[str, int]
 ) -> Event:
     source, _ = log.pipeline.source.place(number)
-    # Where records promise nothing, control records have to.
+    # Where records give no bounds, control records must.
     told = isinstance(source.disorder, Punctuation | Heartbeat) or _keyed(source)
     if rng.random() < (0.25 if told else 0.1):
         return _appended(rng, log, ts_us, {"control": _control(rng, log, source, ts_us)})
@@ -176,7 +176,7 @@ def _control(rng: random.Random, log: _Log, source: Source, ts_us: int) -> dict[
     ]
     bound = {"bound": rng.choice([ts_us, ts_us, ahead_us])}
     if rng.random() < 0.06:
-        # Behind such a bound only late records can come; but it is no end.
+        # After such a bound only late records can come, but the lane has not ended.
         far_us = rng.choice([source.event_time.end_us, _INT64_MAX, 1 - _INT64_MAX])
         return rng.choice([{"bound": far_us}, {"now": far_us}, {"seen": {lanes[0]: far_us}}])
     attr = getattr(source.disorder, "attr", None)

@@ -22,7 +22,7 @@ from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, Wish, order_free
 
 TOPIC = "s"
 
-# How many queries and shards there are: each costs time, and defects of one show in few.
+# Numbers of queries and shards: each one costs time, and few are enough to show a defect.
 _QUERIES = (*(1,) * 11, *(2,) * 5, 3, 3, 4, 5)
 _SHARDS = (1, 1, 1, 2, 2, 2, 3, 4)
 _ROWS = ("rows in the log's order", "rows by event time", "session of rows")
@@ -32,8 +32,8 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
     """Draw the text of a pipeline file; lengths are small multiples of one tick.
 
     Args:
-        rng: decides.
-        wish: what it shall have.
+        rng: the source of every choice.
+        wish: constraints on the pipeline.
     """
     wish = wish or Wish()
     kind = rng.choice(wish.classes)
@@ -74,7 +74,7 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
             at[NUMBER] = rng.randint(-3, 20) * clock.tick_us
         source["joined"] = {names[-1]: {"lane": lanes - 1, "at": at}}
     every = rng.choice([1, 1, 2, 3, 5, 7])
-    # Some query always takes what the pipeline says, unless each has its own.
+    # Unless every query has its own setting, some query uses the pipeline's.
     late = draw_late(rng, clock.us(every), consistent="landmark" not in kinds)
     document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
     document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
@@ -104,7 +104,7 @@ def _can_be_keyed(kinds: list[str]) -> bool:
 
 
 def _lanes(rng: random.Random, kinds: list[str], *, keyed: bool) -> int:
-    # With progress per key the unit is the key, and that is in one lane only if there is one.
+    # With progress per key the unit is the key, which is in one lane only if there is one lane.
     if keyed and "slide by n" in kinds:
         return 1
     if not AS_THEY_ARRIVE.isdisjoint(kinds) and rng.random() < 0.5:
@@ -135,7 +135,7 @@ def _add_number(rng: random.Random, source: dict[str, Any], names: list[str], cl
     unitless = per_key or disorder == "ordered" or "rows" in str(disorder)
     if unitless and rng.random() < 0.3:
         return per_key
-    # A key that is a unit is in one lane only if there is one.
+    # A key that is a unit is in one lane only if there is one lane.
     if rng.random() < 0.15 and len(names) == 1:
         source["disorder_of"] = {NUMBER: draw_keyed_number(rng)}
         return True

@@ -1,4 +1,4 @@
-"""Random plans: where the batches are cut, and what goes wrong on the way.
+"""Random plans: where batches are cut, and which faults occur.
 
 Only faults that can take effect are drawn, as far as that is known beforehand: a commit entry is
 lost only where there is one.
@@ -24,7 +24,7 @@ def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[PlannedBatch, .
 
     Args:
         rng: the source of every choice.
-        sizes: how many records each partition has.
+        sizes: number of records of each partition.
     """
     trouble = rng.choice([0.0, 0.15, 0.3])
     share = rng.choice([0.3, 0.5, 0.8])

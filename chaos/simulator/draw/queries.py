@@ -43,11 +43,11 @@ class Setting:
 
     Attributes:
         clock: the scale.
-        lanes: of the source.
+        lanes: lanes of the source.
         every: the length of late epochs, in ticks.
         late, retention: the pipeline's.
-        keyed: event time goes per value of `g`.
-        number_keyed: so does `seq`.
+        keyed: whether progress of event time is per value of `g`.
+        number_keyed: the same for `seq`.
     """
 
     clock: Clock
@@ -65,11 +65,11 @@ def draw_query(
     """Draw a query of a class.
 
     Args:
-        rng: decides.
+        rng: the source of every choice.
         kind: one of `KINDS`.
-        around: what stands around it.
-        wish: what cases shall have.
-        number: its windows lie over a plain number.
+        around: the context of the query.
+        wish: constraints on cases.
+        number: whether its windows are over a plain number.
     """
     keyed = around.number_keyed if number else around.keyed
     if kind in own_kinds():
@@ -142,10 +142,10 @@ def draw_late(
     """Draw a late-record policy.
 
     Args:
-        rng: decides.
-        every: the length of an epoch, as the file spells it.
-        update: they may be shown later.
-        consistent: late for one window may be late for all, where they are shown later.
+        rng: the source of every choice.
+        every: the length of an epoch, in the file's syntax.
+        update: whether late records may update windows.
+        consistent: whether, with updates, the mode may be consistent.
     """
     mode = rng.choice(["generous", "generous", "consistent"])
     if update and rng.random() < 0.6 and (consistent or mode == "generous"):
@@ -159,10 +159,10 @@ def draw_retention(
     """Draw how long windows accept late records, and the limit of state.
 
     Args:
-        rng: decides.
-        spell: spells so many ticks.
-        wish: says whether a shard may have more state than it may hold.
-        windows: there are windows to count.
+        rng: the source of every choice.
+        spell: formats a number of ticks.
+        wish: whether a shard's state may exceed its limit.
+        windows: whether there are windows to count.
     """
     time = spell(rng.choice([0, 2, 3, 10, 15, 40, 1000]))
     kept: dict[str, Any] = {"time": time}
@@ -176,7 +176,7 @@ def draw_retention(
 def _late_of(
     rng: random.Random, kind: str, around: Setting, wish: Wish, *, number: bool
 ) -> dict[str, Any]:
-    """Draw a query's own `late` and `retention`: by chance, or if it needs them."""
+    """Draw a query's own `late` and `retention`: at random, or if it needs them."""
     query: dict[str, Any] = {}
 
     def spell(ticks: int) -> Any:

@@ -52,9 +52,9 @@ def draw_field(rng: random.Random, type_: FieldType, largest: int | None) -> Any
     """Draw a field's value.
 
     Args:
-        rng: decides.
+        rng: the source of every choice.
         type_: the field's type.
-        largest: ints are no larger than this, either way; None: any of 64 bits.
+        largest: largest absolute value of ints; None: any of 64 bits.
     """
     if type_.nullable and rng.random() < 0.15:
         return None
@@ -82,8 +82,8 @@ def draw_poison(rng: random.Random, source: Source, spared: frozenset[str]) -> d
     """Draw a corruption of a value; sometimes the result is still valid, which is fine.
 
     Args:
-        rng: decides.
-        source: whose records these are.
+        rng: the source of every choice.
+        source: the source of the record.
         spared: fields that keep their values.
     """
     time = source.event_time.field

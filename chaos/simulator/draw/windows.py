@@ -25,10 +25,10 @@ _Draw = TypeVar("_Draw", bound=Callable[[random.Random], dict[str, Any]])
 def window_draw(kind: str) -> Callable[[_Draw], _Draw]:
     """Register the decorated function, which draws the clauses of a user's window.
 
-    Whoever simulates with the plug-in has windows of this kind among the others.
+    Simulations with the plug-in then draw windows of this kind as well.
 
     Raises:
-        PluginError: another has this kind.
+        PluginError: the kind is already registered.
     """
 
     def register(draw: _Draw) -> _Draw:
@@ -42,10 +42,10 @@ def draw_own(rng: random.Random, kind: str, *, number: bool, keyed: bool) -> dic
     """Draw a window of a user's class.
 
     Args:
-        rng: decides.
+        rng: the source of every choice.
         kind: the class.
-        number: it lies over `seq` instead of the event time.
-        keyed: it has windows of their own for the values of `g`.
+        number: whether it is over `seq` instead of event time.
+        keyed: whether each value of `g` has its own windows.
     """
     window: dict[str, Any] = {kind: DRAWS[kind](rng), "wattr": NUMBER if number else "ts"}
     pattr = "g" if keyed else rng.choice([None, "g", "h"])
@@ -61,12 +61,12 @@ def draw_window(
     """Draw a window.
 
     Args:
-        rng: decides.
+        rng: the source of every choice.
         kind: its class, one of `KINDS`.
         clock: the scale.
-        number: it lies over `seq` instead of the event time.
-        wide: it may be aligned at its starts.
-        lanes: of the source.
+        number: whether it is over `seq` instead of event time.
+        wide: whether it may be aligned at its starts.
+        lanes: lanes of the source.
     """
     unit, axis = ("", NUMBER) if number else (" us", "ts")
     slide = rng.randint(1, 10)
@@ -97,7 +97,7 @@ def _parts(rng: random.Random, kind: str, lanes: int) -> str:
     if kind == "sliding":
         return ""
     if kind in AS_THEY_ARRIVE and lanes > 1:
-        # Now and then a unit arrives in two lanes, which engine and definition refuse.
+        # Sometimes a unit arrives in two lanes, which engine and definition reject.
         return rng.choice([*[f" PATTR {UNIT}"] * 19, " PATTR g"])
     return rng.choice(["", " PATTR g", " PATTR h"])
 

@@ -1,4 +1,4 @@
-"""Constraints on drawn cases; everything else is left to chance."""
+"""Constraints on drawn cases; everything else is random."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ KINDS = (
 JOIN = "join"
 """The class of a pipeline that joins two topics instead of having queries."""
 
-# Rows that are counted as they arrive must arrive in one lane.
+# Rows counted in order of arrival must arrive in one lane.
 AS_THEY_ARRIVE = frozenset({"rows in the log's order", "slide by n", "session of rows"})
-# Late records cannot be shown later: they would renumber the rows.
+# Late records cannot update windows: they would renumber the rows.
 NO_UPDATE = frozenset(
     {"rows in the log's order", "rows by event time", "slide by rank", "session of rows"}
 )
@@ -44,20 +44,20 @@ class Wish:
     """The constraints on a case.
 
     Attributes:
-        classes: where the classes of its windows are from: some of `KINDS`, `JOIN`, and those of
-            users; the more often one is named, the more often it is drawn.
-        number: some windows lie over a plain number of the records; None: now and then.
-        wide: windows may be aligned at their starts, later rows may be discarding or retracting.
-        provisional: early rows and idle lanes occur.
-        bad_values: spoilt values occur (times out of range and records after the end may occur in
-            any case).
-        queries_max: the greatest number of queries.
-        records_max: the greatest number of records, unless the log is long.
+        classes: the window classes to draw from: some of `KINDS`, `JOIN`, and users' classes; a
+            class listed more often is drawn more often.
+        number: whether some windows are over a plain number of the records; None: sometimes.
+        wide: whether windows may be aligned at their starts, and discard or retract.
+        provisional: whether early rows and idle lanes occur.
+        bad_values: whether invalid values occur (times out of range and records after the end may
+            occur in any case).
+        queries_max: maximum number of queries.
+        records_max: maximum number of records, unless the log is long.
         long: how often logs have hundreds of records, and plans dozens of batches.
-        overflow: how often sums of ints may leave 64 bits.
-        refusals: sources may be dense, now and then with a hole, and shards may need more state
-            than they may hold.
-        same_class: all queries are of one class.
+        overflow: how often sums of ints may exceed 64 bits.
+        refusals: whether sources may be dense, sometimes with a hole, and shards may exceed their
+            state limit.
+        same_class: whether all queries are of one class.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)

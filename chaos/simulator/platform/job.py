@@ -167,7 +167,7 @@ class SimulatedJob:
         self.commits = at
         self._took_effect("old checkpoint restored")
         self._cluster.restart()
-        # At its start a job reruns the batches that the tables have, by the tables' plans.
+        # At start a job reruns the batches that only the tables have, by the tables' plans.
         for ends in self._compare().follow:
             self.planned.append(ends)
             self._finish_batch(PlannedBatch(order=step.order + 2))
@@ -236,7 +236,7 @@ class SimulatedJob:
                 if death.workers:
                     self._cluster.restart()
             except StateDamaged as damage:
-                # Repair the file, as an operator would who reads the message.
+                # Repair the file, as an operator who reads the message would.
                 self._reported.add(damage.file)
                 self._files.repair(damage.file)
                 self._cluster.restart()

@@ -1,9 +1,9 @@
-"""What a job does first: compare its checkpoint with the tables of its sink.
+"""The check at the start of a job: compare its checkpoint with the tables of its sink.
 
 The comparison is the job's own (`jobs.checkpoints.agreement`), which real runs use at their start;
 this module describes the simulated platform to it. A checkpoint that was restored from an old copy
-is behind its tables: the batches that they have are rerun by the tables' plans, and ignored by the
-sink. A table that is behind its checkpoint has lost batches, and is named.
+is behind its tables: the tables' batches are rerun by the tables' plans, and ignored by the sink. A
+table that is behind its checkpoint has lost batches; the error names it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class StartCheck:
     """The result of the comparison at the start of a job.
 
     Attributes:
-        follow: plans of the batches that tables have and the checkpoint does not know.
-        behind: tables that lack something that the checkpoint has committed.
+        follow: plans of the batches that only the tables have.
+        behind: tables that lack batches that the checkpoint has committed.
     """
 
     follow: tuple[Ends, ...]

@@ -130,7 +130,7 @@ def _differing(verdict: Verdict) -> list[str]:
     if not lost and not differing:
         return []
     shown = Verdict("", (), verdict.rows, Comparison(0, 0, ())).lines()
-    # Of the verdict's text, the smallest differing window: between the counts and the totals.
+    # From the verdict's text, take the smallest differing window, between counts and totals.
     return [f"rows: lost {lost}, differing {differing}", *shown[2:-1]]
 
 
@@ -188,12 +188,12 @@ def _number(progress: float | None) -> float:
 
 
 def _fact(progress: float | None) -> float:
-    """What the engine should say; below the least of 64 bits it says nothing: no record there."""
+    """Return the progress that the engine should report; below the 64-bit minimum it is unset."""
     return -math.inf if progress is None or progress <= INT64_MIN else progress
 
 
 def clean(outcome: Outcome) -> Batch:
-    """What a sink should hold in the end, as lines: for histories written by hand."""
+    """Return the final content that a sink should have, as lines; for hand-written histories."""
     return Batch(
         rows=[(row_identity(row), row_line(row)) for row in outcome.rows],
         dead=[(dead_letter_identity(dead), dead_letter_line(dead)) for dead in outcome.dead],
