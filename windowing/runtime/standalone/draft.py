@@ -23,7 +23,7 @@ class Draft:
         self._changes: dict[str, bytes | None] = {}
 
     def get(self, key: str) -> bytes | None:
-        """The value of a key, or None."""
+        """Return the value of a key, or None."""
         return self._changes[key] if key in self._changes else self._store.get(key)
 
     def put(self, key: str, value: bytes) -> None:
@@ -31,7 +31,7 @@ class Draft:
         self._changes[key] = value
 
     def delete(self, key: str) -> None:
-        """Forget a key; a key that is not there is passed over."""
+        """Delete a key; a missing key is ignored."""
         self._changes[key] = None
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
