@@ -12,12 +12,12 @@ from windowing.model import Query
 
 
 def dead_letters(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
-    """The dead letters of late records that no window took; none where they are dropped.
+    """Return the dead letters of late records that no window took; none if they are dropped.
 
     Args:
-        query: its policy decides.
+        query: the query with the late policy.
         data: records.
-        refused: which of them.
+        refused: which of the records.
         partition: their lane's.
     """
     policy = query.late.policy
