@@ -9,7 +9,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 
 class MapStateStore:
-    """A `windowing.engine.state.StateStore` for the grouping key that is being handled.
+    """A `windowing.engine.state.StateStore` for the current grouping key.
 
     Every call crosses to the JVM and costs a millisecond or two; values may be large.
     """
